@@ -1,0 +1,1 @@
+"""What `make generate` derives from `schemas/`. Never edited."""

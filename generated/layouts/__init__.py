@@ -1,0 +1,1 @@
+"""Byte tables in Markdown: one page a spec."""

@@ -1,0 +1,1 @@
+"""Parsers by the Kaitai Struct compiler: one module a spec."""

@@ -1,0 +1,284 @@
+meta:
+  id: aerospike_record
+  title: Record of an Aerospike backup
+  application: asbackup
+  license: CC0-1.0
+  ks-version: '0.10'
+  imports:
+    - common/decimal_line
+    - common/decimal_word
+    - common/escaped_token
+  encoding: ASCII
+doc: |
+  A record: header lines in fixed order, then as many bin lines as they count.
+  Values carry their length and may hold line feeds, so it is no text to be
+  split by lines.
+doc-ref: https://github.com/aerospike/aerospike-tools-backup#records-section
+-columnar:
+  rows: aerospike_records
+seq:
+  - id: lead
+    contents: '+ '
+  - id: first_line
+    type: u1
+    enum: first_line
+    valid:
+      in-enum: true
+    -columnar:
+      column: false
+    doc: The key line is there only if the record was written with its key.
+  - id: sp_first_line
+    contents: ' '
+  - id: key
+    type: key
+    if: first_line == first_line::key
+    -columnar:
+      prefix: key_
+  - id: lead_namespace
+    contents: '+ n '
+    if: first_line == first_line::key
+  - id: namespace
+    -orig-id: escape({namespace})
+    type: escaped_token(0x0a)
+  - id: lead_digest
+    contents: '+ d '
+  - id: digest
+    -orig-id: '{digest}'
+    size: 28
+    -columnar:
+      base64: true
+    doc: Base-64 of the 20-byte RIPEMD-160 of set, key type and key.
+  - id: lf_digest
+    contents: [0x0a]
+  - id: lead_fourth_line
+    contents: '+ '
+  - id: fourth_line
+    type: u1
+    enum: fourth_line
+    valid:
+      in-enum: true
+    -columnar:
+      column: false
+  - id: sp_fourth_line
+    contents: ' '
+  - id: set
+    -orig-id: escape({set})
+    type: escaped_token(0x0a)
+    if: fourth_line == fourth_line::set
+  - id: lead_generation
+    contents: '+ g '
+    if: fourth_line == fourth_line::set
+  - id: generation
+    -orig-id: '{gen-count}'
+    type: decimal_line
+    valid:
+      expr: _.value >= 0 and _.value <= 65535
+  - id: lead_expiration
+    contents: '+ t '
+  - id: expiration
+    -orig-id: '{expiration}'
+    type: decimal_line
+    valid:
+      expr: _.value >= 0 and _.value <= 0xffffffff
+    doc: Seconds since 2010-01-01T00:00:00Z; 0 for never.
+  - id: lead_num_bins
+    contents: '+ b '
+  - id: num_bins
+    -orig-id: '{bin-count}'
+    type: decimal_line
+    valid:
+      expr: _.value >= 0 and _.value <= 65535
+    -columnar:
+      column: false
+  - id: bins
+    type: bin
+    repeat: expr
+    repeat-expr: num_bins.value
+types:
+  key:
+    seq:
+      - id: type
+        type: u1
+        enum: key_type
+        valid:
+          in-enum: true
+      - id: after_type
+        type: u1
+        valid:
+          any-of: [0x20, 0x21]
+        -columnar:
+          column: false
+        doc: An exclamation mark for bytes that are stored as they are instead of in base-64.
+      - id: sp_type
+        contents: ' '
+        if: after_type == 0x21
+      - id: integer
+        -orig-id: '{int-value}'
+        type: decimal_line
+        if: type == key_type::integer
+      - id: double
+        -orig-id: '{float-value}'
+        terminator: 0x0a
+        if: type == key_type::double
+        doc: As written; `%.17g` of C or the shortest form of Go, also `nan`, `inf`.
+      - id: sized
+        type: sized
+        if: type != key_type::integer and type != key_type::double
+    instances:
+      is_compact:
+        value: after_type == 0x21
+        -columnar:
+          column: true
+        doc: The bytes follow as they are, not in base-64.
+  bin:
+    seq:
+      - id: lead
+        contents: '- '
+      - id: type
+        type: u1
+        enum: bin_type
+        valid:
+          in-enum: true
+      - id: after_type
+        type: u1
+        valid:
+          any-of: [0x20, 0x21]
+        -columnar:
+          column: false
+        doc: An exclamation mark for bytes that are stored as they are instead of in base-64.
+      - id: sp_type
+        contents: ' '
+        if: after_type == 0x21
+      - id: name
+        -orig-id: escape({bin-name})
+        type: 'escaped_token(type == bin_type::nil ? 0x0a : 0x20)'
+      - id: boolean
+        -orig-id: '{bool-value}'
+        type: boolean
+        if: type == bin_type::boolean
+      - id: integer
+        -orig-id: '{int-value}'
+        type: decimal_line
+        if: type == bin_type::integer
+      - id: double
+        -orig-id: '{float-value}'
+        terminator: 0x0a
+        if: type == bin_type::double
+      - id: sized
+        type: sized
+        if: type != bin_type::nil and type != bin_type::boolean and type != bin_type::integer and type != bin_type::double
+    instances:
+      is_compact:
+        value: after_type == 0x21
+        -columnar:
+          column: true
+        doc: The bytes follow as they are, not in base-64.
+  boolean:
+    seq:
+      - id: letter
+        type: u1
+        valid:
+          any-of: [0x46, 0x54]
+        -columnar:
+          column: false
+      - id: lf
+        contents: [0x0a]
+    instances:
+      boolean:
+        value: letter == 0x54
+        -columnar:
+          column: true
+  sized:
+    seq:
+      - id: len_data
+        -orig-id: '{string-length}, {bytes-length}'
+        type: decimal_word
+        valid:
+          expr: _.value >= 0 and _.value <= 0xffffffff
+        -columnar:
+          column: false
+      - id: data
+        -orig-id: '{string-data}, {bytes-data}'
+        size: len_data.value
+        doc: Text, base-64, or bytes as they are, by the type and the exclamation mark.
+      - id: lf
+        contents: [0x0a]
+enums:
+  first_line:
+    0x6b: key
+    0x6e: namespace
+  fourth_line:
+    0x67: generation
+    0x73: set
+  key_type:
+    0x42:
+      id: bytes
+      -orig-id: B
+    0x44:
+      id: double
+      -orig-id: D
+    0x49:
+      id: integer
+      -orig-id: I
+    0x53:
+      id: string
+      -orig-id: S
+    0x58:
+      id: base64_string
+      -orig-id: X
+      doc: Read by both tools, written by neither.
+  bin_type:
+    0x42:
+      id: bytes
+      -orig-id: B
+    0x43:
+      id: csharp
+      -orig-id: C
+    0x44:
+      id: double
+      -orig-id: D
+    0x45:
+      id: erlang
+      -orig-id: E
+    0x47:
+      id: geojson
+      -orig-id: G
+      doc: Not in the format's own document; both tools write it.
+    0x48:
+      id: php
+      -orig-id: H
+    0x49:
+      id: integer
+      -orig-id: I
+    0x4a:
+      id: java
+      -orig-id: J
+    0x4c:
+      id: list
+      -orig-id: L
+    0x4d:
+      id: map
+      -orig-id: M
+    0x4e:
+      id: nil
+      -orig-id: N
+    0x50:
+      id: python
+      -orig-id: P
+    0x52:
+      id: ruby
+      -orig-id: R
+    0x53:
+      id: string
+      -orig-id: S
+    0x58:
+      id: base64_string
+      -orig-id: X
+      doc: Read by both tools, written by neither.
+    0x59:
+      id: hll
+      -orig-id: Y
+      doc: HyperLogLog.
+    0x5a:
+      id: boolean
+      -orig-id: Z

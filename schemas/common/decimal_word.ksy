@@ -1,0 +1,22 @@
+meta:
+  id: decimal_word
+  title: ASCII decimal integer ended by a space
+  license: CC0-1.0
+  ks-version: '0.10'
+  encoding: ASCII
+doc: |
+  A signed decimal integer that fits 64 bits, an optional `-`, digits, and the
+  space that ends them. Leading zeros are accepted, a `+`, blanks and an
+  empty number are not.
+-columnar:
+  intrinsic: decimal
+  terminator: 0x20
+seq:
+  - id: text
+    type: str
+    terminator: 0x20
+    valid:
+      expr: _.to_i >= -0x8000000000000000 and _.to_i <= 0x7fffffffffffffff
+instances:
+  value:
+    value: text.to_i

@@ -1,0 +1,31 @@
+meta:
+  id: escaped_token
+  title: Backslash-escaped token
+  license: CC0-1.0
+  ks-version: '0.10'
+doc: |
+  Bytes up to an unescaped terminator. A backslash makes the byte after it
+  literal. Writers escape the backslash, the space and the line feed and nothing
+  else; both Aerospike readers take any byte after a backslash.
+doc-ref: https://github.com/aerospike/aerospike-tools-backup#meta-data-section
+-columnar:
+  intrinsic: escaped
+params:
+  - id: terminator
+    type: u1
+seq:
+  - id: chars
+    type: char
+    repeat: until
+    repeat-until: not _.is_escape and _.byte == terminator
+types:
+  char:
+    seq:
+      - id: byte
+        type: u1
+      - id: literal
+        type: u1
+        if: is_escape
+    instances:
+      is_escape:
+        value: byte == 0x5c

@@ -1,0 +1,177 @@
+"""The generated parsers by the name of their spec, with every error they raise translated.
+
+ksc's parsers raise what the runtime or Python raises: end of stream without a place,
+validation errors with a place in a substream, `UnicodeDecodeError`, `ValueError`. Here all
+of them become one `FormatError` with file, byte and spec path. Where the error itself names
+no place, the same bytes are read once more with the build that records positions, and the
+field that has a start and no end is the one that failed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import kaitaistruct
+
+from thawline.errors import FormatError, ThawlineError, Truncated
+
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where reading failed: a byte of the data, and the field as `path` in `spec`."""
+
+    offset: int
+    spec: str
+    path: str
+
+
+PARSE_ERRORS = (
+    kaitaistruct.KaitaiStructError,
+    EOFError,
+    UnicodeDecodeError,
+    ValueError,  # `.to_i` of text that is no number
+    OverflowError,
+    struct.error,
+    AttributeError,  # a field that an `if` left out, used by an expression of a damaged unit
+    TypeError,
+    IndexError,
+    RecursionError,
+    MemoryError,
+)
+
+
+def class_name(spec: str) -> str:
+    """The name ksc gives a class: `kafka_record_batch` becomes `KafkaRecordBatch`."""
+    return "".join(part.capitalize() for part in spec.split("_"))
+
+
+def parser(spec: str) -> type[Any]:
+    """The plain parser of a spec, or of a type in it (`rbf_file::entry`)."""
+    return _load("parsers", spec)
+
+
+def structure(spec: str) -> type[Any]:
+    """The read-write parser of a spec, which records the position of every field."""
+    return _load("structures", spec)
+
+
+def _load(build: str, spec: str) -> type[Any]:
+    module, *types = spec.split("::")
+    found: Any = importlib.import_module(f"thawline.generated.{build}.{module}")
+    for name in (module, *types):
+        found = getattr(found, class_name(name))
+    loaded: type[Any] = found
+    return loaded
+
+
+def parse(spec: str, data: bytes, *params: object, file: str | None = None, base: int = 0) -> Any:
+    """One structure, read from the start of `data`, which lies at byte `base` of `file`.
+
+    >>> parse("rbf_address", bytes(8)).is_null
+    True
+    >>> parse("rbf_address", b"\\x04", file="a.rbf", base=0x10)
+    Traceback (most recent call last):
+    ...
+    thawline.errors.Truncated: a.rbf: byte 0x10: needs 8 bytes, 1 left (rbf_address: /seq/0)
+    """
+    with translated(spec, data, *params, file=file, base=base):
+        return parser(spec)(*params, kaitaistruct.KaitaiStream(kaitaistruct.BytesIO(data)))
+
+
+@contextmanager
+def translated(spec: str, data: bytes, *params: object, file: str | None = None, base: int = 0) -> Iterator[None]:
+    """Turn what a generated parser raises over `data` into `FormatError`."""
+    try:
+        yield
+    except ThawlineError:
+        raise
+    except PARSE_ERRORS as error:
+        kind = Truncated if isinstance(error, EOFError) else FormatError
+        place = locate(spec, data, *params)
+        if place is None:
+            raise kind(_message(error), file=file) from error
+        raise kind(_message(error), file=file, offset=base + place.offset, spec=place.spec, path=place.path) from error
+
+
+def _message(error: BaseException) -> str:
+    """What is wrong, in a person's words and without the place."""
+    match error:
+        case kaitaistruct.EndOfStreamError():
+            return f"needs {error.bytes_needed} bytes, {error.bytes_available} left"
+        case kaitaistruct.ValidationNotEqualError():
+            return f"is {_shown(error.actual)}, must be {_shown(error.expected)}"
+        case kaitaistruct.ValidationLessThanError():
+            return f"is {_shown(error.actual)}, must be at least {_shown(error.min)}"
+        case kaitaistruct.ValidationGreaterThanError():
+            return f"is {_shown(error.actual)}, must be at most {_shown(error.max)}"
+        case kaitaistruct.ValidationNotInEnumError():
+            return f"is {_shown(error.actual)}, which names nothing"
+        case kaitaistruct.ValidationFailedError():
+            return f"is {_shown(error.actual)}, which breaks the rule of its spec"
+        case kaitaistruct.InvalidArgumentError() | kaitaistruct.NoTerminatorFoundError() | UnicodeDecodeError():
+            return str(error)
+        case RecursionError():
+            return "is nested too deeply"
+        case ValueError():
+            return f"is no number: {error}"
+        case _:
+            return f"cannot be read: {error}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bytes):
+        return "0x" + value[:16].hex() + ("…" if len(value) > 16 else "")  # noqa: PLR2004 - as much as fits a line
+    if isinstance(value, kaitaistruct.KaitaiStruct):
+        return _shown(getattr(value, "value", type(value).__name__))
+    return str(value)
+
+
+def locate(spec: str, data: bytes, *params: object) -> Place | None:
+    """The field at which reading `data` fails; None if it does not fail."""
+    root = structure(spec)(*params, kaitaistruct.KaitaiStream(kaitaistruct.BytesIO(data)))
+    try:
+        root._read()
+        root._fetch_instances()
+    except PARSE_ERRORS:
+        return _deepest(root, 0)
+    return None
+
+
+def _deepest(node: Any, base: int) -> Place:
+    """The field that was being read when reading stopped, looking into it where it is a structure itself."""
+    started = [name for name, span in node._debug.items() if "start" in span]
+    # A failed `valid` closes the field before it raises, so look for what is open and else take the last. Of several
+    # open ones the last is the innermost: an instance that an earlier field's size asked for.
+    name = next((name for name in reversed(started) if "end" not in node._debug[name]), started[-1])
+    start = base + _last_start(node._debug[name])
+    child = _last_item(getattr(node, name, None))
+    if isinstance(child, kaitaistruct.KaitaiStruct) and any("start" in span for span in child._debug.values()):
+        if getattr(child, "_dirty", True):
+            return _deepest(child, base if child._io is node._io else start)
+    return Place(start, type(node).__module__.rpartition(".")[2], _path(node, name))
+
+
+def _last_start(span: dict[str, Any]) -> int:
+    start: int = span["arr"][-1]["start"] if span.get("arr") else span["start"]
+    return start
+
+
+def _last_item(value: Any) -> Any:
+    return value[-1] if isinstance(value, list) and value else value
+
+
+def _path(node: Any, name: str) -> str:
+    """Spec path of a field, the way ksc writes it: `/types/body/seq/3`."""
+    nesting = "".join(f"/types/{_snake(part)}" for part in type(node).__qualname__.split(".")[1:])
+    fields: list[str] = node.SEQ_FIELDS
+    return f"{nesting}/seq/{fields.index(name)}" if name in fields else f"{nesting}/instances/{name.removeprefix('_m_')}"
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")

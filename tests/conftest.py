@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def vectors() -> Path:
+    """Folder of the third-party vectors: $THAWLINE_VECTORS, else shared/vectors beside the project."""
+    folder = Path(os.environ.get("THAWLINE_VECTORS", ROOT.parent / "shared" / "vectors"))
+    if not folder.is_dir():
+        pytest.skip(f"no third-party vectors at {folder}; set THAWLINE_VECTORS to their folder")
+    return folder

@@ -1,0 +1,1 @@
+"""`make generate`: everything in `generated/`, derived from the specs in `schemas/`."""

@@ -1,0 +1,127 @@
+"""Generate: `python -m tools.generate [--check]`.
+
+Writes `generated/`. With `--check` it writes elsewhere, compares, names every file that
+differs and exits with 1.
+"""
+
+from __future__ import annotations
+
+import filecmp
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tools.generate import layouts
+from tools.generate.reserved import check_ids
+from tools.ksy import SCHEMAS, Spec, SpecError, load_specs
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+GENERATED = ROOT / "generated"
+
+PACKAGES = {
+    "": "What `make generate` derives from `schemas/`. Never edited.",
+    "parsers": "Parsers by the Kaitai Struct compiler: one module a spec.",
+    "structures": "Read-write parsers that know the position of every field: one module a spec.",
+    "layouts": "Byte tables in Markdown: one page a spec.",
+}
+
+
+def generate(target: Path) -> None:
+    """Write everything that derives from the specs into a folder that is empty or absent."""
+    specs = load_specs()
+    for spec in specs.values():
+        check_ids(spec)
+    write_packages(target)
+    run_ksc(target)
+    write_layouts(specs, target / "layouts")
+
+
+def write_packages(target: Path) -> None:
+    """Make the Python packages of `generated/`."""
+    for name, purpose in PACKAGES.items():
+        folder = target / name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "__init__.py").write_text(f'"""{purpose}"""\n', encoding="utf-8")
+
+
+def run_ksc(target: Path) -> None:
+    """Compile every spec with the Kaitai Struct compiler, all in one Node process."""
+    if shutil.which("node") is None or shutil.which("npm") is None:
+        raise SpecError("make generate drives the Kaitai Struct compiler and needs Node.js with npm on the PATH")
+    if not (HERE / "node_modules" / "kaitai-struct-compiler").exists():
+        subprocess.run(["npm", "ci", "--silent", "--no-audit", "--no-fund"], cwd=HERE, check=True)
+    command = ["node", HERE / "ksc.js", SCHEMAS.relative_to(ROOT), target / "parsers", target / "structures"]
+    if subprocess.run(command, cwd=ROOT, check=False).returncode:
+        raise SpecError("the Kaitai Struct compiler refused a spec")
+
+
+def write_layouts(specs: dict[str, Spec], folder: Path) -> None:
+    """Write the byte tables, one Markdown file a spec."""
+    for spec in specs.values():
+        (folder / f"{spec.id}.md").write_text(layouts.render(spec, specs), encoding="utf-8")
+
+
+def replace(target: Path) -> None:
+    """Generate, and put the result in the place of what was there."""
+    with tempfile.TemporaryDirectory(dir=ROOT, prefix=".generate-") as fresh:
+        generate(Path(fresh) / "generated")
+        for folder in (Path(fresh) / "generated").iterdir():
+            _move_over(folder, target / folder.name)
+
+
+def _move_over(source: Path, target: Path) -> None:
+    if target.is_dir():
+        shutil.rmtree(target)
+    target.parent.mkdir(exist_ok=True)
+    source.replace(target)
+
+
+def differences(fresh: Path, committed: Path) -> list[str]:
+    """Files that are not the same in both folders, with what is wrong."""
+    names = {path.relative_to(folder) for folder in (fresh, committed) for path in folder.rglob("*") if _is_source(path)}
+    return [
+        f"{committed.name}/{name}: {_verdict(fresh / name, committed / name)}"
+        for name in sorted(names)
+        if _verdict(fresh / name, committed / name)
+    ]
+
+
+def _is_source(path: Path) -> bool:
+    return path.suffix in {".py", ".md", ".pxd"}
+
+
+def _verdict(fresh: Path, committed: Path) -> str:
+    if not committed.exists():
+        return "missing, run make generate"
+    if not fresh.exists():
+        return "generated from nothing, run make generate"
+    return "" if filecmp.cmp(fresh, committed, shallow=False) else "not what the specs say, run make generate"
+
+
+def check() -> int:
+    """Exit code: 1 where `generated/` is not what the specs give."""
+    with tempfile.TemporaryDirectory() as fresh:
+        generate(Path(fresh) / "generated")
+        found = differences(Path(fresh) / "generated", GENERATED)
+    for line in found:
+        print(line, file=sys.stderr)
+    return 1 if found else 0
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command line; returns the exit code."""
+    try:
+        if arguments == ["--check"]:
+            return check()
+        replace(GENERATED)
+    except SpecError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

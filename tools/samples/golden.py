@@ -1,0 +1,88 @@
+"""Sample, Unit and Content: a golden file and the account of what it holds."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+Plain = None | bool | int | str | list["Plain"] | dict[str, "Plain"]
+"""What JSON can say. Bytes are lower-case hex, enum values their names, absent values null."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a field of a unit holds once it is decompressed."""
+
+    field: str
+    """Dotted path of the field in the unit, e.g. `body.records`."""
+    codec: str
+    """`none`, `gzip`, `snappy`, `snappy_xerial`, `lz4`, `lz4_block` or `zstd`."""
+    spec: str
+    fields: Mapping[str, Plain]
+    params: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One structure of the file: which spec reads it, where it lies, what its fields hold."""
+
+    spec: str
+    start: int
+    end: int
+    fields: Mapping[str, Plain]
+    params: tuple[int, ...] = ()
+    content: Content | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A golden file. `path` is `<format>/<name>.<suffix>` below `tests/golden`."""
+
+    path: str
+    what: str
+    data: bytes
+    units: tuple[Unit, ...]
+    file_spec: str | None = None
+    """The spec that reads the whole file, where there is one."""
+    notes: Mapping[str, Plain] = field(default_factory=dict)
+    """Facts that no field shows, such as the directory a sidecar file belongs to."""
+
+    def account(self) -> dict[str, object]:
+        """The JSON that stands beside the file."""
+        account: dict[str, object] = {
+            "what": self.what,
+            "size": len(self.data),
+            "sha256": hashlib.sha256(self.data).hexdigest(),
+            "file_spec": self.file_spec,
+            "units": [_unit_account(unit) for unit in self.units],
+        }
+        return account | ({"notes": dict(self.notes)} if self.notes else {})
+
+
+def _unit_account(unit: Unit) -> dict[str, object]:
+    account: dict[str, object] = {"spec": unit.spec, "start": unit.start, "end": unit.end}
+    if unit.params:
+        account["params"] = list(unit.params)
+    account["fields"] = dict(unit.fields)
+    if unit.content:
+        account["content"] = {
+            "field": unit.content.field,
+            "codec": unit.content.codec,
+            "spec": unit.content.spec,
+            "params": list(unit.content.params),
+            "fields": dict(unit.content.fields),
+        }
+    return account
+
+
+def write_sample(sample: Sample, folder: Path) -> tuple[Path, Path]:
+    """Write the file and its account; returns both paths."""
+    target = folder / sample.path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(sample.data)
+    account = target.with_name(target.name + ".json")
+    account.write_text(json.dumps(sample.account(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return target, account
