@@ -42,9 +42,9 @@ seq:
     -orig-id: encrypted_meta
     size: len_meta
     -columnar:
-      slice: true
+      column: false
   - id: data
     -orig-id: encrypted_data
     size: len_data
     -columnar:
-      slice: true
+      column: false

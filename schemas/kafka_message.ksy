@@ -82,6 +82,8 @@ types:
     seq:
       - id: unused
         type: b4
+        -columnar:
+          column: false
       - id: timestamp_type
         -orig-id: timestampType
         type: b1

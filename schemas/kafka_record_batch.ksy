@@ -82,7 +82,7 @@ types:
         -orig-id: records
         size-eos: true
         -columnar:
-          slice: true
+          column: false
         doc: The records as stored, compressed by `attributes.compression`.
     instances:
       crc_input:
@@ -103,6 +103,8 @@ types:
     seq:
       - id: unused
         type: b9
+        -columnar:
+          column: false
         doc: Ignored by Kafka.
       - id: has_delete_horizon
         -orig-id: hasDeleteHorizonMs

@@ -32,6 +32,8 @@ types:
       - id: len_record
         -orig-id: length
         type: zigzag_varint
+        -columnar:
+          column: false
       - id: body
         size: len_record.value
         type: body

@@ -7,9 +7,9 @@ meta:
     - log
   license: CC0-1.0
   ks-version: '0.11'
-  endian: le
   imports:
     - rbf_frame
+  endian: le
 doc: |
   The genesis fence, then frames, each followed by a fence. A sound file reads
   like this; the reverse scan that the format defines, with its way past damage,

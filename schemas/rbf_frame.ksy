@@ -44,12 +44,14 @@ types:
         repeat: expr
         repeat-expr: num_status
         -columnar:
-          check: true
+          column: false
         doc: One to four equal bytes that pad the frame to a multiple of four [F-FRAMESTATUS-FILL].
       - id: len_tail
         -orig-id: TailLen
         type: u4
         valid: _parent.len_frame
+        -columnar:
+          column: false
       - id: crc32c
         -orig-id: CRC32C
         type: u4
@@ -59,7 +61,7 @@ types:
         pos: _io.size - 9
         type: frame_status
         -columnar:
-          inline: true
+          column: true
         doc: |
           Last byte of FrameStatus. It tells how long the status is and so where
           the payload ends [F-STATUSLEN-REVERSE-FORMULA].
@@ -84,6 +86,10 @@ types:
         -orig-id: Reserved
         type: b5
         valid: 0
+        -columnar:
+          column: false
       - id: num_status_minus_1
         -orig-id: StatusLen
         type: b2
+        -columnar:
+          column: false

@@ -149,16 +149,20 @@ def _deepest(node: Any, base: int) -> Place:
     # A failed `valid` closes the field before it raises, so look for what is open and else take the last. Of several
     # open ones the last is the innermost: an instance that an earlier field's size asked for.
     name = next((name for name in reversed(started) if "end" not in node._debug[name]), started[-1])
-    start = base + _last_start(node._debug[name])
     child = _last_item(getattr(node, name, None))
+    start = base + _start(node._debug[name], child)
     if isinstance(child, kaitaistruct.KaitaiStruct) and any("start" in span for span in child._debug.values()):
         if getattr(child, "_dirty", True):
             return _deepest(child, base if child._io is node._io else start)
     return Place(start, type(node).__module__.rpartition(".")[2], _path(node, name))
 
 
-def _last_start(span: dict[str, Any]) -> int:
-    start: int = span["arr"][-1]["start"] if span.get("arr") else span["start"]
+def _start(span: dict[str, Any], value: Any) -> int:
+    """First byte of a field, or of the last item where it is repeated."""
+    last = span["arr"][-1] if span.get("arr") else span
+    # A bit field that moves the stream nowhere came out of the byte read before it.
+    is_buffered_bits = isinstance(value, int) and last["start"] == last.get("end")
+    start: int = last["start"] - is_buffered_bits
     return start
 
 

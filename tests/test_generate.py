@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tools.generate import layouts
+from tools.generate.__main__ import differences
+from tools.generate.reserved import check_ids
+from tools.ksy import SpecError, load_spec, load_specs
+
+KSC = Path(__file__).parents[1] / "tools" / "generate" / "ksc.js"
+
+needs_node = pytest.mark.skipif(
+    not (shutil.which("node") and (KSC.parent / "node_modules").is_dir()),
+    reason="the Kaitai Struct compiler runs on Node.js and is installed by `make generate`",
+)
+
+
+def write_spec(folder: Path, body: str, name: str = "sample") -> Path:
+    file = folder / f"{name}.ksy"
+    file.write_text(f"meta:\n  id: {name}\n  title: A sample\n  endian: le\n{body}", encoding="utf-8")
+    return file
+
+
+def compile_folder(folder: Path, target: Path) -> subprocess.CompletedProcess[str]:
+    for build in ("parsers", "structures"):
+        (target / build).mkdir(parents=True)
+    command = ["node", KSC, folder, target / "parsers", target / "structures"]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ("seq:\n  - id: from\n    type: u1\n", "6:5"),
+        ("seq:\n  - id: kind\n    type: u1\nenums:\n  kind:\n    1: global\n", "10:5"),
+        ("instances:\n  lambda:\n    value: 1\n", "6:3"),
+        ("types:\n  class:\n    seq: []\n", "6:3"),
+    ],
+)
+def test_a_reserved_word_of_python_is_refused_at_its_place(tmp_path: Path, body: str, place: str) -> None:
+    file = write_spec(tmp_path, body)
+    with pytest.raises(SpecError, match=f"^{file}:{place}: .*reserved word of Python"):
+        check_ids(load_spec(file))
+
+
+def test_a_spec_that_is_no_yaml_is_refused_at_its_place(tmp_path: Path) -> None:
+    file = write_spec(tmp_path, "seq:\n  - id: [\n")
+    with pytest.raises(SpecError, match=rf"^{file}:\d+:\d+: "):
+        load_spec(file)
+
+
+def test_an_id_that_is_not_the_name_of_its_file_is_refused(tmp_path: Path) -> None:
+    file = write_spec(tmp_path, "seq: []\n").rename(tmp_path / "other.ksy")
+    with pytest.raises(SpecError, match="meta/id must be the file's name, other"):
+        check_ids(load_spec(file))
+
+
+@needs_node
+def test_an_error_of_the_compiler_points_at_line_and_column(tmp_path: Path) -> None:
+    file = write_spec(tmp_path, "seq:\n  - id: size_of_it\n    type: u1\n  - id: it\n    size: nothing + 1\n")
+    run = compile_folder(tmp_path, tmp_path / "out")
+    assert run.returncode == 1
+    assert run.stderr.startswith(f"{file}:9:11: /seq/1/size: error: unable to access 'nothing'")
+
+
+@needs_node
+def test_every_broken_spec_is_named_not_only_the_first(tmp_path: Path) -> None:
+    write_spec(tmp_path, "seq:\n  - id: a\n    type: nowhere\n", "one")
+    write_spec(tmp_path, "seq:\n  - id: a\n    type: nowhere\n", "two")
+    errors = compile_folder(tmp_path, tmp_path / "out").stderr
+    assert "one.ksy:7:11" in errors
+    assert "two.ksy:7:11" in errors
+
+
+@needs_node
+def test_integers_beyond_31_bits_survive(tmp_path: Path) -> None:
+    body = "seq:\n  - id: a\n    type: u8\n    valid: 18446744073709551615\n  - id: b\n    type: u4\n    valid: 0xffffffff\n"
+    write_spec(tmp_path, body)
+    assert compile_folder(tmp_path, tmp_path / "out").returncode == 0
+    parser = (tmp_path / "out" / "parsers" / "sample.py").read_text(encoding="utf-8")
+    assert "18446744073709551615" in parser
+    assert "4294967295" in parser
+
+
+@needs_node
+def test_an_overlay_is_in_the_parser_and_not_in_the_structure(tmp_path: Path) -> None:
+    write_spec(tmp_path, "seq:\n  - id: a\n    type: u8\ninstances:\n  covered:\n    pos: 0\n    size: 8\n    -overlay: true\n")
+    assert compile_folder(tmp_path, tmp_path / "out").returncode == 0
+    texts = {build: (tmp_path / "out" / build / "sample.py").read_text() for build in ("parsers", "structures")}
+    assert "covered" in texts["parsers"]
+    assert "covered" not in texts["structures"]
+
+
+def test_a_difference_to_what_is_committed_is_named(tmp_path: Path) -> None:
+    for folder, content in (("fresh", "1"), ("generated", "2")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "same.py").write_text("0")
+        (tmp_path / folder / "changed.py").write_text(content)
+    (tmp_path / "fresh" / "new.py").write_text("")
+    (tmp_path / "generated" / "old.py").write_text("")
+    assert differences(tmp_path / "fresh", tmp_path / "generated") == [
+        "generated/changed.py: not what the specs say, run make generate",
+        "generated/new.py: missing, run make generate",
+        "generated/old.py: generated from nothing, run make generate",
+    ]
+
+
+def test_a_layout_gives_every_field_its_offset() -> None:
+    specs = load_specs()
+    page = layouts.render(specs["borg_blob"], specs)
+    assert "| 41 | 4 | u4 | len_meta | meta_size | *valid max 20971430.* |" in page
+    assert "| 49 + len_meta | len_data | bytes | data | encrypted_data |" in page
+
+
+def test_a_layout_counts_on_from_the_last_field_whose_size_varies() -> None:
+    specs = load_specs()
+    page = layouts.render(specs["aerospike_record"], specs)
+    assert "| end of namespace + 4 | 28 | bytes | digest |" in page
+
+
+def test_a_layout_places_bit_fields_by_bit() -> None:
+    specs = load_specs()
+    page = layouts.render(specs["kafka_record_batch"], specs)
+    assert "| 1, bit 4 | 1 bit | b1 | is_transactional | isTransactional |" in page
