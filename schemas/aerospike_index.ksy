@@ -69,10 +69,14 @@ seq:
     -orig-id: '{context}'
     terminator: 0x0a
     if: after_data_type == 0x20 and kind == kind::bins
+    -columnar:
+      text: true
     doc: Base-64 of the CDT context.
   - id: expression
     terminator: 0x0a
     if: after_data_type == 0x20 and kind == kind::expression
+    -columnar:
+      text: true
     doc: Base-64 of the expression.
 enums:
   kind:

@@ -120,6 +120,8 @@ types:
         -orig-id: '{float-value}'
         terminator: 0x0a
         if: type == key_type::double
+        -columnar:
+          text: true
         doc: As written; `%.17g` of C or the shortest form of Go, also `nan`, `inf`.
       - id: sized
         type: sized
@@ -164,6 +166,8 @@ types:
         -orig-id: '{float-value}'
         terminator: 0x0a
         if: type == bin_type::double
+        -columnar:
+          text: true
       - id: sized
         type: sized
         if: type != bin_type::nil and type != bin_type::boolean and type != bin_type::integer and type != bin_type::double

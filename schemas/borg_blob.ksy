@@ -36,8 +36,8 @@ seq:
     -orig-id: data_size
     type: u4
     valid:
-      max: 20971430
-    doc: Borg keeps a whole object within MAX_DATA_SIZE, 20,971,479 bytes.
+      expr: len_meta + _ <= 20971430
+    doc: Borg keeps a whole object, header included, within MAX_DATA_SIZE, 20,971,479 bytes.
   - id: meta
     -orig-id: encrypted_meta
     size: len_meta

@@ -43,7 +43,7 @@ types:
         -orig-id: ProducerId
         type: s8
       - id: producer_epoch
-        -orig-id: ProducerEpoch
+        -orig-id: Epoch
         type: s2
       - id: last_sequence
         -orig-id: LastSequence

@@ -47,7 +47,9 @@ def plain(value: Any, like: Any) -> Any:
     if isinstance(value, kaitaistruct.KaitaiStruct):
         return _plain_structure(value, like)
     if isinstance(value, list):
-        return [plain(item, like[i] if isinstance(like, list) and i < len(like) else None) for i, item in enumerate(value)]
+        return [
+            plain(item, like[i] if isinstance(like, list) and i < len(like) else None) for i, item in enumerate(value)
+        ]
     if isinstance(value, bytes):
         return value.hex()
     return value.name if isinstance(value, enum.Enum) else value

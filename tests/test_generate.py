@@ -78,7 +78,8 @@ def test_every_broken_spec_is_named_not_only_the_first(tmp_path: Path) -> None:
 
 @needs_node
 def test_integers_beyond_31_bits_survive(tmp_path: Path) -> None:
-    body = "seq:\n  - id: a\n    type: u8\n    valid: 18446744073709551615\n  - id: b\n    type: u4\n    valid: 0xffffffff\n"
+    widest = "  - id: a\n    type: u8\n    valid: 18446744073709551615\n"
+    body = "seq:\n" + widest + "  - id: b\n    type: u4\n    valid: 0xffffffff\n"
     write_spec(tmp_path, body)
     assert compile_folder(tmp_path, tmp_path / "out").returncode == 0
     parser = (tmp_path / "out" / "parsers" / "sample.py").read_text(encoding="utf-8")
@@ -88,7 +89,9 @@ def test_integers_beyond_31_bits_survive(tmp_path: Path) -> None:
 
 @needs_node
 def test_an_overlay_is_in_the_parser_and_not_in_the_structure(tmp_path: Path) -> None:
-    write_spec(tmp_path, "seq:\n  - id: a\n    type: u8\ninstances:\n  covered:\n    pos: 0\n    size: 8\n    -overlay: true\n")
+    write_spec(
+        tmp_path, "seq:\n  - id: a\n    type: u8\ninstances:\n  covered:\n    pos: 0\n    size: 8\n    -overlay: true\n"
+    )
     assert compile_folder(tmp_path, tmp_path / "out").returncode == 0
     texts = {build: (tmp_path / "out" / build / "sample.py").read_text() for build in ("parsers", "structures")}
     assert "covered" in texts["parsers"]

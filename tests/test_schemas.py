@@ -13,10 +13,23 @@ SPECS = load_specs()
 each_spec = pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
 
 SECTIONS = ["meta", "doc", "doc-ref", "-columnar", "params", "seq", "instances", "types", "enums"]
-META = ["id", "title", "application", "file-extension", "xref", "tags", "license", "ks-version", "imports", "encoding", "endian", "bit-endian"]
+META = [
+    "id",
+    "title",
+    "application",
+    "file-extension",
+    "xref",
+    "tags",
+    "license",
+    "ks-version",
+    "imports",
+    "encoding",
+    "endian",
+    "bit-endian",
+]
 ATTRIBUTE = [
-    "id", "-orig-id", "value", "pos", "size", "size-eos", "type", "enum", "terminator", "contents", "valid", "repeat", "repeat-expr",
-    "repeat-until", "if", "-overlay", "-columnar", "doc",
+    "id", "-orig-id", "value", "pos", "size", "size-eos", "type", "enum", "terminator", "contents", "valid",
+    "repeat", "repeat-expr", "repeat-until", "if", "-overlay", "-columnar", "doc",
 ]  # fmt: skip
 
 

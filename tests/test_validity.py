@@ -11,7 +11,7 @@ from thawline import specs
 from thawline.errors import FormatError
 from tools.ksy import load_specs, types_of
 
-SMALL = 700
+SMALL = 250
 """Units up to this size are swept byte by byte; every rule applies to one of them."""
 
 
@@ -48,13 +48,19 @@ def _small_units() -> Iterator[tuple[str, tuple[int, ...], bytes]]:
                 yield unit["spec"], tuple(unit.get("params", ())), data
         if golden.account["file_spec"] and golden.account["size"] <= SMALL:
             yield golden.account["file_spec"], (), golden.data
-    yield "kafka_records", (1,), bytes.fromhex("1600" + "0000" + "0261" + "0262" + "02" + "0263" + "0264") + b"\x00"
+    yield "kafka_records", (0,), b"\x00"
+    yield "kafka_records", (1,), bytes.fromhex("18000000026102620202630264")
+    yield "aerospike_backup", (), b"Version 3.1\n* z"
+    yield "aerospike_record", (), b"+ n n\n+ d " + b"A" * 28 + b"\n+ g 0\n+ t 0\n+ b 1\n- Z b T\n"
+    yield "borg_index", (), b"BORGHASH" + bytes([1, 0, 0, 0]) + bytes(4)
+    # Values that a table takes for one field report their failure at that field, so they are swept by themselves.
     yield from (("zigzag_varlong", (), b"\xff" * 9 + b"\x01"), ("zigzag_varint", (), b"\xff" * 4 + b"\x01"))
+    yield from (("decimal_line", (), b"9223372036854775807\n"), ("decimal_word", (), b"9223372036854775807 "))
 
 
 def _changes(data: bytes) -> Iterator[bytes]:
     for at, byte in enumerate(data):
-        for value in {byte ^ 0x01, byte ^ 0x80, (byte + 4) & 0xFF, 0x7F, 0xFF, ord("z")} - {byte}:
+        for value in {byte ^ 0x01, byte ^ 0x80, (byte + 4) & 0xFF, (byte - 1) & 0xFF, 0x7F, 0xFF, ord("z")} - {byte}:
             yield data[:at] + bytes([value]) + data[at + 1 :]
 
 

@@ -115,3 +115,18 @@ def _types_below(parent: TypeDef) -> Iterator[TypeDef]:
     yield parent
     for name, data in (parent.data.get("types") or {}).items():
         yield from _types_below(TypeDef(parent.spec, (*parent.names, name), data))
+
+
+def find_type(name: str, at: TypeDef, specs: Mapping[str, Spec]) -> TypeDef | None:
+    """The type that a name in a spec refers to: one of the same spec, else another spec."""
+    for candidate in types_of(at.spec):
+        if candidate.names and candidate.names[-1] == name:
+            return candidate
+    return TypeDef(specs[name], (), specs[name].data) if name in specs else None
+
+
+def contents_bytes(value: str | list[int | str]) -> bytes:
+    """The bytes of a `contents` key."""
+    if isinstance(value, str):
+        return value.encode()
+    return b"".join(item.encode() if isinstance(item, str) else bytes([item]) for item in value)

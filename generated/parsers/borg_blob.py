@@ -34,8 +34,9 @@ class BorgBlob(KaitaiStruct):
         if not self.len_meta <= 20971430:
             raise kaitaistruct.ValidationGreaterThanError(20971430, self.len_meta, self._io, u"/seq/3")
         self.len_data = self._io.read_u4le()
-        if not self.len_data <= 20971430:
-            raise kaitaistruct.ValidationGreaterThanError(20971430, self.len_data, self._io, u"/seq/4")
+        _ = self.len_data
+        if not self.len_meta + _ <= 20971430:
+            raise kaitaistruct.ValidationExprError(self.len_data, self._io, u"/seq/4")
         self.meta = self._io.read_bytes(self.len_meta)
         self.data = self._io.read_bytes(self.len_data)
 

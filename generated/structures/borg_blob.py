@@ -46,8 +46,9 @@ class BorgBlob(ReadWriteKaitaiStruct):
         self._debug['len_data']['start'] = self._io.pos()
         self.len_data = self._io.read_u4le()
         self._debug['len_data']['end'] = self._io.pos()
-        if not self.len_data <= 20971430:
-            raise kaitaistruct.ValidationGreaterThanError(20971430, self.len_data, self._io, u"/seq/4")
+        _ = self.len_data
+        if not self.len_meta + _ <= 20971430:
+            raise kaitaistruct.ValidationExprError(self.len_data, self._io, u"/seq/4")
         self._debug['meta']['start'] = self._io.pos()
         self.meta = self._io.read_bytes(self.len_meta)
         self._debug['meta']['end'] = self._io.pos()
@@ -83,8 +84,9 @@ class BorgBlob(ReadWriteKaitaiStruct):
             raise kaitaistruct.ConsistencyError(u"chunk_id", 32, len(self.chunk_id))
         if not self.len_meta <= 20971430:
             raise kaitaistruct.ValidationGreaterThanError(20971430, self.len_meta, None, u"/seq/3")
-        if not self.len_data <= 20971430:
-            raise kaitaistruct.ValidationGreaterThanError(20971430, self.len_data, None, u"/seq/4")
+        _ = self.len_data
+        if not self.len_meta + _ <= 20971430:
+            raise kaitaistruct.ValidationExprError(self.len_data, None, u"/seq/4")
         if len(self.meta) != self.len_meta:
             raise kaitaistruct.ConsistencyError(u"meta", self.len_meta, len(self.meta))
         if len(self.data) != self.len_data:

@@ -19,7 +19,7 @@ from typing import Any
 import kaitaistruct
 
 from thawline.errors import FormatError, ThawlineError, Truncated
-
+from thawline.generated.kernels.tables import INTRINSICS
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +71,11 @@ def _load(build: str, spec: str) -> type[Any]:
 
 
 def parse(spec: str, data: bytes, *params: object, file: str | None = None, base: int = 0) -> Any:
-    """One structure, read from the start of `data`, which lies at byte `base` of `file`.
+    r"""One structure, read from the start of `data`, which lies at byte `base` of `file`.
 
     >>> parse("rbf_address", bytes(8)).is_null
     True
-    >>> parse("rbf_address", b"\\x04", file="a.rbf", base=0x10)
+    >>> parse("rbf_address", b"\x04", file="a.rbf", base=0x10)
     Traceback (most recent call last):
     ...
     thawline.errors.Truncated: a.rbf: byte 0x10: needs 8 bytes, 1 left (rbf_address: /seq/0)
@@ -144,17 +144,32 @@ def locate(spec: str, data: bytes, *params: object) -> Place | None:
 
 
 def _deepest(node: Any, base: int) -> Place:
-    """The field that was being read when reading stopped, looking into it where it is a structure itself."""
+    """The field that was being read when reading stopped, looking into it where it is a structure itself.
+
+    A varint or a token is a structure to ksc; to a person it is one value of the structure that holds it.
+    """
     started = [name for name, span in node._debug.items() if "start" in span]
     # A failed `valid` closes the field before it raises, so look for what is open and else take the last. Of several
     # open ones the last is the innermost: an instance that an earlier field's size asked for.
     name = next((name for name in reversed(started) if "end" not in node._debug[name]), started[-1])
     child = _last_item(getattr(node, name, None))
     start = base + _start(node._debug[name], child)
-    if isinstance(child, kaitaistruct.KaitaiStruct) and any("start" in span for span in child._debug.values()):
-        if getattr(child, "_dirty", True):
-            return _deepest(child, base if child._io is node._io else start)
-    return Place(start, type(node).__module__.rpartition(".")[2], _path(node, name))
+    if _is_half_read(child) and (_spec(child) not in INTRINSICS or _spec(child) == _spec(node)):
+        return _deepest(child, base if child._io is node._io else start)
+    return Place(start, _spec(node), _path(node, name))
+
+
+def _is_half_read(child: Any) -> bool:
+    """Whether a child is a structure whose reading has begun and not ended."""
+    return (
+        isinstance(child, kaitaistruct.ReadWriteKaitaiStruct)
+        and child._dirty
+        and any("start" in span for span in child._debug.values())
+    )
+
+
+def _spec(node: Any) -> str:
+    return type(node).__module__.rpartition(".")[2]
 
 
 def _start(span: dict[str, Any], value: Any) -> int:
@@ -174,7 +189,9 @@ def _path(node: Any, name: str) -> str:
     """Spec path of a field, the way ksc writes it: `/types/body/seq/3`."""
     nesting = "".join(f"/types/{_snake(part)}" for part in type(node).__qualname__.split(".")[1:])
     fields: list[str] = node.SEQ_FIELDS
-    return f"{nesting}/seq/{fields.index(name)}" if name in fields else f"{nesting}/instances/{name.removeprefix('_m_')}"
+    return (
+        f"{nesting}/seq/{fields.index(name)}" if name in fields else f"{nesting}/instances/{name.removeprefix('_m_')}"
+    )
 
 
 def _snake(name: str) -> str:

@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 from tools.generate import layouts
+from tools.generate.kernels import write_kernels
 from tools.generate.reserved import check_ids
 from tools.ksy import SCHEMAS, Spec, SpecError, load_specs
 
@@ -25,6 +26,7 @@ PACKAGES = {
     "": "What `make generate` derives from `schemas/`. Never edited.",
     "parsers": "Parsers by the Kaitai Struct compiler: one module a spec.",
     "structures": "Read-write parsers that know the position of every field: one module a spec.",
+    "kernels": "Scan kernels by the columnar backend, and the tables they fill.",
     "layouts": "Byte tables in Markdown: one page a spec.",
 }
 
@@ -36,6 +38,7 @@ def generate(target: Path) -> None:
         check_ids(spec)
     write_packages(target)
     run_ksc(target)
+    write_kernels(specs, target / "kernels")
     write_layouts(specs, target / "layouts")
 
 
@@ -53,7 +56,13 @@ def run_ksc(target: Path) -> None:
         raise SpecError("make generate drives the Kaitai Struct compiler and needs Node.js with npm on the PATH")
     if not (HERE / "node_modules" / "kaitai-struct-compiler").exists():
         subprocess.run(["npm", "ci", "--silent", "--no-audit", "--no-fund"], cwd=HERE, check=True)
-    command = ["node", HERE / "ksc.js", SCHEMAS.relative_to(ROOT), target / "parsers", target / "structures"]
+    command: list[str | Path] = [
+        "node",
+        HERE / "ksc.js",
+        SCHEMAS.relative_to(ROOT),
+        target / "parsers",
+        target / "structures",
+    ]
     if subprocess.run(command, cwd=ROOT, check=False).returncode:
         raise SpecError("the Kaitai Struct compiler refused a spec")
 
@@ -81,7 +90,9 @@ def _move_over(source: Path, target: Path) -> None:
 
 def differences(fresh: Path, committed: Path) -> list[str]:
     """Files that are not the same in both folders, with what is wrong."""
-    names = {path.relative_to(folder) for folder in (fresh, committed) for path in folder.rglob("*") if _is_source(path)}
+    names = {
+        path.relative_to(folder) for folder in (fresh, committed) for path in folder.rglob("*") if _is_source(path)
+    }
     return [
         f"{committed.name}/{name}: {_verdict(fresh / name, committed / name)}"
         for name in sorted(names)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tools.ksy import Spec, TypeDef, types_of
+from tools.ksy import Spec, TypeDef, contents_bytes, find_type, types_of
 
 INTEGER = re.compile(r"[usf]([1248])(le|be)?")
 BITS = re.compile(r"b(\d+)(le|be)?")
@@ -37,16 +37,17 @@ def render(spec: Spec, specs: Mapping[str, Spec]) -> str:
     """The Markdown page of a spec: a table for each type, then its enums."""
     meta = spec.data["meta"]
     page = [f"# {spec.id}\n\n{meta['title']}\n\n{_paragraph(spec.data)}".rstrip("\n") + "\n"]
-    for type_ in types_of(spec):
-        if type_.data.get("seq") or type_.data.get("instances"):
-            page.append(_type_section(type_, specs))
+    described = (type_ for type_ in types_of(spec) if type_.data.get("seq") or type_.data.get("instances"))
+    page += [_type_section(type_, specs) for type_ in described]
     page += [_enum_section(name, members) for name, members in (spec.data.get("enums") or {}).items()]
     return "\n".join(page)
 
 
 def _type_section(type_: TypeDef, specs: Mapping[str, Spec]) -> str:
     title = "" if not type_.names else f"## {type_.names[-1]}\n\n{_paragraph(type_.data)}"
-    params = "".join(f"Parameter `{item['id']}`: {item.get('type', 'bytes')}.\n\n" for item in type_.data.get("params") or [])
+    params = "".join(
+        f"Parameter `{item['id']}`: {item.get('type', 'bytes')}.\n\n" for item in type_.data.get("params") or []
+    )
     rows = "".join(_seq_rows(type_, specs)) + "".join(_instance_rows(type_))
     return f"{title}{params}{HEADING}{rows}"
 
@@ -60,7 +61,11 @@ def _seq_rows(type_: TypeDef, specs: Mapping[str, Spec]) -> Iterator[str]:
     for attribute in type_.data.get("seq") or []:
         size = _extent(attribute, type_, specs)
         yield _row(str(offset), _size_text(attribute, size), attribute["id"], attribute)
-        offset = offset + size if size is not None and not _is_optional(attribute) else Extent(terms=(AFTER + attribute["id"],))
+        offset = (
+            offset + size
+            if size is not None and not _is_optional(attribute)
+            else Extent(terms=(AFTER + attribute["id"],))
+        )
 
 
 def _instance_rows(type_: TypeDef) -> Iterator[str]:
@@ -79,7 +84,7 @@ def _row(offset: str, size: str, name: str, attribute: Mapping[str, Any]) -> str
 
 def _type_text(attribute: Mapping[str, Any]) -> str:
     if "contents" in attribute:
-        return f"contents {_contents(attribute['contents'])!r}"
+        return f"contents {contents_bytes(attribute['contents'])!r}"
     type_ = attribute.get("type", "bytes")
     if isinstance(type_, dict):
         cases = ", ".join(f"{case}: {name}" for case, name in type_["cases"].items())
@@ -106,12 +111,6 @@ def _valid_text(rule: Any) -> str:
     return f"= {rule}"
 
 
-def _contents(value: Any) -> bytes:
-    if isinstance(value, str):
-        return value.encode()
-    return b"".join(item.encode() if isinstance(item, str) else bytes([item]) for item in value)
-
-
 def _is_optional(attribute: Mapping[str, Any]) -> bool:
     return "if" in attribute or "repeat" in attribute
 
@@ -129,7 +128,7 @@ def _size_text(attribute: Mapping[str, Any], size: Extent | None) -> str:
 def _extent(attribute: Mapping[str, Any], type_: TypeDef, specs: Mapping[str, Spec]) -> Extent | None:
     """Size of one occurrence; None where no constant and no expression tells it."""
     if "contents" in attribute:
-        return Extent(8 * len(_contents(attribute["contents"])))
+        return Extent(8 * len(contents_bytes(attribute["contents"])))
     if "size" in attribute:
         size = attribute["size"]
         return Extent(8 * size) if isinstance(size, int) else Extent(terms=(_operand(str(size)),))
@@ -139,22 +138,13 @@ def _extent(attribute: Mapping[str, Any], type_: TypeDef, specs: Mapping[str, Sp
             return Extent(8 * int(found[1]))
         if found := BITS.fullmatch(name):
             return Extent(int(found[1]))
-        if nested := _find(name, type_, specs):
+        if nested := find_type(name.partition("(")[0], type_, specs):
             return _constant(nested, specs)
     return None
 
 
 def _operand(expression: str) -> str:
     return expression if re.fullmatch(r"[\w.]+", expression) else f"({expression})"
-
-
-def _find(name: str, type_: TypeDef, specs: Mapping[str, Spec]) -> TypeDef | None:
-    """The type that a name refers to: nested here, at the root, or another spec."""
-    name = name.partition("(")[0]
-    for candidate in types_of(type_.spec):
-        if candidate.names and candidate.names[-1] == name:
-            return candidate
-    return TypeDef(specs[name], (), specs[name].data) if name in specs else None
 
 
 def _constant(type_: TypeDef, specs: Mapping[str, Spec]) -> Extent | None:

@@ -13,7 +13,7 @@ GOLDEN = Path(__file__).parents[2] / "tests" / "golden"
 
 def write_all(folder: Path) -> None:
     """Write the samples of all formats and remove golden files that no sample stands for."""
-    written = set()
+    written: set[Path] = set()
     for fmt in (rbak, rbf, aerospike, borg, kafka):
         for sample in fmt.samples():
             written.update(write_sample(sample, folder))

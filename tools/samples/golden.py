@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+WIDTH = 160
+
 Plain = None | bool | int | str | list["Plain"] | dict[str, "Plain"]
 """What JSON can say. Bytes are lower-case hex, enum values their names, absent values null."""
 
@@ -19,7 +21,8 @@ class Content:
     field: str
     """Dotted path of the field in the unit, e.g. `body.records`."""
     codec: str
-    """`none`, `gzip`, `snappy`, `snappy_xerial`, `lz4`, `lz4_block` or `zstd`."""
+    """`none`, `gzip`, `snappy`, `snappy_xerial`, `lz4`, `lz4_legacy_checksum`,
+    `lz4_sized_block` or `zstd`."""
     spec: str
     fields: Mapping[str, Plain]
     params: tuple[int, ...] = ()
@@ -51,7 +54,7 @@ class Sample:
     """Facts that no field shows, such as the directory a sidecar file belongs to."""
 
     def account(self) -> dict[str, object]:
-        """The JSON that stands beside the file."""
+        """Return the JSON that stands beside the file."""
         account: dict[str, object] = {
             "what": self.what,
             "size": len(self.data),
@@ -84,5 +87,19 @@ def write_sample(sample: Sample, folder: Path) -> tuple[Path, Path]:
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(sample.data)
     account = target.with_name(target.name + ".json")
-    account.write_text(json.dumps(sample.account(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    account.write_text(_pretty(sample.account()) + "\n", encoding="utf-8")
     return target, account
+
+
+def _pretty(value: object, depth: int = 0) -> str:
+    """JSON with a line for every item, but for what fits one line."""
+    line = json.dumps(value, ensure_ascii=False)
+    if len(line) + depth <= WIDTH or not isinstance(value, dict | list):
+        return line
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(key)}: {_pretty(item, depth + 1)}" for key, item in value.items()]
+    else:
+        parts = [_pretty(item, depth + 1) for item in value]
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    indent = "\n" + " " * (depth + 1)
+    return opening + indent + f",{indent}".join(parts) + "\n" + " " * depth + closing

@@ -49,31 +49,23 @@ NONE = Coding("none", "none", "none", lambda data: data)
 GZIP = Coding("gzip", "gzip", "gzip", codecs.gzip_stored)
 GZIP_MEMBERS = Coding("gzip-members", "gzip", "gzip", lambda data: codecs.gzip_stored(*_halves(data)))
 SNAPPY = Coding("snappy", "snappy", "snappy", codecs.snappy_raw)
-SNAPPY_XERIAL = Coding(
-    "snappy-xerial", "snappy", "snappy_xerial", lambda data: codecs.snappy_xerial(*_halves(data))
-)
+SNAPPY_XERIAL = Coding("snappy-xerial", "snappy", "snappy_xerial", lambda data: codecs.snappy_xerial(*_halves(data)))
 SNAPPY_XERIAL_STREAMS = Coding("snappy-xerial-streams", "snappy", "snappy_xerial", _xerial_streams)
-SNAPPY_XERIAL_LITTLE_ENDIAN = Coding(
-    "snappy-xerial-little-endian", "snappy", "snappy_xerial", _xerial_little_endian
-)
+SNAPPY_XERIAL_LITTLE_ENDIAN = Coding("snappy-xerial-little-endian", "snappy", "snappy_xerial", _xerial_little_endian)
 LZ4 = Coding("lz4", "lz4", "lz4", codecs.lz4_frame_stored)
 LZ4_BLOCKS = Coding("lz4-blocks", "lz4", "lz4", lambda data: codecs.lz4_frame_stored(*_halves(data)))
-LZ4_OF_MAGIC_0 = Coding("lz4", "lz4", "lz4", _lz4_of_magic_0)
+LZ4_OF_MAGIC_0 = Coding("lz4", "lz4", "lz4_legacy_checksum", _lz4_of_magic_0)
 ZSTD = Coding("zstd", "zstd", "zstd", codecs.zstd_stored)
 ZSTD_BLOCKS = Coding("zstd-blocks", "zstd", "zstd", lambda data: codecs.zstd_stored(*_halves(data)))
 ZSTD_FRAMES = Coding("zstd-frames", "zstd", "zstd", _zstd_frames)
 
-OF_RECORD_BATCHES = (
-    NONE,
-    GZIP,
+CODECS = (NONE, GZIP, SNAPPY, SNAPPY_XERIAL, LZ4, ZSTD)
+FRAMINGS = (
     GZIP_MEMBERS,
-    SNAPPY,
-    SNAPPY_XERIAL,
     SNAPPY_XERIAL_STREAMS,
     SNAPPY_XERIAL_LITTLE_ENDIAN,
-    LZ4,
     LZ4_BLOCKS,
-    ZSTD,
     ZSTD_BLOCKS,
     ZSTD_FRAMES,
 )
+"""What Kafka also reads: several members, streams, blocks or frames, and a head in the wrong byte order."""

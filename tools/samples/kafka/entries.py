@@ -12,8 +12,8 @@ from tools.samples.golden import Content, Plain, Sample, Unit
 from tools.samples.kafka import wire
 from tools.samples.kafka.codings import NONE, Coding
 
-NOON = 1_700_000_000_000
-"""A timestamp to count from: 2023-11-14T22:13:20Z."""
+START = 1_700_000_000_000
+"""The timestamp that the others count from: 2023-11-14T22:13:20Z."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +29,11 @@ class Record:
     spare_groups: int = 0
 
     def build(self) -> bytes:
-        """The record with its length."""
+        """Return the record with its length."""
         return bytes(wire.RECORD.build(self._values(), spare_groups=self.spare_groups))
 
     def account(self) -> dict[str, Plain]:
-        """The record as `kafka_records` names its fields."""
+        """Return the record as `kafka_records` names its fields."""
         body = wire.RECORD_BODY.build(self._values(), spare_groups=self.spare_groups)
         return {
             "len_record": len(body),
@@ -60,7 +60,7 @@ class Record:
 
 
 def numbered(*records: Record) -> tuple[Record, ...]:
-    """The records with offset and timestamp deltas 0, 1, 2, …"""
+    """Return the records with 0, 1, 2 and so on for offset and timestamp delta."""
     return tuple(replace(record, offset_delta=n, timestamp_delta=n) for n, record in enumerate(records))
 
 
@@ -78,7 +78,7 @@ class Batch:
     is_transactional: bool = False
     timestamp_type: str = "create_time"
     last_offset_delta: int | None = None
-    base_timestamp: int = NOON
+    base_timestamp: int = START
     max_timestamp: int | None = None
     producer_id: int = -1
     producer_epoch: int = -1
@@ -98,13 +98,13 @@ class Batch:
 
     @property
     def latest(self) -> int:
-        """maxTimestamp."""
+        """Largest timestamp, as the head states it."""
         if self.max_timestamp is not None:
             return self.max_timestamp
         return self.base_timestamp + max(record.timestamp_delta for record in self.records)
 
     def build(self) -> bytes:
-        """The batch as it lies in the segment."""
+        """Return the batch as it lies in the segment."""
         values = {
             "baseOffset": self.base_offset,
             "partitionLeaderEpoch": self.leader_epoch,
@@ -113,7 +113,7 @@ class Batch:
         return bytes(wire.RECORD_BATCH.build(values))
 
     def unit(self, start: int) -> Unit:
-        """The account of the batch, which begins at `start`, and of its records."""
+        """Return the account of the batch, which begins at `start`, and of its records."""
         content = Content(
             field="body.records",
             codec=self.coding.framing,
@@ -125,7 +125,7 @@ class Batch:
         return Unit("kafka_record_batch", start, end, self.account(), content=content)
 
     def account(self) -> dict[str, Plain]:
-        """The batch as `kafka_record_batch` names its fields."""
+        """Return the batch as `kafka_record_batch` names its fields."""
         covered = self._covered()
         return {
             "base_offset": self.base_offset,
@@ -187,7 +187,7 @@ class Message:
 
     magic: int
     offset: int
-    timestamp: int = NOON
+    timestamp: int = START
     key: bytes | None = None
     value: bytes | None = None
     inner: tuple[Message, ...] = ()
@@ -196,16 +196,16 @@ class Message:
     trailing: bytes = b""
 
     def build(self) -> bytes:
-        """The message as it lies in the segment."""
+        """Return the message as it lies in the segment."""
         return bytes(wire.MESSAGE.build({"offset": self.offset, "covered": self._covered()}))
 
     def unit(self, start: int) -> Unit:
-        """The account of the message, which begins at `start`, and of those it wraps."""
+        """Return the account of the message, which begins at `start`, and of those it wraps."""
         end = start + len(self.build())
         return Unit("kafka_message", start, end, self.account(), content=self._content() if self.inner else None)
 
     def account(self) -> dict[str, Plain]:
-        """The message as `kafka_message` names its fields."""
+        """Return the message as `kafka_message` names its fields."""
         covered = self._covered()
         attributes: dict[str, Plain] = {
             "unused": 0,
@@ -255,10 +255,8 @@ class Message:
         return bytes(wire.MESSAGE_COVERED.build(values))
 
 
-def segment(
-    name: str, what: str, *entries: Batch | Message, notes: Mapping[str, Plain] | None = None
-) -> Sample:
-    """A log segment of these entries; `name` is that of the file."""
+def segment(name: str, what: str, *entries: Batch | Message, notes: Mapping[str, Plain] | None = None) -> Sample:
+    """Return a log segment of these entries; `name` is that of the file."""
     units: list[Unit] = []
     data = b""
     for entry in entries:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from io import BytesIO
 from typing import Any
 
-from construct import (  # type: ignore[import-untyped]
+from construct import (
     BitsInteger,
     BitStruct,
     Bytes,
@@ -29,6 +29,7 @@ from construct import (  # type: ignore[import-untyped]
     Int32sb,
     Int32ub,
     Int64sb,
+    IntegerError,
     Prefixed,
     PrefixedArray,
     Rebuild,
@@ -42,7 +43,7 @@ from crc32c import crc32c
 
 
 def size_of(data: bytes | None) -> int:
-    """The length Kafka stores for a nullable field."""
+    """Return the length Kafka stores for a nullable field."""
     return -1 if data is None else len(data)
 
 
@@ -54,20 +55,24 @@ class ZigZagVarint(Construct):  # type: ignore[misc]
         self.bits = bits
         self.max_groups = -(-bits // 7)
 
-    def _parse(self, stream: BytesIO, context: Any, path: str) -> int:
-        number: int = VarInt._parsereport(stream, context, path)
+    def _parse(self, stream: BytesIO, context: Any, path: str) -> int:  # noqa: ARG002 - construct calls it so
+        number: int = VarInt.parse_stream(stream)
+        if number >> self.bits:
+            raise IntegerError(f"{number} needs more than {self.bits} bits", path=path)
         return (number >> 1) ^ -(number & 1)
 
     def _build(self, obj: int, stream: BytesIO, context: Any, path: str) -> int:
         number = (obj << 1) ^ (obj >> (self.bits - 1))
+        if number >> self.bits:
+            raise IntegerError(f"{obj} does not fit {self.bits} bits", path=path)
         minimal: bytes = VarInt.build(number)
-        spare = min(context._params.get("spare_groups", 0), self.max_groups - len(minimal))
+        spare = min(context["_params"].get("spare_groups", 0), self.max_groups - len(minimal))
         stream.write(_lengthened(minimal, spare))
         return obj
 
 
 def _lengthened(varint: bytes, spare: int) -> bytes:
-    """The same number in `spare` more groups: all say that another follows, the last is zero."""
+    """Return the same number in `spare` more groups: all say that another follows, the last is zero."""
     if spare == 0:
         return varint
     return varint[:-1] + bytes([varint[-1] | 0x80]) + b"\x80" * (spare - 1) + b"\x00"
@@ -177,9 +182,9 @@ END_TXN_MARKER = Struct("version" / Int16sb, "coordinatorEpoch" / Int32sb)
 COMPACT_LENGTH = ExprAdapter(VarInt, obj_ - 1, obj_ + 1)
 COMPACT_STRING = Prefixed(COMPACT_LENGTH, GreedyBytes)
 TAGGED_FIELDS = Const(b"\x00")
-ELECTION_VOTER = Struct("VoterId" / Int32sb, "VoterDirectoryId" / Bytes(16), TAGGED_FIELDS)
+ELECTION_VOTER = Struct("VoterId" / Int32sb, TAGGED_FIELDS)
 LEADER_CHANGE_MESSAGE = Struct(
-    "Version" / Const(1, Int16sb),
+    "Version" / Const(0, Int16sb),
     "LeaderId" / Int32sb,
     "Voters" / PrefixedArray(COMPACT_LENGTH, ELECTION_VOTER),
     "GrantingVoters" / PrefixedArray(COMPACT_LENGTH, ELECTION_VOTER),
@@ -193,8 +198,7 @@ VOTER = Struct(
     "VoterId" / Int32sb,
     "VoterDirectoryId" / Bytes(16),
     "Endpoints" / PrefixedArray(COMPACT_LENGTH, ENDPOINT),
-    "KRaftVersionFeature"
-    / Struct("MinSupportedVersion" / Int16sb, "MaxSupportedVersion" / Int16sb, TAGGED_FIELDS),
+    "KRaftVersionFeature" / Struct("MinSupportedVersion" / Int16sb, "MaxSupportedVersion" / Int16sb, TAGGED_FIELDS),
     TAGGED_FIELDS,
 )
 VOTERS_RECORD = Struct("Version" / Const(0, Int16sb), "Voters" / PrefixedArray(COMPACT_LENGTH, VOTER), TAGGED_FIELDS)
@@ -214,7 +218,7 @@ PRODUCER_ENTRIES = PrefixedArray(
     Int32sb,
     Struct(
         "ProducerId" / Int64sb,
-        "ProducerEpoch" / Int16sb,
+        "Epoch" / Int16sb,
         "LastSequence" / Int32sb,
         "LastOffset" / Int64sb,
         "OffsetDelta" / Int32sb,
@@ -223,4 +227,4 @@ PRODUCER_ENTRIES = PrefixedArray(
         "CurrentTxnFirstOffset" / Int64sb,
     ),
 )
-PRODUCER_SNAPSHOT = Struct("Version" / Const(1, Int16sb), "CRC" / _checksum(crc32c), "covered" / GreedyBytes)
+PRODUCER_SNAPSHOT = Struct("Version" / Const(1, Int16sb), "Crc" / _checksum(crc32c), "covered" / GreedyBytes)

@@ -1,0 +1,1 @@
+"""Scan kernels by the columnar backend, and the tables they fill."""

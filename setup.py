@@ -1,0 +1,40 @@
+"""Build of the native module; everything else about the package stands in pyproject.toml.
+
+The module is optional: where there is no C compiler the install succeeds without it, and the
+plain parsers serve the same rows. `THAWLINE_SANITIZE=1` builds it with bounds checks and the
+address sanitizer, for `make sanitize`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+SANITIZE = os.environ.get("THAWLINE_SANITIZE") == "1"
+SANITIZER = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer"]
+
+native = Extension(
+    "thawline._native",
+    ["src/thawline/_native.pyx"],
+    depends=["src/thawline/gather.py", "src/thawline/crc.h", "generated/kernels/scans.py"],
+    include_dirs=["src/thawline"],
+    extra_compile_args=["-O1", "-g", *SANITIZER] if SANITIZE else ["-O3", "-g0"],
+    extra_link_args=SANITIZER if SANITIZE else [],
+    optional=True,
+)
+
+setup(
+    ext_modules=cythonize(
+        [native],
+        include_path=["src/thawline", "generated/kernels"],
+        build_dir="build/cython",
+        compiler_directives={
+            "boundscheck": SANITIZE,
+            "wraparound": False,
+            "initializedcheck": SANITIZE,
+            "cdivision": False,
+        },
+    )
+)

@@ -1,0 +1,55 @@
+"""Checksums of a buffer or a range of it, without copying a byte.
+
+`start` and `end` count from the start of the buffer. A range that does not lie in it is refused: clipped silently, as
+slices are, it would give a checksum of other bytes. To go on with a CRC over several buffers, pass the last `value`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from typing import TYPE_CHECKING
+
+import blake3 as _blake3
+import crc32c as _crc32c
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer  # collections.abc has it from Python 3.12 on
+
+__all__ = ["blake3", "crc32", "crc32c", "sha256"]
+
+
+def crc32(data: Buffer, start: int = 0, end: int | None = None, *, value: int = 0) -> int:
+    """CRC-32/ISO-HDLC, the one of gzip (RBAK, Kafka magic 0 and 1).
+
+    >>> hex(crc32(b"123456789"))
+    '0xcbf43926'
+    """
+    return zlib.crc32(_range(data, start, end), value)
+
+
+def crc32c(data: Buffer, start: int = 0, end: int | None = None, *, value: int = 0) -> int:
+    """CRC-32C, Castagnoli's (RBF, Kafka magic 2).
+
+    >>> hex(crc32c(b"123456789"))
+    '0xe3069283'
+    """
+    return _crc32c.crc32c(_range(data, start, end), value)
+
+
+def sha256(data: Buffer, start: int = 0, end: int | None = None) -> bytes:
+    """SHA-256, 32 bytes (RBAK manifest, Borg)."""
+    return hashlib.sha256(_range(data, start, end)).digest()
+
+
+def blake3(data: Buffer, start: int = 0, end: int | None = None) -> bytes:
+    """BLAKE3, 32 bytes (Borg)."""
+    return _blake3.blake3(_range(data, start, end)).digest()
+
+
+def _range(data: Buffer, start: int, end: int | None) -> memoryview:
+    view = memoryview(data).cast("B")
+    end = len(view) if end is None else end
+    if not 0 <= start <= end <= len(view):
+        raise ValueError(f"bytes [{start}, {end}) do not lie in a buffer of {len(view)} bytes")
+    return view[start:end]

@@ -1,0 +1,108 @@
+"""Chunk, Break and Ranges: what a scan is given and what it yields, and the Arrow types of its columns."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from thawline.tables import Column, Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Rows that were read one after the other, and where each of them lies in the buffer."""
+
+    batch: pa.RecordBatch
+    starts: pa.Int64Array
+    ends: pa.Int64Array
+    ranges: pa.Int32Array
+    """Index of the range that each row is from."""
+    checksums: pa.Int64Array | None = None
+    """What the checksum of each row should be, where the table has one."""
+
+    def __len__(self) -> int:
+        return int(self.batch.num_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """The end of a range before its time: the row at `start` fails at byte `at`."""
+
+    failure: Failure
+    start: int
+    at: int
+    range_index: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """Stretches of a buffer to read rows from, in rising order; a count below zero means as many as there are."""
+
+    starts: array[int]
+    ends: array[int]
+    counts: array[int]
+
+    @classmethod
+    def of(cls, stretches: Collection[tuple[int, int, int]]) -> Ranges:
+        """Ranges from (start, end, count) triples."""
+        starts, ends, counts = zip(*stretches, strict=True) if stretches else ((), (), ())
+        return cls(array("q", starts), array("q", ends), array("q", counts))
+
+    def check(self, size: int) -> None:
+        """Raise ValueError unless every range lies within a buffer of this size, after the one before it."""
+        last = 0
+        for start, end in zip(self.starts, self.ends, strict=True):
+            if not last <= start <= end <= size:
+                raise ValueError(f"range {start}..{end} is not within {last}..{size}")
+            last = end
+
+
+LEFT_OVER = "bytes are left after the last row"
+
+
+def schema_of(columns: Iterable[Column]) -> pa.Schema:
+    """The Arrow schema of columns. It uses only types that Spark takes as they are."""
+    return pa.schema([pa.field(column.name, arrow_type(column)) for column in columns])
+
+
+ARROW_TYPES = {
+    "int8": pa.int8(),
+    "int16": pa.int16(),
+    "int32": pa.int32(),
+    "int64": pa.int64(),
+    "bool": pa.bool_(),
+    "enum": pa.string(),
+    "binary": pa.binary(),
+    "text": pa.string(),
+    "escaped": pa.string(),
+    "base64": pa.binary(),
+}
+
+
+def arrow_type(column: Column) -> pa.DataType:
+    """The Arrow type of a column."""
+    if column.kind == "list":
+        return pa.list_(pa.field("element", item_type(column)))
+    return ARROW_TYPES[column.kind]
+
+
+def item_type(column: Column) -> pa.StructType:
+    """The Arrow type of a list's items."""
+    return pa.struct([pa.field(item.name, arrow_type(item)) for item in column.items])
+
+
+def label_of(column: Column, code: int) -> str:
+    """The name of an enum's value; its number where the spec has no name for it."""
+    return column.labels.get(code, str(code))
+
+
+def text_of(values: pa.BinaryArray) -> pa.StringArray:
+    """Text of UTF-8 bytes, with U+FFFD for what is not UTF-8, as Kafka and Spark decode it."""
+    try:
+        return values.cast(pa.string())
+    except pa.ArrowInvalid:
+        decoded = [None if value is None else value.decode("utf-8", "replace") for value in values.to_pylist()]
+        return pa.array(decoded, pa.string())

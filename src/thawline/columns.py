@@ -1,0 +1,95 @@
+"""Rows of a table from bytes, as Arrow record batches.
+
+`scan` runs the table's kernel over a buffer in chunks of bounded size. The kernel leaves
+integers and the places of values in arrays that lie in Arrow's own memory pool; integers
+become columns as they are, values are gathered with one copy. Where the native module is not
+there, `parsed` takes the same rows from the plain parsers.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from functools import cache
+from mmap import mmap
+from types import ModuleType
+from typing import Protocol
+
+import pyarrow as pa
+
+from thawline.chunks import Break, Chunk, Ranges, schema_of
+from thawline.generated.kernels.tables import TABLES
+from thawline.tables import Column, Table
+
+Buffer = bytes | bytearray | memoryview | mmap
+
+MAX_ROWS = 65_536
+MAX_BYTES = 32 << 20
+"""A chunk ends after this many rows, or with the row that crosses this many bytes of input."""
+
+
+class Engine(Protocol):
+    """Something that reads rows: the native kernels or the plain parsers."""
+
+    def __call__(
+        self, table: Table, view: memoryview, ranges: Ranges, wanted: Sequence[Column], limits: tuple[int, int]
+    ) -> Iterator[Chunk | Break]:
+        """Chunks of rows, and a break for each range that could not be read to its end."""
+        ...
+
+
+def scan(
+    table: str,
+    buffer: Buffer,
+    ranges: Ranges | None = None,
+    *,
+    columns: Collection[str] | None = None,
+    max_rows: int = MAX_ROWS,
+    max_bytes: int = MAX_BYTES,
+) -> Iterator[Chunk | Break]:
+    """Read rows of a table from a buffer, or from some ranges of it.
+
+    >>> chunk, end = scan("kafka_offset_index", bytes([0, 0, 0, 7, 0, 0, 0, 42, 0]))
+    >>> chunk.batch.to_pylist()
+    [{'relative_offset': 7, 'position': 42}]
+    >>> end.failure.path, end.start
+    ('/types/entry/seq/0', 8)
+    """
+    view = memoryview(buffer).cast("B")
+    found = TABLES[table]
+    if ranges is None:
+        ranges = Ranges.of([(0, len(view), -1)])
+    ranges.check(len(view))
+    wanted = [column for column in found.columns if columns is None or column.name in columns]
+    return engine()(found, view, ranges, wanted, (max_rows, max_bytes))
+
+
+@cache
+def native() -> ModuleType | None:
+    """The native module; None where it was not built, or is switched off by THAWLINE_NATIVE=0."""
+    if os.environ.get("THAWLINE_NATIVE") == "0":
+        return None
+    try:
+        from thawline import _native  # noqa: PLC0415 - it is optional
+    except ImportError:
+        sys.stderr.write("thawline: the native module is not built; reading with the plain parsers, which is slower\n")
+        return None
+    return _native
+
+
+def engine() -> Engine:
+    """The engine that this installation reads with."""
+    if native() is None:
+        from thawline import parsed  # noqa: PLC0415 - not needed where there is the native module
+
+        return parsed.read
+    from thawline import kernels  # noqa: PLC0415 - needs the native module
+
+    return kernels.read
+
+
+def schema(table: str, columns: Collection[str] | None = None) -> pa.Schema:
+    """The Arrow schema of a table, or of some of its columns in the table's order."""
+    kept = (column for column in TABLES[table].columns if columns is None or column.name in columns)
+    return schema_of(kept)

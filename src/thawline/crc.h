@@ -1,0 +1,92 @@
+/* CRC-32C and CRC-32 (IEEE) of a range of bytes. CRC-32C uses the CPU's instruction where there is one,
+   which is found out at run time; else eight tables are looked up for every eight bytes. */
+#ifndef THAWLINE_CRC_H
+#define THAWLINE_CRC_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef uint32_t crc_tables[8][256];
+typedef uint32_t (*crc_function)(uint32_t crc, const unsigned char *data, size_t size);
+
+static crc_tables crc32c_tables, crc32_tables;
+
+static void fill_tables(crc_tables tables, uint32_t polynomial) {
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        uint32_t crc = byte;
+        for (int bit = 0; bit < 8; bit++) crc = (crc >> 1) ^ (polynomial & (0u - (crc & 1)));
+        tables[0][byte] = crc;
+    }
+    for (int slice = 1; slice < 8; slice++)
+        for (int byte = 0; byte < 256; byte++) {
+            uint32_t crc = tables[slice - 1][byte];
+            tables[slice][byte] = (crc >> 8) ^ tables[0][crc & 255];
+        }
+}
+
+static inline uint32_t crc_by_tables(crc_tables tables, uint32_t crc, const unsigned char *data, size_t size) {
+    for (; size >= 8; data += 8, size -= 8) {
+        uint32_t low = crc ^ (data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 | (uint32_t)data[3] << 24);
+        crc = tables[7][low & 255] ^ tables[6][(low >> 8) & 255] ^ tables[5][(low >> 16) & 255] ^ tables[4][low >> 24]
+            ^ tables[3][data[4]] ^ tables[2][data[5]] ^ tables[1][data[6]] ^ tables[0][data[7]];
+    }
+    for (; size; data++, size--) crc = (crc >> 8) ^ tables[0][(crc ^ *data) & 255];
+    return crc;
+}
+
+static uint32_t crc32_by_tables(uint32_t crc, const unsigned char *data, size_t size) {
+    return crc_by_tables(crc32_tables, crc, data, size);
+}
+
+static uint32_t crc32c_by_tables(uint32_t crc, const unsigned char *data, size_t size) {
+    return crc_by_tables(crc32c_tables, crc, data, size);
+}
+
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#include <nmmintrin.h>
+__attribute__((target("sse4.2")))
+static uint32_t crc32c_by_instruction(uint32_t crc, const unsigned char *data, size_t size) {
+    uint64_t wide = crc, word;
+    for (; size >= 8; data += 8, size -= 8) {
+        memcpy(&word, data, 8);
+        wide = _mm_crc32_u64(wide, word);
+    }
+    crc = (uint32_t)wide;
+    for (; size; data++, size--) crc = _mm_crc32_u8(crc, *data);
+    return crc;
+}
+static int has_crc32c_instruction(void) { return __builtin_cpu_supports("sse4.2"); }
+#elif defined(__aarch64__) && defined(__linux__) && (defined(__GNUC__) || defined(__clang__))
+#include <sys/auxv.h>
+#include <arm_acle.h>
+#define THAWLINE_HWCAP_CRC32 (1 << 7)
+__attribute__((target("+crc")))
+static uint32_t crc32c_by_instruction(uint32_t crc, const unsigned char *data, size_t size) {
+    uint64_t word;
+    for (; size >= 8; data += 8, size -= 8) {
+        memcpy(&word, data, 8);
+        crc = __crc32cd(crc, word);
+    }
+    for (; size; data++, size--) crc = __crc32cb(crc, *data);
+    return crc;
+}
+static int has_crc32c_instruction(void) { return (getauxval(AT_HWCAP) & THAWLINE_HWCAP_CRC32) != 0; }
+#else
+#define crc32c_by_instruction crc32c_by_tables
+static int has_crc32c_instruction(void) { return 0; }
+#endif
+
+static crc_function crc32c_best = crc32c_by_tables;
+
+static void prepare_crc(int use_instruction) {
+    fill_tables(crc32c_tables, 0x82f63b78u);
+    fill_tables(crc32_tables, 0xedb88320u);
+    crc32c_best = use_instruction && has_crc32c_instruction() ? crc32c_by_instruction : crc32c_by_tables;
+}
+
+static inline uint32_t crc_of_range(crc_function update, const unsigned char *data, size_t size) {
+    return ~update(0xffffffffu, data, size);
+}
+
+#endif

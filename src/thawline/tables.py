@@ -1,0 +1,103 @@
+"""Table, Column and Failure: what a scan kernel emits, as `generated/kernels/tables.py` lists it.
+
+The columnar compiler fills these in from the specs; `columns.py` reads them to allocate the
+kernel's arrays, to derive the Arrow schema and, where the kernels are not compiled, to take
+the same values from the objects that the plain parsers make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Kind = Literal["int8", "int16", "int32", "int64", "bool", "enum", "binary", "text", "escaped", "base64", "list"]
+"""What a column holds. `text`, `escaped` and `base64` are bytes in the file that mean something else in a table:
+UTF-8, a token with backslashes, base-64."""
+
+SLICES = frozenset({"binary", "text", "escaped", "base64"})
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A check of a kernel: which field of which spec, and what is wrong with it."""
+
+    spec: str
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checksum:
+    """A checksum that a row carries: the column that stores it and the instance that names the bytes it covers."""
+
+    column: str
+    algorithm: Literal["crc32", "crc32c"]
+    attributes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its name, what it holds, and the attributes that lead to it in a parser's object."""
+
+    name: str
+    kind: Kind
+    attributes: tuple[str, ...]
+    nullable: bool = False
+    labels: Mapping[int, str] = field(default_factory=dict)
+    """Names of an enum's values."""
+    items: tuple[Column, ...] = ()
+    """Columns of a list's items."""
+    least_size: int = 0
+    """The fewest bytes an item of a list takes, which bounds how many there can be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table: the spec type whose consecutive occurrences are its rows, and their columns."""
+
+    name: str
+    spec: str
+    columns: tuple[Column, ...]
+    failures: tuple[Failure, ...]
+    least_size: int = 1
+    """The fewest bytes a row takes, which bounds how many there can be."""
+    checksum: Checksum | None = None
+
+
+def arrays(table: Table) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    """The arrays a kernel fills, in the order of its arguments: path of the column, part, typecode of `array`.
+
+    Arrays of a list's items come after all arrays of the table that the list is in.
+    """
+    if table.checksum:
+        yield from (((), "checksum_start", "q"), ((), "checksum_end", "q"))
+    yield from _arrays(table.columns, ())
+
+
+def _arrays(columns: tuple[Column, ...], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    for column in columns:
+        path = (*above, column.name)
+        if column.kind in SLICES:
+            yield from ((path, "start", "q"), (path, "length", "i"))
+        else:
+            yield path, "value", TYPECODES[column.kind]
+            if column.nullable and column.kind != "list":
+                yield path, "valid", "B"
+    for column in columns:
+        if column.kind == "list":
+            yield from _arrays(column.items, (*above, column.name))
+
+
+TYPECODES = {"int8": "b", "int16": "h", "int32": "i", "int64": "q", "bool": "B", "enum": "h", "list": "i"}
+"""Element types of the kernel's arrays. A list's array holds the end of each row's items."""
+
+
+def lists(columns: tuple[Column, ...], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Column]]:
+    """The list columns at every depth with their paths, in the order in which kernels count their items."""
+    for column in columns:
+        if column.kind == "list":
+            yield (*above, column.name), column
+    for column in columns:
+        if column.kind == "list":
+            yield from lists(column.items, (*above, column.name))

@@ -1,0 +1,222 @@
+"""The intermediate form of a kernel: statements over 64-bit integers, with every check explicit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from thawline.tables import Checksum, Column, Failure
+
+ValueType = Literal["int", "bool"]
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A known value."""
+
+    value: int
+    type: ValueType = "int"
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A local variable of the kernel."""
+
+    name: str
+    type: ValueType = "int"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operator over values: arithmetic, comparison, `and`, `or`, `not`, or `?` for if-then-else."""
+
+    operator: str
+    operands: tuple[Value, ...]
+    type: ValueType
+
+
+Value = Constant | Variable | Operation
+
+POSITION = Variable("pos")
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Where stores go: the kernel's own rows, or the items of a list column."""
+
+    path: tuple[str, ...] = ()
+
+    @property
+    def counter(self) -> str:
+        """The variable that counts the rows."""
+        return "row_" + "__".join(self.path) if self.path else "row"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadInteger:
+    """A fixed-size integer."""
+
+    target: Variable
+    size: int
+    is_signed: bool
+    is_big_endian: bool
+    failure: Failure
+    end: Value
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBits:
+    """Bit fields that fill whole bytes, most significant first."""
+
+    target: Variable
+    size: int
+    failure: Failure
+    end: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Expect:
+    """Bytes that must stand here."""
+
+    contents: bytes
+    too_short: Failure
+    failure: Failure
+    end: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """As many bytes as `length` says; leaves where they start in `start`."""
+
+    start: Variable
+    length: Variable
+    failure: Failure
+    end: Value
+
+
+@dataclass(frozen=True, slots=True)
+class TakeUntil:
+    """Bytes up to a terminator, which is passed; with `escapes`, a backslash makes the next byte literal."""
+
+    start: Variable
+    length: Variable
+    terminator: Value
+    has_escapes: bool
+    failure: Failure
+    end: Value
+
+
+@dataclass(frozen=True, slots=True)
+class ReadZigzag:
+    """A zig-zag varint of at most 32 or 64 bits; `at` is where it starts."""
+
+    target: Variable
+    at: Variable
+    bits: int
+    failure: Failure
+    end: Value
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDecimal:
+    """ASCII digits with an optional minus, up to a terminator, which is passed; `at` is where they start."""
+
+    target: Variable
+    at: Variable
+    terminator: int
+    failure: Failure
+    end: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """A value given a name."""
+
+    target: Variable
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A rule; where it does not hold, the row fails at byte `at`."""
+
+    condition: Value
+    failure: Failure
+    at: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Statements that read at another position; afterwards reading goes on where it was."""
+
+    position: Value
+    saved: Variable
+    failure: Failure
+    base: Value
+    end: Value
+    body: list[Statement] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """Statements that run only if the condition holds, and what stands in for them otherwise."""
+
+    condition: Value
+    body: list[Statement] = field(default_factory=list)
+    otherwise: list[Statement] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Statements repeated `count` times; with `rows`, each turn makes an item of that list."""
+
+    count: Value
+    turn: Variable
+    rows: Rows | None
+    body: list[Statement] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A value into a column's current row; `part` is the array of the column it goes to."""
+
+    rows: Rows
+    column: str
+    part: str
+    value: Value
+
+
+Statement = (
+    ReadInteger | ReadBits | Expect | Take | TakeUntil | ReadZigzag | ReadDecimal
+    | Assign | Check | Elsewhere | When | Loop | Store
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A table's kernel: what one row reads, checks and stores."""
+
+    table: str
+    spec: str
+    body: list[Statement]
+    columns: tuple[Column, ...]
+    checksum: Checksum | None
+    variables: tuple[str, ...]
+
+
+def least_size(body: list[Statement]) -> int:
+    """The fewest bytes that statements can move the position by."""
+    return sum(_least(statement) for statement in body)
+
+
+def _least(statement: Statement) -> int:
+    match statement:
+        case ReadInteger() | ReadBits():
+            return statement.size
+        case Expect():
+            return len(statement.contents)
+        case TakeUntil() | ReadZigzag():
+            return 1
+        case ReadDecimal():
+            return 2
+    return 0

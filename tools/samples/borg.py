@@ -1,0 +1,387 @@
+"""Borg packs and chunk index files, built from borg's pack document and what borg 2.0.0b22 to b25 write."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import construct
+from blake3 import blake3
+from construct import (
+    Byte,
+    Bytes,
+    BytesInteger,
+    Const,
+    ExprAdapter,
+    FocusedSeq,
+    GreedyBytes,
+    GreedyRange,
+    GreedyString,
+    Int8ub,
+    Int16ub,
+    Int32ub,
+    Int32ul,
+    OneOf,
+    Prefixed,
+    PrefixedArray,
+    Rebuild,
+    Select,
+    Struct,
+    len_,
+    obj_,
+    this,
+)
+
+from tools.samples.codecs import lz4_block, xz_stored, zlib_stored, zstd_rle, zstd_stored
+from tools.samples.golden import Plain, Sample, Unit
+
+OBJ_MAGIC = b"BORG_OBJ"
+REPOOBJ_HEADER_SIZE = 49
+
+BLOB = Struct(
+    "OBJ_MAGIC" / Const(OBJ_MAGIC),
+    "version" / OneOf(Byte, [1, 2]),
+    "chunk_id" / Bytes(32),
+    "meta_size" / Rebuild(Int32ul, len_(this.encrypted_meta)),
+    "data_size" / Rebuild(Int32ul, len_(this.encrypted_data)),
+    "encrypted_meta" / Bytes(this.meta_size),
+    "encrypted_data" / Bytes(this.data_size),
+)
+PACK = GreedyRange(BLOB)
+
+# Envelopes of a slot (formats/borg.md 3.1). Version 1 puts a key type before the payload.
+SLOT = Struct("type" / Byte, "payload" / GreedyBytes)
+TAGGED_SLOT = Struct("type" / Byte, "reserved" / Const(b"\x00"), "tag" / Bytes(32), "payload" / GreedyBytes)
+AEAD_SLOT = Struct(
+    "type" / Byte,
+    "reserved" / Const(b"\x00"),
+    "iv" / BytesInteger(6),
+    "session_id" / Bytes(24),
+    "tag" / Bytes(16),
+    "ciphertext" / GreedyBytes,
+)
+# What the tag of version 2 hashes: the header up to the sizes, which slot it is, the id again.
+AAD = Struct(
+    "OBJ_MAGIC" / Const(OBJ_MAGIC),
+    "version" / Byte,
+    "chunk_id" / Bytes(32),
+    "slot" / OneOf(Bytes(1), [b"M", b"D"]),
+    "id" / Bytes(32),
+)
+TAG_INPUT = Struct(
+    "type" / Byte,
+    "reserved" / Const(b"\x00"),
+    "aad" / Prefixed(Int16ub, AAD),
+    "payload" / GreedyBytes,
+)
+
+# The part of msgpack that a meta map needs: short strings, unsigned numbers, small maps.
+MSGPACK_STR = Prefixed(ExprAdapter(Byte, obj_ & 0x1F, obj_ | 0xA0), GreedyString("ascii"))
+MSGPACK_UINT = Select(
+    OneOf(Byte, range(0x80)),
+    FocusedSeq("value", Const(b"\xcc"), "value" / Int8ub),
+    FocusedSeq("value", Const(b"\xcd"), "value" / Int16ub),
+    FocusedSeq("value", Const(b"\xce"), "value" / Int32ub),
+)
+META = PrefixedArray(
+    ExprAdapter(Byte, obj_ & 0x0F, obj_ | 0x80), construct.Sequence(MSGPACK_STR, Select(MSGPACK_UINT, MSGPACK_STR))
+)
+
+# A borghash table of chunk_id -> ChunkIndexEntry.
+INDEX_MAGIC = b"BORGHASH"
+INDEX_ENTRY = Struct(
+    "chunk_id" / Bytes(32),
+    "flags" / Int32ul,
+    "size" / Int32ul,
+    "pack_id" / Bytes(32),
+    "obj_offset" / Int32ul,
+    "obj_size" / Int32ul,
+)
+INDEX = Struct(
+    "magic" / Const(INDEX_MAGIC),
+    "version" / Const(1, Int32ul),
+    "meta" / Prefixed(Int32ul, GreedyBytes),
+    "entries" / GreedyRange(INDEX_ENTRY),
+)
+
+Hash = Callable[[bytes], bytes]
+
+
+def _sha256(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()
+
+
+def _blake3(data: bytes) -> bytes:
+    return blake3(data).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """Header values and slots of one blob, as they stand in the pack."""
+
+    version: int
+    chunk_id: bytes
+    encrypted_meta: bytes
+    encrypted_data: bytes
+
+    @property
+    def size(self) -> int:
+        """Distance to the next blob."""
+        return REPOOBJ_HEADER_SIZE + len(self.encrypted_meta) + len(self.encrypted_data)
+
+    def account(self) -> dict[str, Plain]:
+        """Fields by the names of `borg_blob`."""
+        return {
+            "magic": OBJ_MAGIC.hex(),
+            "version": self.version,
+            "chunk_id": self.chunk_id.hex(),
+            "len_meta": len(self.encrypted_meta),
+            "len_data": len(self.encrypted_data),
+            "meta": self.encrypted_meta.hex(),
+            "data": self.encrypted_data.hex(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of an index; flags and size as every borg leaves them on disk."""
+
+    chunk_id: bytes
+    pack_id: bytes
+    obj_offset: int
+    obj_size: int
+    flags: int = 0x01000000
+    size: int = 0
+
+    def account(self) -> dict[str, Plain]:
+        """Fields by the names of `borg_index`."""
+        return {
+            "chunk_id": self.chunk_id.hex(),
+            "flags": self.flags,
+            "size": self.size,
+            "pack_id": self.pack_id.hex(),
+            "ofs_blob": self.obj_offset,
+            "len_blob": self.obj_size,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Compressed:
+    """Plaintext as a compressor left it, and the numbers that the meta map says about it."""
+
+    plaintext: bytes
+    ctype: int
+    clevel: int
+    stored: bytes
+    has_size: bool = True
+    """False after `--compression auto,...`, which leaves the key out."""
+    padding: int = 0
+    """What `--compression obfuscate,...` appends."""
+
+    @property
+    def payload(self) -> bytes:
+        """Payload of the data slot."""
+        return self.stored + bytes(self.padding)
+
+    def meta(self, kind: str) -> bytes:
+        """Payload of the meta slot, in the key order of borg."""
+        keys: dict[str, str | int] = {"type": kind}
+        if self.has_size:
+            keys |= {"size": len(self.plaintext)}
+        keys |= {"ctype": self.ctype, "clevel": self.clevel, "csize": len(self.payload)}
+        if self.padding:
+            keys |= {"psize": len(self.stored), "olevel": 3}
+        return bytes(META.build([list(item) for item in keys.items()]))
+
+
+def _uncompressed(data: bytes) -> Compressed:
+    return Compressed(data, 0, 255, data)
+
+
+def _none(content: Compressed, kind: str = "F", chunk_id: bytes | None = None) -> Blob:
+    """Version 1, mode none: key type 02, id = SHA-256 of the plaintext."""
+    return _untagged(0x02, chunk_id or _sha256(content.plaintext), content, kind)
+
+
+def _authenticated(content: Compressed) -> Blob:
+    """Version 1, mode authenticated: key type 07, id = HMAC-SHA256 of the plaintext."""
+    key = b"a golden key of thirty-two bytes"
+    return _untagged(0x07, hmac.digest(key, content.plaintext, "sha256"), content, "F")
+
+
+def _untagged(key_type: int, chunk_id: bytes, content: Compressed, kind: str) -> Blob:
+    payloads = (content.meta(kind), content.payload)
+    return Blob(1, chunk_id, *(SLOT.build({"type": key_type, "payload": payload}) for payload in payloads))
+
+
+def _tagged_none(content: Compressed, key_type: int, hashed: Hash) -> Blob:
+    """Version 2, modes none-sha256 (80) and none-blake3 (90): an unkeyed tag in each slot."""
+    chunk_id = hashed(content.plaintext)
+    slots = []
+    for name, payload in ((b"M", content.meta("F")), (b"D", content.payload)):
+        aad = {"version": 2, "chunk_id": chunk_id, "slot": name, "id": chunk_id}
+        tag = hashed(TAG_INPUT.build({"type": key_type, "aad": aad, "payload": payload}))
+        slots.append(TAGGED_SLOT.build({"type": key_type, "tag": tag, "payload": payload}))
+    return Blob(2, chunk_id, *slots)
+
+
+def _aead(number: int, version: int, key_type: int, chunk_id: bytes | None = None) -> Blob:
+    """Outside of an encrypted blob: counters in borg's order, made-up tags and ciphertexts."""
+    session = _sha256(b"session")[:24]
+    slots = []
+    for name, iv in ((b"meta", 2 * number + 1), (b"data", 2 * number)):
+        tag, ciphertext = _sha256(b"%s tag %d" % (name, iv))[:16], _sha256(b"%s %d" % (name, iv))
+        values = {"type": key_type, "iv": iv, "session_id": session, "tag": tag, "ciphertext": ciphertext}
+        slots.append(AEAD_SLOT.build(values))
+    return Blob(version, chunk_id or _sha256(b"chunk %d" % number), *slots)
+
+
+def samples() -> Iterator[Sample]:
+    """Every golden Borg pack and index."""
+    yield from _limits()
+    yield from _unencrypted_packs()
+    yield from _keyed_packs()
+    yield from _deceptive_packs()
+    yield from _indexes()
+
+
+def _limits() -> Iterator[Sample]:
+    """Headers at their limits. An empty slot has no envelope; the ids stand over encrypted slots."""
+    yield _pack("empty", "No blob: a file of 0 bytes.")
+    some_id = _sha256(b"some id")
+    yield _pack("slots-empty", "Both slots empty: a header and nothing else.", Blob(1, some_id, b"", b""))
+    yield _pack("meta-empty", "Empty meta slot.", Blob(1, some_id, b"", b"\x02data"))
+    yield _pack("data-empty", "Empty data slot.", Blob(1, some_id, b"\x02meta", b""))
+    yield _pack("chunk-id-00", "chunk_id of 32 bytes 00.", _aead(0, 2, 0x10, bytes(32)))
+    yield _pack("chunk-id-ff", "chunk_id of 32 bytes FF.", _aead(0, 2, 0x10, b"\xff" * 32))
+    blobs = [_aead(number, version, 0x10) for number, version in enumerate((1, 2, 2, 1))]
+    yield _pack("versions-mixed", "Versions 1, 2, 2, 1 in one pack; no borg writes that, the layout allows it.", *blobs)
+
+
+def _unencrypted_packs() -> Iterator[Sample]:
+    text = _uncompressed(b"the kettle is on the hob\n")
+    yield _pack("none-one-blob", "Mode none, version 1, one uncompressed blob.", _none(text))
+    yield _pack("none-empty-file", "Mode none: a chunk without content.", _none(_uncompressed(b"")))
+    yield _pack("none-manifest", "Mode none: type M under the zero id.", _none(text, "M", bytes(32)))
+    yield _pack("none-types", "Mode none: one blob each of types A, C, S and F.", *_types())
+    yield _pack("none-compressions", "Mode none: each compressor, auto and obfuscate.", *map(_none, _compressions()))
+    large = _uncompressed(bytes(number % 253 for number in range(65_536)))
+    yield _pack("none-large", "Mode none: 65,536 bytes of content.", _none(large))
+    tagged = [_tagged_none(content, 0x80, _sha256) for content in (text, *_compressions())]
+    yield _pack("none-sha256", "Mode none-sha256, version 2: tags and ids are SHA-256.", *tagged)
+    tagged = [_tagged_none(content, 0x90, _blake3) for content in (text, _uncompressed(b""))]
+    yield _pack("none-blake3", "Mode none-blake3, version 2: tags and ids are BLAKE3.", *tagged)
+
+
+def _types() -> list[Blob]:
+    """File content, the item stream, the list of the stream's ids (msgpack), the archive (msgpack)."""
+    stream = b"item stream"
+    ids = b"\x91\xc4\x20" + _sha256(stream)
+    archive = META.build([["version", 2], ["name", "golden"]])
+    plaintexts = {"F": b"file content", "S": stream, "C": ids, "A": archive}
+    return [_none(_uncompressed(plaintext), kind) for kind, plaintext in plaintexts.items()]
+
+
+def _compressions() -> list[Compressed]:
+    """Each compressor once; other text each time, since equal chunks are stored once."""
+    none, lz4, lzma, zstd, zlib, auto, obfuscate = (
+        b"".join(b"%s %02d: the kettle is on the hob\n" % (name, number) for number in range(12))
+        for name in (b"none", b"lz4", b"lzma", b"zstd", b"zlib", b"auto", b"obfuscate")
+    )
+    zeros = bytes(5000)
+    return [
+        _uncompressed(none),
+        Compressed(lz4, 1, 255, lz4_block(lz4)),
+        Compressed(lzma, 2, 6, xz_stored(lzma)),
+        Compressed(zstd, 3, 3, zstd_stored(zstd)),
+        Compressed(zeros, 3, 3, zstd_rle(0, len(zeros))),
+        Compressed(zlib, 5, 6, zlib_stored(zlib)),
+        Compressed(auto, 1, 255, lz4_block(auto), has_size=False),
+        Compressed(obfuscate, 3, 3, zstd_stored(obfuscate), padding=77),
+    ]
+
+
+def _keyed_packs() -> Iterator[Sample]:
+    contents = [_uncompressed(b"readable, but"), _uncompressed(b"not verifiable without the key")]
+    what = "Mode authenticated, version 1: plaintext under keyed ids."
+    yield _pack("authenticated", what, *map(_authenticated, contents))
+    for version, key_type, mode in ((1, 0x10, "aes256-ocb"), (2, 0x20, "chacha20-poly1305")):
+        what = f"The outside of mode {mode}, version {version}: counters run on, tags and ciphertexts are made up."
+        yield _pack(f"{mode}-shape", what, *(_aead(number, version, key_type) for number in range(3)))
+
+
+def _deceptive_packs() -> Iterator[Sample]:
+    """Content that looks like blobs; the blobs around it are whole, so none of it counts."""
+    magics = _uncompressed(OBJ_MAGIC + b"." + OBJ_MAGIC * 2 + b"\x01")
+    after = _none(_uncompressed(b"after"))
+    yield _pack("magic-in-data", "Content that holds the magic three times.", _none(magics), after)
+    inner = _build(_none(_uncompressed(b"inner one")), _none(_uncompressed(b"inner two")))
+    what = "Content that is itself a pack of two perfect blobs."
+    yield _pack("pack-in-data", what, _none(_uncompressed(b"before")), _none(_uncompressed(inner)), after)
+
+
+def _indexes() -> Iterator[Sample]:
+    yield _index("index-empty", "A table without entries, as borg stores it.")
+    blobs = [_none(content) for content in _compressions()]
+    entries = _locate(blobs, _sha256(_build(*blobs)))
+    yield _index("index-entries", "Where the blobs of none-compressions.pack lie.", *entries)
+    top, ids = 2**32 - 1, b"\xff" * 32
+    limits = (Entry(ids, ids, top, top, top, top), Entry(bytes(32), bytes(32), 0, 0, 0, 0))
+    yield _index("index-limits", "Entries whose bytes are all FF and all 00.", *limits)
+
+
+def _locate(blobs: Sequence[Blob], pack_id: bytes) -> Iterator[Entry]:
+    start = 0
+    for blob in blobs:
+        yield Entry(blob.chunk_id, pack_id, start, blob.size)
+        start += blob.size
+
+
+def _index(name: str, what: str, *entries: Entry) -> Sample:
+    description = _index_description(len(entries))
+    data = bytes(INDEX.build({"meta": description, "entries": [asdict(entry) for entry in entries]}))
+    fields: dict[str, Plain] = {
+        "magic": INDEX_MAGIC.hex(),
+        "version": 1,
+        "len_description": len(description),
+        "description": description.hex(),
+        "entries": [entry.account() for entry in entries],
+    }
+    unit = Unit("borg_index", 0, len(data), fields)
+    notes: dict[str, Plain] = {"index_id_sha256": _sha256(data).hex(), "index_id_blake3": _blake3(data).hex()}
+    return Sample(f"borg/{name}.index", what, data, (unit,), "borg_index", notes)
+
+
+def _index_description(used: int) -> bytes:
+    """JSON as borghash writes it; capacity as seen in borg's files."""
+    names = ["flags", "size", "pack_id", "obj_offset", "obj_size"]
+    description = {
+        "key_size": 32,
+        "value_size": 48,
+        "byte_order": "little",
+        "value_type_name": "ChunkIndexEntry",
+        "value_type_fields": names,
+        "value_format_name": "ChunkIndexEntryFormatT",
+        "value_format_fields": names,
+        "value_format": ["I", "I", "32s", "I", "I"],
+        "capacity": 2 * used or 1000,
+        "used": used,
+    }
+    return json.dumps(description).encode()
+
+
+def _pack(name: str, what: str, *blobs: Blob) -> Sample:
+    data = _build(*blobs)
+    start, units = 0, []
+    for blob in blobs:
+        units.append(Unit("borg_blob", start, start + blob.size, blob.account()))
+        start += blob.size
+    notes: Mapping[str, Plain] = {"pack_id_sha256": _sha256(data).hex(), "pack_id_blake3": _blake3(data).hex()}
+    return Sample(f"borg/{name}.pack", what, data, tuple(units), "borg_pack", notes)
+
+
+def _build(*blobs: Blob) -> bytes:
+    return bytes(PACK.build([asdict(blob) for blob in blobs]))
