@@ -22,19 +22,20 @@ native = Extension(
     include_dirs=["src/thawline"],
     extra_compile_args=["-O1", "-g", *SANITIZER] if SANITIZE else ["-O3", "-g0"],
     extra_link_args=SANITIZER if SANITIZE else [],
-    optional=True,
 )
 
-setup(
-    ext_modules=cythonize(
-        [native],
-        include_path=["src/thawline", "generated/kernels"],
-        build_dir="build/cython",
-        compiler_directives={
-            "boundscheck": SANITIZE,
-            "wraparound": False,
-            "initializedcheck": SANITIZE,
-            "cdivision": False,
-        },
-    )
+modules = cythonize(
+    [native],
+    include_path=["src/thawline", "generated/kernels"],
+    build_dir="build/cython",
+    compiler_directives={
+        "boundscheck": SANITIZE,
+        "wraparound": False,
+        "initializedcheck": SANITIZE,
+        "cdivision": False,
+    },
 )
+for module in modules:
+    module.optional = True  # cythonize does not carry it over
+
+setup(ext_modules=modules)

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+HEAVY = {"pyspark", "pandas", "numpy", "rich", "pyarrow", "kaitaistruct", "zstandard"}
+
+
+def modules_after(statement: str) -> set[str]:
+    code = f"{statement}\nimport sys\nprint(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return {name.partition(".")[0] for name in run.stdout.split()}
+
+
+def test_importing_thawline_imports_nothing_heavy() -> None:
+    assert modules_after("import thawline") & HEAVY == set()
+
+
+def test_scanning_needs_neither_numpy_nor_spark() -> None:
+    loaded = modules_after("import thawline.columns; list(thawline.columns.scan('rbf_frames', b''))")
+    assert loaded & HEAVY - {"pyarrow"} <= {"numpy", "kaitaistruct"}
