@@ -4,16 +4,19 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup generate check-generated golden lint test
+.PHONY: help setup generate check-generated golden lint test fuzz sanitize bench
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY) ## make .venv and install the package with its development tools
 
-$(READY): pyproject.toml
+# The native module is built by the install, so what it is made of makes the install anew.
+NATIVE := setup.py src/thawline/_native.pyx src/thawline/gather.py src/thawline/crc.h generated/kernels/scans.py
+
+$(READY): pyproject.toml $(NATIVE)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "thawline needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	  { echo "thawline needs Python 3.11 or newer; $(PYTHON) is not. Try: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
@@ -24,6 +27,7 @@ generate: $(READY) ## compile the specs in schemas/ into generated/ (needs Node.
 
 check-generated: $(READY) ## fail where generated/ is not what the specs give (needs Node.js)
 	$(BIN)/python -m tools.generate --check
+	$(BIN)/python -m pytest -q tests/test_generate.py
 
 golden: $(READY) ## rebuild the golden files in tests/golden/
 	$(BIN)/python -m tools.samples
@@ -35,3 +39,13 @@ lint: $(READY) ## ruff and mypy
 
 test: $(READY) ## run the tests
 	$(BIN)/python -m pytest -q -n auto
+
+fuzz: $(READY) ## compare kernels and parsers over many thousand mutants
+	$(BIN)/python -m pytest -q -n auto -m fuzz
+
+sanitize: $(READY) ## run the kernels over mutants under AddressSanitizer
+	$(BIN)/python -m tools.sanitize
+
+bench: $(READY) ## measure, as ratios in one run
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'
+	$(BIN)/python -m tools.bench

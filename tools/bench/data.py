@@ -1,0 +1,165 @@
+"""Data sets that are the same in every run: many records of one size, with the bytes that a system would write."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from base64 import b64encode
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import shake_128
+from itertools import islice
+
+from crc32c import crc32c
+
+from tools.samples import rbak
+
+START = 1_735_689_600_000
+"""Milliseconds: the first day of 2025."""
+RECORDS_IN_BATCH = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """Bytes that hold so many records, in units of one size that can be cut off anywhere between two of them."""
+
+    data: bytes
+    records: int
+    records_in_unit: int = 1
+
+    def __post_init__(self) -> None:
+        if self.records % self.records_in_unit or len(self.data) % self.units:
+            raise ValueError(f"{len(self.data)} bytes of {self.records} records are not made of equal units")
+
+    @property
+    def units(self) -> int:
+        """The number of batches, frames or whatever stands one behind the other."""
+        return self.records // self.records_in_unit
+
+    def first(self, share: int) -> DataSet:
+        """The first of so many equal shares, or one unit where that would be none."""
+        if share == 1:
+            return self
+        units = max(self.units // share, 1)
+        size = len(self.data) // self.units * units
+        return DataSet(self.data[:size], units * self.records_in_unit, self.records_in_unit)
+
+
+def kafka(records: int) -> DataSet:
+    """Uncompressed batches of magic 2: 120-byte records with a 16-byte key (every tenth null), a value and a header."""
+    in_batch = min(records, RECORDS_IN_BATCH)
+    batches = records // in_batch
+    values = _noise("kafka", 96)
+    made = (_kafka_batch(number * in_batch, list(islice(values, in_batch))) for number in range(batches))
+    return DataSet(b"".join(made), batches * in_batch, in_batch)
+
+
+BATCH_HEAD = struct.Struct(">qiibI")
+BATCH_COVERED = struct.Struct(">hiqqqhii")
+
+
+def _kafka_batch(base_offset: int, noise: list[bytes]) -> bytes:
+    records = b"".join(_kafka_record(delta, chunk) for delta, chunk in enumerate(noise))
+    last = len(noise) - 1
+    covered = BATCH_COVERED.pack(0, last, START + base_offset, START + base_offset + 3 * last, -1, -1, -1, last + 1)
+    covered += records
+    return BATCH_HEAD.pack(base_offset, 9 + len(covered), 0, 2, crc32c(covered)) + covered
+
+
+def _kafka_record(delta: int, noise: bytes) -> bytes:
+    key = zigzag(-1) if delta % 10 == 0 else zigzag(16) + noise[:16]
+    header = zigzag(5) + b"trace" + zigzag(8) + noise[8:16]
+    body = b"".join((b"\0", zigzag(3 * delta), zigzag(delta), key, zigzag(80), noise[16:], zigzag(1), header))
+    return zigzag(len(body)) + body
+
+
+def zigzag(number: int) -> bytes:
+    r"""A number as a zig-zag varint.
+
+    >>> zigzag(-1), zigzag(80)
+    (b'\x01', b'\xa0\x01')
+    """
+    rest = (number << 1) ^ (number >> 63)
+    groups = bytearray()
+    while rest > 127:  # noqa: PLR2004 - seven bits a byte
+        groups.append(rest & 127 | 128)
+        rest >>= 7
+    groups.append(rest)
+    return bytes(groups)
+
+
+def kafka_v1(records: int) -> DataSet:
+    """Uncompressed messages of magic 1, 130 bytes each: a 16-byte key and an 80-byte value."""
+    return DataSet(b"".join(islice(_kafka_messages(), records)), records)
+
+
+def _kafka_messages() -> Iterator[bytes]:
+    for offset, noise in enumerate(_noise("kafka v1", 96)):
+        covered = b"".join(
+            (struct.pack(">bbqi", 1, 0, START + offset, 16), noise[:16], struct.pack(">i", 80), noise[16:])
+        )
+        yield struct.pack(">qiI", offset, 4 + len(covered), zlib.crc32(covered)) + covered
+
+
+def rbf(records: int) -> DataSet:
+    """RBF frames with a 64-byte payload and the fence behind each; the file's first fence is not there."""
+    return DataSet(b"".join(islice(_rbf_entries(), records)), records)
+
+
+def _rbf_entries() -> Iterator[bytes]:
+    len_frame = 16 + 64 + 4
+    for number, payload in enumerate(_noise("rbf", 64)):
+        status = b"\x83" if number % 50 == 0 else b"\x03"
+        covered = struct.pack("<I", 1 + number % 3) + payload + 4 * status + struct.pack("<I", len_frame)
+        yield struct.pack("<I", len_frame) + covered + struct.pack("<I", crc32c(covered)) + b"RBF1"
+
+
+def borg(records: int) -> DataSet:
+    """Borg blobs of 200 bytes: a 49-byte header, 31 bytes of metadata, 120 of data."""
+    blobs = (b"BORG_OBJ\x02" + noise[:32] + struct.pack("<II", 31, 120) + noise[32:] for noise in _noise("borg", 183))
+    return DataSet(b"".join(islice(blobs, records)), records)
+
+
+def rbak_payload(records: int) -> DataSet:
+    """A decompressed RBAK payload: JSON documents of 551 bytes, each behind its length."""
+    message = rbak.RECORD | {"delivery_tag": 1_000_000, "body": []}
+    missing = 551 - len(json.dumps(message, separators=(",", ":")))
+    message["body"] = [100] * (missing // 4)
+    text = json.dumps(message, separators=(",", ":")).ljust(551).encode()
+    before, after = (struct.pack("<I", len(text)) + text).split(b"1000000")
+    documents = (before + b"%07d" % (1_000_000 + number % 9_000_000) + after for number in range(records))
+    return DataSet(b"".join(documents), records)
+
+
+def aerospike(records: int) -> DataSet:
+    """Aerospike records of 219 bytes and 11 lines: namespace, digest, generation, expiration and six bins."""
+    return DataSet(b"".join(islice(_aerospike_records(), records)), records)
+
+
+def _aerospike_records() -> Iterator[bytes]:
+    for number, noise in enumerate(_noise("aerospike", 67)):
+        lines = (
+            b"+ n test",
+            b"+ d " + b64encode(noise[:20]),
+            b"+ g %d" % (10 + number % 90),
+            b"+ t %d" % (400_000_000 + number % 100_000_000),
+            b"+ b 6",
+            b"- I visits %06d" % (number % 1_000_000),
+            b"- S name 12 " + noise[20:26].hex().encode(),
+            b"- D score 0.%09d" % (number % 1_000_000_000),
+            b"- Z active " + (b"T" if number % 3 else b"F"),
+            b"- B! photo 32 " + noise[26:58],
+            b"- L tags 12 " + b64encode(noise[58:]),
+            b"",
+        )
+        yield b"\n".join(lines)
+
+
+def _noise(seed: str, size: int) -> Iterator[bytes]:
+    """Blocks of bytes without a pattern, without end."""
+    number = 0
+    while True:
+        block = shake_128(f"{seed} {number}".encode()).digest(1000 * size)
+        yield from (block[at : at + size] for at in range(0, len(block), size))
+        number += 1
