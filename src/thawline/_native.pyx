@@ -10,10 +10,14 @@ cdef extern from "crc.h" nogil:
     uint32_t crc32_by_tables(uint32_t, const unsigned char *, size_t)
     uint32_t crc_of_range(crc_function, const unsigned char *, size_t)
     int has_crc32c_instruction()
+    void prepare_powers()
+    uint32_t crc32c_between(uint32_t before, uint32_t after, unsigned long long size)
 
 prepare_crc(1)
+prepare_powers()
 
 include "gather.py"
+include "rbf_reverse.py"
 include "scans.py"
 
 
@@ -43,3 +47,56 @@ cdef void _crc_ranges(crc_function update, const unsigned char[::1] buf, const l
     with nogil:
         for row in range(rows):
             out[row] = crc_of_range(update, data + starts[row], <size_t>(ends[row] - starts[row]))
+
+
+def crc32c_checkpoints(const unsigned char[::1] buf, long long step, long long[::1] states):
+    """The register of a CRC-32C that started with zero at byte 0, at every multiple of `step`."""
+    cdef long long index
+    cdef uint32_t state = 0
+    cdef const unsigned char *data = &buf[0] if buf.shape[0] else NULL
+    with nogil:
+        for index in range(states.shape[0]):
+            states[index] = state
+            if (index + 1) * step <= buf.shape[0]:
+                state = crc32c_best(state, data + index * step, <size_t>step)
+
+
+cdef inline uint32_t _state_at(const unsigned char *data, const long long[::1] states, long long step, long long position) noexcept nogil:
+    cdef long long index = position // step
+    return crc32c_best(<uint32_t>states[index], data + index * step, <size_t>(position - index * step))
+
+
+def covered_bytes(const long long[::1] fences, const long long[::1] starts, long long count):
+    """How many bytes the checksums of candidate frames cover together."""
+    cdef long long index, total = 0
+    with nogil:
+        for index in range(count):
+            if starts[index] >= 0:
+                total += fences[index] - starts[index] - 8
+    return total
+
+
+def check_checksums(
+    const unsigned char[::1] buf, const long long[::1] fences, long long[::1] starts, long long count,
+    const long long[::1] states, long long step,
+):
+    """Set the start of every candidate frame to -1 whose CRC-32C is wrong [F-CRC-FAIL-REJECT].
+
+    With `states` the cost of a frame does not grow with its size; without (an empty array) it is that of its bytes.
+    """
+    cdef long long index, first, last
+    cdef uint32_t computed
+    cdef const unsigned char *data = &buf[0] if buf.shape[0] else NULL
+    with nogil:
+        for index in range(count):
+            if starts[index] < 0:
+                continue
+            first, last = starts[index] + 4, fences[index] - 4
+            if states.shape[0]:
+                computed = crc32c_between(
+                    _state_at(data, states, step, first), _state_at(data, states, step, last), <unsigned long long>(last - first)
+                )
+            else:
+                computed = crc_of_range(crc32c_best, data + first, <size_t>(last - first))
+            if computed != <uint32_t>_u4(buf, last):
+                starts[index] = -1

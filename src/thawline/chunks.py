@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from thawline.tables import Column, Failure
 
@@ -24,7 +25,13 @@ class Chunk:
     """What the checksum of each row should be, where the table has one."""
 
     def __len__(self) -> int:
-        return int(self.batch.num_rows)
+        return len(self.starts)
+
+    def moved(self, by: int) -> Chunk:
+        """The same rows, with positions that count from `by` bytes earlier."""
+        if not by:
+            return self
+        return replace(self, starts=pc.add(self.starts, by), ends=pc.add(self.ends, by))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +42,10 @@ class Break:
     start: int
     at: int
     range_index: int = 0
+
+    def moved(self, by: int) -> Break:
+        """The same break, with positions that count from `by` bytes earlier."""
+        return replace(self, start=self.start + by, at=self.at + by)
 
 
 @dataclass(frozen=True, slots=True)

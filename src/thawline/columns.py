@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from thawline.chunks import Break, Chunk, Ranges, schema_of
 from thawline.generated.kernels.tables import TABLES
+from thawline.source import Source
 from thawline.tables import Column, Table
 
 Buffer = bytes | bytearray | memoryview | mmap
@@ -63,6 +64,32 @@ def scan(
     ranges.check(len(view))
     wanted = [column for column in found.columns if columns is None or column.name in columns]
     return engine()(found, view, ranges, wanted, (max_rows, max_bytes))
+
+
+WINDOW = 64 << 20
+LONGEST_ROW = 1 << 30
+"""Bytes of a remote file that are looked at in one go, and how long a row may be before it counts as damage there."""
+
+
+def scan_source(
+    table: str, source: Source, start: int = 0, *, columns: Collection[str] | None = None
+) -> Iterator[Chunk | Break]:
+    """Read rows of a table from a file, from a position to its end. Positions are those in the file.
+
+    A local file is one buffer; a remote one is read in windows, which overlap by the row that did not fit.
+    """
+    size = source.size - start if source.is_local else WINDOW
+    while start < source.size:
+        end = min(start + size, source.size)
+        reached = start
+        for item in scan(table, source.view(start, end), columns=columns):
+            if isinstance(item, Break) and end < source.size and size < LONGEST_ROW:
+                reached = start + item.start
+                break
+            yield item.moved(start)
+            reached = source.size if isinstance(item, Break) else item.ends[-1].as_py() + start
+        size = WINDOW if reached > start else 4 * size
+        start = reached
 
 
 @cache

@@ -89,4 +89,34 @@ static inline uint32_t crc_of_range(crc_function update, const unsigned char *da
     return ~update(0xffffffffu, data, size);
 }
 
+/* CRC-32C of a range from the register's state before and after it: after ^ before * x^(8 size) mod P. Polynomials
+   are reflected, bit 31 is x^0. The powers are looked up for each byte of the size. */
+static uint32_t crc32c_powers[5][256];
+
+static uint32_t multiply(uint32_t a, uint32_t b) {
+    uint32_t product = 0;
+    for (; a; a <<= 1) {
+        product ^= b & (0u - (a >> 31));
+        b = (b >> 1) ^ (0x82f63b78u & (0u - (b & 1)));
+    }
+    return product;
+}
+
+static void prepare_powers(void) {
+    uint32_t step = 0x00800000u; /* x^8: one byte */
+    for (int digit = 0; digit < 5; digit++) {
+        crc32c_powers[digit][0] = 0x80000000u;
+        for (int times = 1; times < 256; times++)
+            crc32c_powers[digit][times] = multiply(crc32c_powers[digit][times - 1], step);
+        step = multiply(crc32c_powers[digit][255], step);
+    }
+}
+
+static inline uint32_t crc32c_between(uint32_t before, uint32_t after, uint64_t size) {
+    uint32_t moved = before ^ 0xffffffffu;
+    for (int digit = 0; size; digit++, size >>= 8)
+        if (size & 255) moved = multiply(crc32c_powers[digit][size & 255], moved);
+    return ~(after ^ moved);
+}
+
 #endif

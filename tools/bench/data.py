@@ -13,8 +13,6 @@ from itertools import islice
 
 from crc32c import crc32c
 
-from tools.samples import rbak
-
 START = 1_735_689_600_000
 """Milliseconds: the first day of 2025."""
 RECORDS_IN_BATCH = 1000
@@ -121,12 +119,23 @@ def borg(records: int) -> DataSet:
     return DataSet(b"".join(islice(blobs, records)), records)
 
 
+RBAK_MESSAGE = {
+    "body": [100 + number % 20 for number in range(62)],
+    "properties": {"content_type": "application/json", "delivery_mode": 2, "app_id": "my-service", "user_id": None},
+    "headers": [],
+    "exchange": "orders.exchange",
+    "routing_key": "order.created",
+    "delivery_tag": 1_000_000,
+    "redelivered": False,
+    "backed_up_at": START,
+    "source_queue": "orders",
+    "source_vhost": "/",
+}
+
+
 def rbak_payload(records: int) -> DataSet:
     """A decompressed RBAK payload: JSON documents of 551 bytes, each behind its length."""
-    message = rbak.RECORD | {"delivery_tag": 1_000_000, "body": []}
-    missing = 551 - len(json.dumps(message, separators=(",", ":")))
-    message["body"] = [100] * (missing // 4)
-    text = json.dumps(message, separators=(",", ":")).ljust(551).encode()
+    text = json.dumps(RBAK_MESSAGE, separators=(",", ":")).ljust(551).encode()
     before, after = (struct.pack("<I", len(text)) + text).split(b"1000000")
     documents = (before + b"%07d" % (1_000_000 + number % 9_000_000) + after for number in range(records))
     return DataSet(b"".join(documents), records)

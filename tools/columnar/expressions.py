@@ -64,11 +64,28 @@ class Operation:
 Node = Number | Name | Member | Attribute | Operation
 
 
-def parse(source: str | int | bool) -> Node:  # noqa: FBT001 - YAML gives a literal its own type
-    """The tree of an expression."""
+def parse(source: object) -> Node:
+    """The tree of an expression, which YAML may have read as a number or a boolean already."""
     if isinstance(source, int):
         return Number(int(source), is_bool=isinstance(source, bool))
+    if not isinstance(source, str):
+        raise ExpressionError(f"{source!r} is no expression")
     return _Parser(source).whole()
+
+
+def shown(node: Node) -> str:
+    """A name or a dotted path as the spec writes it; any other node in brief."""
+    match node:
+        case Name(name):
+            return name
+        case Attribute(target, name):
+            return f"{shown(target)}.{name}"
+        case Number(value):
+            return str(value)
+        case Member(path):
+            return "::".join(path)
+        case Operation(operator):
+            return f"(… {operator} …)"
 
 
 class _Parser:
@@ -91,7 +108,7 @@ class _Parser:
     def take(self, wanted: str | None = None) -> str:
         word = self.peek()
         if word is None or (wanted is not None and word != wanted):
-            raise ExpressionError(f"{wanted or 'more'!r} is missing in {self.source!r}")
+            raise ExpressionError(f"{wanted or 'an operand'} is missing in {self.source!r}")
         self.at += 1
         return word
 
@@ -127,7 +144,7 @@ class _Parser:
             self.take(")")
             return inner
         if word[0].isdigit():
-            return Number(int(word.replace("_", ""), 0))
+            return self.number(word)
         if word in ("true", "false"):
             return Number(int(word == "true"), is_bool=True)
         if "::" in word:
@@ -135,6 +152,12 @@ class _Parser:
         if word[0].isalpha() or word[0] == "_":
             return Name(word)
         raise ExpressionError(f"{word!r} is not expected in {self.source!r}")
+
+    def number(self, word: str) -> Number:
+        try:
+            return Number(int(word.replace("_", ""), 0))
+        except ValueError:  # a leading zero, which YAML's versions do not agree about
+            raise ExpressionError(f"{word} is no number") from None
 
     def postfix(self, node: Node) -> Node:
         while self.peek() == ".":

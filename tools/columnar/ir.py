@@ -9,6 +9,12 @@ from thawline.tables import Checksum, Column, Failure
 
 ValueType = Literal["int", "bool"]
 
+LEAST, MOST = -(1 << 63), (1 << 63) - 1
+FARTHEST = 1 << 62
+"""No position is beyond this byte, so that two of them can be added."""
+LONGEST = (1 << 31) - 1
+"""Arrow counts the bytes of a binary column, and the items of a list, with 32 bits."""
+
 
 @dataclass(frozen=True, slots=True)
 class Constant:
@@ -20,10 +26,12 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A local variable of the kernel."""
+    """A local variable of the kernel, and the numbers it can be."""
 
     name: str
     type: ValueType = "int"
+    low: int = field(default=LEAST, compare=False)
+    high: int = field(default=MOST, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +45,9 @@ class Operation:
 
 Value = Constant | Variable | Operation
 
-POSITION = Variable("pos")
+POSITION = Variable("pos", low=0, high=FARTHEST)
+END = Variable("end", low=0, high=FARTHEST)
+"""Where reading is, and where the range that rows are read from ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +59,7 @@ class Rows:
     @property
     def counter(self) -> str:
         """The variable that counts the rows."""
-        return "row_" + "__".join(self.path) if self.path else "row"
+        return "__".join(("rows", *self.path)) if self.path else "row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +76,11 @@ class ReadInteger:
 
 @dataclass(frozen=True, slots=True)
 class ReadBits:
-    """Bit fields that fill whole bytes, most significant first."""
+    """The bytes of a bit field; with `goes_on`, behind the bytes of the fields before it that share a byte with it."""
 
     target: Variable
     size: int
+    goes_on: bool
     failure: Failure
     end: Value
 
@@ -86,12 +97,13 @@ class Expect:
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """As many bytes as `length` says; leaves where they start in `start`."""
+    """As many bytes as `length` says, which are `least` or more; leaves where they start in `start`."""
 
     start: Variable
-    length: Variable
+    length: Value
     failure: Failure
     end: Value
+    least: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +159,9 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """Statements that read at another position; afterwards reading goes on where it was."""
+    """Statements that read `offset` bytes after `base`; afterwards reading goes on where it was."""
 
-    position: Value
+    offset: Value
     saved: Variable
     failure: Failure
     base: Value
@@ -204,6 +216,31 @@ class Kernel:
     variables: tuple[str, ...]
 
 
+def compare(operator: str, left: Value, right: Value) -> Value:
+    """A comparison of two values."""
+    return Operation(operator, (left, right), "bool")
+
+
+def minus(left: Value, right: Value) -> Value:
+    """The difference of two positions."""
+    return Operation("-", (left, right), "int")
+
+
+def plus(left: Value, right: Value) -> Value:
+    """A position and what lies between it and another."""
+    return Operation("+", (left, right), "int")
+
+
+def every(*conditions: Value) -> Value:
+    """Whether all conditions hold."""
+    return Operation("and", conditions, "bool")
+
+
+def some(*conditions: Value) -> Value:
+    """Whether one of the conditions holds."""
+    return Operation("or", conditions, "bool") if conditions else Constant(0, "bool")
+
+
 def least_size(body: list[Statement]) -> int:
     """The fewest bytes that statements can move the position by."""
     return sum(_least(statement) for statement in body)
@@ -215,6 +252,8 @@ def _least(statement: Statement) -> int:
             return statement.size
         case Expect():
             return len(statement.contents)
+        case Take():
+            return statement.least
         case TakeUntil() | ReadZigzag():
             return 1
         case ReadDecimal():

@@ -7,22 +7,50 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from thawline.tables import Failure
 from tools.ksy import Keys, Spec, SpecError, TypeDef, types_of
 
 INTEGER = re.compile(r"([us])([124])(le|be)?|(s)(8)(le|be)?")
 BITS = re.compile(r"b(\d+)")
-CALL = re.compile(r"(\w+)\((.*)\)")
+CALL = re.compile(r"([\w:]+)\((.*)\)")
 
-ATTRIBUTE_KEYS = {
-    "id", "type", "enum", "size", "size-eos", "terminator", "contents", "valid", "repeat", "repeat-expr", "if",
-    "pos", "value", "doc",
-}  # fmt: skip
-TYPE_KEYS = {"meta", "doc", "doc-ref", "params", "seq", "instances", "types", "enums"}
-HINTS = {
-    "type": {"rows", "intrinsic", "bits", "terminator"},
-    "attribute": {"column", "prefix", "text", "base64", "checksum"},
+CONSTRUCTS = {
+    "fixed contents": {"contents"},
+    "an integer": {"type", "enum", "valid"},
+    "a bit field": {"type", "enum", "valid"},
+    "bytes by size": {"size", "size-eos", "valid"},
+    "bytes up to a terminator": {"terminator", "valid"},
+    "a number of its own type": {"type", "valid"},
+    "an escaped token": {"type"},
+    "a structure": {"type", "size", "size-eos", "valid"},
+    "a calculated value": {"value", "enum"},
+    "the range of a checksum": {"pos", "size", "size-eos"},
 }
+"""What an attribute can be, and the keys that each of them understands. A key is never passed over in silence."""
+ANYWHERE = {"id", "doc", "doc-ref"}
+WRAPPINGS = {"if", "repeat", "repeat-expr"}
+ATTRIBUTE_KEYS = ANYWHERE | WRAPPINGS | {"pos"} | set().union(*CONSTRUCTS.values())
+TYPE_KEYS = {"meta", "doc", "doc-ref", "seq", "instances", "types", "enums"}
 VALID_KEYS = {"eq", "min", "max", "any-of", "in-enum", "expr"}
+
+IDENTIFIER = "[a-z][a-z0-9_]*"
+TYPE_HINTS = {"rows": IDENTIFIER, "intrinsic": "zigzag|decimal|escaped", "bits": "32|64", "terminator": r"\d+"}
+ATTRIBUTE_HINTS = {
+    "column": "True|False",
+    "prefix": IDENTIFIER,
+    "text": "True",
+    "base64": "True",
+    "checksum": "crc32c?",
+}
+"""Hints and the values they may have."""
+HINTS_OF = {
+    "bytes by size": {"text", "base64"},
+    "bytes up to a terminator": {"text", "base64"},
+    "a structure": {"prefix"},
+    "the range of a checksum": {"checksum"},
+}
+"""Hints that only some constructs understand; `column` is for all."""
+INTRINSIC_HINTS = {"zigzag": {"bits"}, "decimal": {"terminator"}, "escaped": set[str]()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +73,46 @@ class Attribute:
         hints: Mapping[str, Any] = self.data.get("-columnar") or {}
         return hints
 
+    @property
+    def is_instance(self) -> bool:
+        """Whether it stands under `instances`."""
+        return self.keys[-2] == "instances"
+
     def error(self, message: str, *key: str) -> SpecError:
         """The refusal of this attribute, or of one of its keys."""
         return self.owner.spec.error((*self.keys, *key), message)
 
+    def failure(self, reason: str) -> Failure:
+        """What the kernel reports where this attribute cannot be read."""
+        return Failure(self.owner.spec.id, self.path, reason)
+
+    def without(self, *keys: str) -> Attribute:
+        """The same attribute with some keys dealt with."""
+        left = {key: value for key, value in self.data.items() if key not in keys}
+        return Attribute(self.owner, self.keys, self.name, left)
+
+    def is_only(self, construct: str) -> None:
+        """Refuse keys and hints that mean nothing to what the attribute was found to be."""
+        for key in self.data:
+            if key not in CONSTRUCTS[construct] | ANYWHERE and not key.startswith("-"):
+                raise self.error(f"{key} is not supported for {construct}", key)
+        for hint in self.hints:
+            if hint not in HINTS_OF.get(construct, set()) | {"column"}:
+                raise self.error(f"hint {hint} is not for {construct}", "-columnar", hint)
+
 
 def fields(type_: TypeDef) -> list[Attribute]:
     """The fields of a type in their order, each checked against the subset."""
-    _refuse_keys(type_.spec, type_.keys, type_.data, TYPE_KEYS, "type")
+    _refuse_keys(type_.spec, type_.keys, type_.data, TYPE_KEYS)
+    found = _fields(type_)
+    for attribute in found:
+        check_attribute(attribute)
+    return found
+
+
+def _fields(type_: TypeDef) -> list[Attribute]:
     named = enumerate(type_.data.get("seq") or [])
-    return [_checked(Attribute(type_, (*type_.keys, "seq", i), item.get("id", ""), item)) for i, item in named]
+    return [Attribute(type_, (*type_.keys, "seq", index), item.get("id", ""), item) for index, item in named]
 
 
 def instances(type_: TypeDef) -> dict[str, Attribute]:
@@ -63,21 +121,16 @@ def instances(type_: TypeDef) -> dict[str, Attribute]:
     return {name: Attribute(type_, (*type_.keys, "instances", name), name, item) for name, item in named}
 
 
-def _checked(attribute: Attribute) -> Attribute:
-    check_attribute(attribute)
-    return attribute
-
-
 def check_attribute(attribute: Attribute) -> None:
-    """Refuse keys, types and hints that the backend does not know, at their place."""
-    _refuse_keys(attribute.owner.spec, attribute.keys, attribute.data, ATTRIBUTE_KEYS, "attribute")
+    """Refuse keys, types and rules that the backend does not know, at their place."""
+    _refuse_keys(attribute.owner.spec, attribute.keys, attribute.data, ATTRIBUTE_KEYS)
     if not attribute.name:
         raise attribute.error("a field needs an id to become a column")
+    if "__" in attribute.name:
+        raise attribute.error("an id with two underscores in a row is not supported")
     if isinstance(attribute.data.get("type"), dict):
         raise attribute.error("switch-on is not supported; use fields with `if`", "type")
-    if attribute.data.get("type") in ("str", "strz", "u8", "u8le", "u8be", "f4", "f8"):
-        raise attribute.error(f"type {attribute.data['type']} is not supported", "type")
-    if attribute.data.get("repeat") not in (None, "expr"):
+    if attribute.data.get("repeat", "expr") != "expr":
         raise attribute.error(f"repeat: {attribute.data['repeat']} is not supported inside a row", "repeat")
     rule = attribute.data.get("valid")
     for key in rule if isinstance(rule, dict) else ():
@@ -85,25 +138,50 @@ def check_attribute(attribute: Attribute) -> None:
             raise attribute.error(f"valid/{key} is not supported", "valid", key)
 
 
-def _refuse_keys(spec: Spec, keys: Keys, data: Mapping[str, Any], known: set[str], what: str) -> None:
+def _refuse_keys(spec: Spec, keys: Keys, data: Mapping[str, Any], known: set[str]) -> None:
     for key in data:
         if key not in known and not str(key).startswith("-"):
             raise spec.error((*keys, key), f"{key} is not supported by the columnar backend")
-    for hint in data.get("-columnar") or {}:
-        if hint not in HINTS[what]:
-            raise spec.error((*keys, "-columnar", hint), f"unknown hint {hint!r} for a {what}")
 
 
 def tables(specs: Mapping[str, Spec]) -> Iterator[tuple[str, TypeDef]]:
     """Every type that `-columnar: rows` marks, with the name of its table, sorted by that name."""
-    marked = [
-        ((type_.data.get("-columnar") or {}).get("rows"), type_) for spec in specs.values() for type_ in types_of(spec)
-    ]
-    found = sorted(((name, type_) for name, type_ in marked if name), key=lambda pair: pair[0])
-    for (name, type_), (following, _) in zip(found, [*found[1:], ("", None)], strict=True):
+    types = [type_ for spec in specs.values() for type_ in types_of(spec)]
+    for type_ in types:
+        _check_hints(type_)
+    found = sorted((type_.data["-columnar"]["rows"], type_.title, type_) for type_ in types if _is_table(type_))
+    for (name, _, type_), (following, *_) in zip(found, [*found[1:], ("",)], strict=True):
         if name == following:
             raise type_.spec.error((*type_.keys, "-columnar"), f"table {name} is defined twice")
         yield name, type_
+
+
+def _is_table(type_: TypeDef) -> bool:
+    return "rows" in type_.data.get("-columnar", {})
+
+
+def _check_hints(type_: TypeDef) -> None:
+    """Refuse hints that are unknown or have no meaning, also where no table reads the type that they stand in."""
+    _check_values(type_.spec, type_.keys, type_.data, TYPE_HINTS)
+    for attribute in (*_fields(type_), *instances(type_).values()):
+        _check_values(type_.spec, attribute.keys, attribute.data, ATTRIBUTE_HINTS)
+    hints = type_.data.get("-columnar", {})
+    wanted = {"intrinsic"} | INTRINSIC_HINTS[hints["intrinsic"]] if "intrinsic" in hints else {"rows"}
+    if hints and hints.keys() != wanted:
+        raise type_.spec.error((*type_.keys, "-columnar"), f"the hints here must be {', '.join(sorted(wanted))}")
+    if "intrinsic" in hints and type_.names:
+        raise type_.spec.error((*type_.keys, "-columnar"), "an intrinsic needs a spec of its own")
+
+
+def _check_values(spec: Spec, keys: Keys, data: Mapping[str, Any], known: Mapping[str, str]) -> None:
+    hints = data.get("-columnar", {})
+    if not isinstance(hints, dict):
+        raise spec.error((*keys, "-columnar"), "-columnar holds hints by name")
+    for hint, value in hints.items():
+        if hint not in known:
+            raise spec.error((*keys, "-columnar", hint), f"unknown hint {hint!r}")
+        if not re.fullmatch(known[hint], str(value)):
+            raise spec.error((*keys, "-columnar", hint), f"hint {hint} cannot be {value!r}")
 
 
 def intrinsic(type_: TypeDef) -> Mapping[str, Any] | None:

@@ -1,0 +1,201 @@
+"""RBF logs: frames between fences, with their length at both ends, readable from either end.
+
+Layout: https://github.com/Atelia-org/atelia/blob/76f827f82ecd247db938c8754ca941811087a1d2/docs/Rbf/rbf-format.md
+
+The rows of a file are the frames that the document's reverse scan finds (section 6). A file without damage is the
+same read forward, which is what happens first; only behind the first damage the file is scanned from its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thawline import columns
+from thawline.chunks import Break, Chunk
+from thawline.errors import SourceError
+from thawline.formats import Claim
+from thawline.formats.rbf_findings import CODES, NEWER_LAYOUT, TOO_SHORT, explain
+from thawline.formats.rbf_frames import FENCE, LEAST_FRAME, Segment, read_backward, read_forward
+from thawline.model import Finding, Run, Span
+from thawline.source import Source
+
+SCHEMA = pa.schema(
+    [
+        ("address", pa.int64()),
+        ("length", pa.int64()),
+        ("tag", pa.int64()),
+        ("tag_text", pa.string()),
+        ("payload", pa.binary()),
+        ("tombstone", pa.bool_()),
+        ("nested_suspect", pa.bool_()),
+    ]
+)
+WIRE_COLUMNS = {"length": "len_frame", "tag": "frame_tag", "payload": "payload", "tombstone": "is_tombstone"}
+
+
+class Rbf:
+    """RBF logs: frames between fences, with their length at both ends, readable from either end."""
+
+    name = "rbf"
+    title = "RBF log (Reversible Binary Framing)"
+    tables = ("frames",)
+    codes = CODES
+    unit = "rbf_frame"
+    unit_name = "frame"
+
+    def claim(self, source: Source) -> Claim | None:
+        """An RBF file starts with a fence; one that lost it may still be told by its first frame."""
+        head = bytes(source.view(0, min(source.size, 4)))
+        if head == FENCE:
+            if is_newer_layout(source):
+                return Claim(self.name, "0.40", "starts with the fence RBF1, frames end as in layout 0.40", "certain")
+            return Claim(self.name, "0.27", "starts with the fence RBF1", "certain")
+        first = bytes(source.view(0, min(source.size, 1 << 16))).find(FENCE, 4)
+        if first > 0 and source.name.endswith(".rbf"):
+            return Claim(
+                self.name, "0.27", f"named .rbf, with a fence at {first:#x}, but none at its start", "possible"
+            )
+        return None
+
+    def schema(self, table: str) -> pa.Schema:
+        """The schema of `frames`."""
+        return SCHEMA
+
+    def scan(self, source: Source) -> Iterator[Run | Finding]:
+        """Intact frames and findings, in file order."""
+        if 0 < source.size < len(FENCE):
+            yield Finding(TOO_SHORT, Span(0, source.size))
+        elif source.size:
+            yield from _tiles(source, list(_segments(source)))
+
+    def batches(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
+        """The frames of a run."""
+        start = run.span.start + (len(FENCE) if run.labels.get("has_genesis") else 0)
+        wanted = [field.name for field in SCHEMA if field.name in columns]
+        for chunk in _chunks(source, Span(start, run.span.end), wanted):
+            yield _batch(chunk, start, wanted, is_suspect=bool(run.labels.get("nested_suspect")))
+
+    def tail(self, source: Source, rows: int) -> list[pa.RecordBatch] | None:
+        """The last frames, found from the end of the file without looking at the rest of it."""
+        kept: list[Segment] = []
+        for segment in read_backward(source, 0, first_block=1 << 16):
+            kept.append(segment)
+            if sum(segment.frames for segment in kept) >= rows:
+                break
+        batches = [
+            batch for segment in reversed(kept) for batch in self.batches(source, _run(segment), "frames", SCHEMA.names)
+        ]
+        table = pa.Table.from_batches(batches, SCHEMA)
+        last: list[pa.RecordBatch] = table.slice(max(table.num_rows - rows, 0)).to_batches()
+        return last
+
+    def units(self, source: Source, run: Run) -> Iterator[Span]:
+        """The frames of a run, without their fences."""
+        start = run.span.start + (len(FENCE) if run.labels.get("has_genesis") else 0)
+        for chunk in _chunks(source, Span(start, run.span.end), []):
+            for first, end in zip(chunk.starts.to_pylist(), chunk.ends.to_pylist(), strict=True):
+                yield Span(start + first, start + end - len(FENCE))
+
+    def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
+        """A file of the intact frames: the genesis fence, then every run with its fences.
+
+        Addresses change where something before a frame is lost, so payloads that hold addresses are to be mended by
+        the layer that wrote them.
+        """
+        yield FENCE
+        for item in items:
+            if isinstance(item, Run) and item.units:
+                start = item.span.start + (len(FENCE) if item.labels.get("has_genesis") else 0)
+                yield source.view(start, item.span.end)
+
+
+def _segments(source: Source) -> Iterator[Segment]:
+    """The frames of a file as stretches without a gap, in file order."""
+    forward = read_forward(source)
+    end = forward[-1].end if forward else 0
+    if end == source.size:
+        yield from forward
+        return
+    behind = list(read_backward(source, end))
+    if behind and behind[-1].start < end:
+        # A frame that begins inside the intact ones: only the whole reverse scan tells which of them it leaves out.
+        forward, behind = [], list(read_backward(source, 0))
+    yield from forward
+    yield from reversed(behind)
+
+
+def _tiles(source: Source, segments: list[Segment]) -> Iterator[Run | Finding]:
+    """Runs of the frames that were found, and findings for each stretch between them."""
+    position = 0
+    has_genesis = source.view(0, len(FENCE)) == FENCE
+    if has_genesis and not (segments and segments[0].start == len(FENCE)):
+        position = len(FENCE)
+        yield Run(Span(0, position), 0, 0)
+    if not segments and is_newer_layout(source):
+        yield Finding(NEWER_LAYOUT, Span(position, source.size))
+        return
+    suspects: list[Span] = []
+    for segment in segments:
+        starts_file = has_genesis and segment.start == len(FENCE)
+        if segment.start > position and not starts_file:
+            gap = explain(source, Span(position, segment.start))
+            suspects += gap.extents
+            yield from gap.findings
+        yield _run(segment, has_genesis=starts_file, is_suspect=any(segment.start in extent for extent in suspects))
+        position = segment.end
+    if position < source.size:
+        yield from explain(source, Span(position, source.size)).findings
+
+
+def is_newer_layout(source: Source) -> bool:
+    """Whether the first frame ends the way layout 0.40 writes it: with its length right before the fence."""
+    if source.size < 2 * len(FENCE) + 4:
+        return False
+    size = int.from_bytes(source.view(4, 8), "little")
+    end = len(FENCE) + size
+    if size < LEAST_FRAME or end + len(FENCE) > source.size or source.view(end, end + len(FENCE)) != FENCE:
+        return False
+    tails = [int.from_bytes(source.view(end - back, end - back + 4), "little") for back in (8, 4)]
+    return tails[0] != size == tails[1]
+
+
+def _run(segment: Segment, *, has_genesis: bool = False, is_suspect: bool = False) -> Run:
+    start = 0 if has_genesis else segment.start
+    labels = {"has_genesis": has_genesis, "nested_suspect": is_suspect}
+    return Run(
+        Span(start, segment.end), segment.frames, segment.frames, {key: True for key, on in labels.items() if on}
+    )
+
+
+def _chunks(source: Source, span: Span, wanted: Collection[str]) -> Iterator[Chunk]:
+    """Chunks of frames that are known to be intact; positions count from the span's start."""
+    view = source.view(span.start, span.end)
+    wire = [WIRE_COLUMNS[name] for name in wanted if name in WIRE_COLUMNS] + (
+        ["frame_tag"] if "tag_text" in wanted else []
+    )
+    for item in columns.scan("rbf_frames", view, columns=set(wire)):
+        if isinstance(item, Break):
+            at = span.start + item.start
+            raise SourceError(f"{source.name}: the frame at {at:#x} changed while the file was read")
+        yield item
+
+
+def _batch(chunk: Chunk, base: int, wanted: list[str], *, is_suspect: bool) -> pa.RecordBatch:
+    made = {
+        "address": lambda: pc.add(chunk.starts, base),
+        "tag_text": lambda: _tag_text(chunk.batch["frame_tag"]),
+        "nested_suspect": lambda: pa.array([is_suspect] * len(chunk), pa.bool_()),
+    }
+    arrays = [made[name]() if name in made else chunk.batch[WIRE_COLUMNS[name]] for name in wanted]
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([SCHEMA.field(name) for name in wanted]))
+
+
+def _tag_text(tags: pa.Int64Array) -> pa.StringArray:
+    """Tags as text, where their four bytes are printable: a fourCC is customary."""
+    encoded = tags.dictionary_encode()
+    texts = [tag.to_bytes(4, "little") for tag in encoded.dictionary.to_pylist()]
+    shown = [text.decode("ascii") if text.isascii() and text.decode("ascii").isprintable() else None for text in texts]
+    return pa.array(shown, pa.string()).take(encoded.indices)

@@ -1,0 +1,151 @@
+"""Frames of an RBF file: the forward walk from the genesis fence, and the reverse scan from the end."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import ModuleType
+
+import pyarrow.compute as pc
+
+from thawline import columns
+from thawline.checksums import crc32c
+from thawline.chunks import Break, Chunk
+from thawline.source import Source
+
+FENCE = b"RBF1"
+LEAST_FRAME = 20
+BLOCK = 16 << 20
+"""Bytes in which the reverse scan looks for fences in one go."""
+CHECKSUM_BUDGET = 4
+"""How many times the file's size may go into checksums of candidates one by one. A hostile file nests candidates so
+that each covers half of it; behind the budget their checksums are taken from checkpoints instead."""
+CHECKPOINT = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Frames that follow one another without a gap: from the first one's start to the end of the last one's fence."""
+
+    start: int
+    end: int
+    frames: int
+
+
+def read_forward(source: Source) -> list[Segment]:
+    """The intact frames from the genesis fence on, up to the first damage; none if that fence is lost."""
+    segments: list[Segment] = []
+    if source.size < len(FENCE) or source.view(0, len(FENCE)) != FENCE:
+        return segments
+    for item in columns.scan_source("rbf_frames", source, len(FENCE), columns=("crc32c",)):
+        intact = 0 if isinstance(item, Break) else first_mismatch(item)
+        if intact and isinstance(item, Chunk):
+            segments.append(Segment(item.starts[0].as_py(), item.ends[intact - 1].as_py(), intact))
+            source.release(segments[-1].end)
+        if isinstance(item, Break) or intact < len(item):
+            break
+    return segments
+
+
+def first_mismatch(chunk: Chunk) -> int:
+    """Index of the first frame whose checksum is wrong; the number of frames if all are right."""
+    differs = pc.not_equal(chunk.batch["crc32c"], chunk.checksums)
+    index = pc.index(differs, True).as_py()
+    return len(chunk) if index < 0 else int(index)
+
+
+def read_backward(source: Source, floor: int, first_block: int = BLOCK) -> Iterator[Segment]:
+    """What the document's reverse scan finds behind the fence at `floor - 4`, last stretch first.
+
+    The last one may start below `floor`: the frame that it starts with then straddles that fence.
+    """
+    scan = ReverseScan(source, floor)
+    block = first_block
+    joined: Segment | None = None
+    while scan.is_open:
+        for start, fence in scan.step(block):
+            end = fence + len(FENCE)
+            if joined and end == joined.start and _has_room(joined, start):
+                joined = Segment(start, joined.end, joined.frames + 1)
+            else:
+                if joined:
+                    yield joined
+                joined = Segment(start, end, 1)
+        block = min(4 * block, BLOCK)
+    if joined:
+        yield joined
+
+
+def _has_room(segment: Segment, start: int) -> bool:
+    return segment.frames < columns.MAX_ROWS and segment.end - start <= columns.MAX_BYTES
+
+
+class ReverseScan:
+    """The reverse scan [R-REVERSE-SCAN-ALGORITHM] as steps from the end of a file towards a floor."""
+
+    def __init__(self, source: Source, floor: int) -> None:
+        self.view = source.view(0, source.size)
+        self.floor = max(floor, len(FENCE))
+        self.position = (source.size - len(FENCE)) // 4 * 4
+        """The highest fence that has not been looked at."""
+        self.budget = CHECKSUM_BUDGET * source.size
+        self.checkpoints = array("q")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is anything left to scan."""
+        return self.position >= self.floor
+
+    def step(self, block: int) -> list[tuple[int, int]]:
+        """Frames whose fence lies in the next block, as (start, fence), from last to first."""
+        native = columns.native()
+        if native is None:
+            return self._step_plain()
+        start = max(self.floor, (self.position + len(FENCE) - block) // 4 * 4)
+        fences = array("q", bytes(8 * ((self.position + len(FENCE) - start) // 4)))
+        count = native.find_fences(self.view, start, self.position + len(FENCE), fences)
+        starts = array("q", bytes(8 * count))
+        native.check_frames(self.view, fences, count, starts)
+        self.budget -= native.covered_bytes(fences, starts, count)
+        native.check_checksums(self.view, fences, starts, count, self._states(native), CHECKPOINT)
+        found = array("q", bytes(8 * count))
+        frames, position = native.walk_back(fences, starts, count, self.position, found)
+        # Below the last fence of the block nothing is left in it, unless a frame has led further down.
+        self.position = min(position, start - len(FENCE))
+        return [(starts[index], fences[index]) for index in found[:frames]]
+
+    def _states(self, native: ModuleType) -> array[int]:
+        """Checkpoints of the checksum over the whole file, once the budget is spent; until then none."""
+        if self.budget < 0 and not self.checkpoints:
+            self.checkpoints = array("q", bytes(8 * (len(self.view) // CHECKPOINT + 1)))
+            native.crc32c_checkpoints(self.view, CHECKPOINT, self.checkpoints)
+        return self.checkpoints
+
+    def _step_plain(self) -> list[tuple[int, int]]:
+        """The same for one fence at a time, where there is no native module."""
+        fence = self.position
+        self.position = fence - 4
+        if self.view[fence : fence + 4] != FENCE:
+            return []
+        start = frame_before(self.view, fence)
+        if start is None:
+            return []
+        self.position = start - len(FENCE)
+        return [(start, fence)]
+
+
+def frame_before(view: memoryview, fence: int) -> int | None:
+    """Where the frame that ends at a fence starts, if it is one."""
+    if fence < len(FENCE) + LEAST_FRAME:
+        return None
+    size = int.from_bytes(view[fence - 8 : fence - 4], "little")
+    start = fence - size
+    if size < LEAST_FRAME or size % 4 or start < len(FENCE) or view[start - 4 : start] != FENCE:
+        return None
+    status = view[fence - 9]
+    filled = view[fence - 9 - (status & 3) : fence - 8] == bytes([status]) * ((status & 3) + 1)
+    if int.from_bytes(view[start : start + 4], "little") != size or status & 0x7C or not filled:
+        return None
+    stored = int.from_bytes(view[fence - 4 : fence], "little")
+    return start if crc32c(view, start + 4, fence - 4) == stored else None

@@ -1,0 +1,137 @@
+"""Span, Run, Finding and Report: what a scan of a file says.
+
+A format's `scan` yields runs and findings in file order, and their spans tile the file: no gap, no overlap, their
+sizes add up to the file's. Everything else (verify, cat, salvage, a Spark partition) is a fold over that stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Severity = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """Half-open range of bytes `[start, end)` in a file.
+
+    >>> Span(0x10, 0x18).size
+    8
+    >>> print(Span(0x10, 0x18))
+    0x10..0x18
+    """
+
+    start: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        """How many bytes it covers."""
+        return self.end - self.start
+
+    def __str__(self) -> str:
+        return f"{self.start:#x}..{self.end:#x}"
+
+    def __contains__(self, position: int) -> bool:
+        return self.start <= position < self.end
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A kind of finding: declared once, at the top of its format's module."""
+
+    id: str
+    """Three letters and three digits, such as `RBF104`."""
+    message: str
+    """One line, lower case, without a full stop; the same for every finding of the kind."""
+    severity: Severity
+    explanation: str
+    """What it means, what is lost and what to do: the text of `thawline explain`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong, or worth knowing, at one place of a file."""
+
+    code: Code
+    span: Span
+    detail: Mapping[str, object] = field(default_factory=dict)
+    """Facts about this one: what was expected, what is lost."""
+    hint: str = ""
+    """What the reader can do about it: a command."""
+
+    @property
+    def message(self) -> str:
+        """What is wrong, in a line."""
+        return self.code.message
+
+    @property
+    def severity(self) -> Severity:
+        """`error` for damage, `warning` for what a peer may refuse, `note` for what is worth knowing."""
+        return self.code.severity
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A stretch of intact units that follow one another."""
+
+    span: Span
+    units: int
+    rows: int
+    """Rows of the format's default table."""
+    labels: Mapping[str, object] = field(default_factory=dict)
+    """What holds for all rows of the run and is not in their bytes, such as how they were found."""
+
+
+class TilingError(Exception):
+    """Spans of a scan that overlap or leave a gap: a mistake in the format's code, never in the file."""
+
+
+@dataclass(slots=True)
+class Report:
+    """The account of one file: how much of it is intact, and what is wrong with the rest."""
+
+    file: str
+    format: str
+    size: int
+    units: int = 0
+    rows: int = 0
+    intact_bytes: int = 0
+    damaged_bytes: int = 0
+    findings: list[Finding] = field(default_factory=list)
+    position: int = 0
+    """Up to where the file has been accounted for."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong with the file. Notes and warnings are no damage."""
+        return not any(finding.severity == "error" for finding in self.findings)
+
+    def add(self, item: Run | Finding) -> None:
+        """Account for the next stretch of the file."""
+        if item.span.start != self.position or item.span.end < item.span.start:
+            raise TilingError(f"{self.file}: {item.span} does not start at {self.position:#x}")
+        self.position = item.span.end
+        if isinstance(item, Run):
+            self.units += item.units
+            self.rows += item.rows
+            self.intact_bytes += item.span.size
+        else:
+            self.findings.append(item)
+            self.damaged_bytes += item.span.size if item.severity == "error" else 0
+
+    def complete(self) -> Report:
+        """The report itself, once it is sure that every byte of the file is in it."""
+        if self.position != self.size:
+            raise TilingError(f"{self.file}: {self.position:#x}..{self.size:#x} is not accounted for")
+        return self
+
+
+def report(file: str, format_name: str, size: int, items: Iterable[Run | Finding]) -> Report:
+    """The account of a file, from what its scan yields."""
+    account = Report(file, format_name, size)
+    for item in items:
+        account.add(item)
+    return account.complete()

@@ -1,0 +1,217 @@
+"""Bytes of a file, wherever it lies: a path, bytes, a file object, stdin or a URL.
+
+Local files are mapped, so a view costs nothing and nothing is read that is not looked at. Remote files are read in
+ranges, never as a whole. Inputs are opened for reading only and never locked.
+"""
+
+from __future__ import annotations
+
+import io
+import mmap
+import os
+import shutil
+import sys
+import tempfile
+from collections import OrderedDict
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Protocol, Self
+
+from thawline.errors import SourceError
+
+STDIN = "-"
+PAGE = mmap.ALLOCATIONGRANULARITY
+
+Readable = str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes]
+"""What can be opened: a path, `-` for stdin, a URL, bytes, or a binary file object."""
+
+
+class Source(Protocol):
+    """A file to read from at any position."""
+
+    name: str
+    size: int
+    is_local: bool
+    """Whether views of any size cost nothing."""
+
+    def view(self, start: int, end: int) -> memoryview:
+        """The bytes `[start, end)`; `SourceError` where the file has not got them."""
+        ...
+
+    def release(self, end: int) -> None:
+        """Say that bytes before `end` are not needed for now, so that they need not stay in memory."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the file."""
+        ...
+
+
+class LocalSource:
+    """Bytes in memory, or a mapped file."""
+
+    is_local = True
+
+    def __init__(
+        self, name: str, data: bytes | bytearray | memoryview | mmap.mmap, file: IO[bytes] | None = None
+    ) -> None:
+        self.name = name
+        self._file = file
+        self._map = data if isinstance(data, mmap.mmap) else None
+        self._whole = memoryview(data).cast("B")
+        self.size = len(self._whole)
+
+    def view(self, start: int, end: int) -> memoryview:
+        """The bytes `[start, end)`, without a copy."""
+        if not 0 <= start <= end <= self.size:
+            raise SourceError(f"{self.name}: no bytes {start:#x}..{end:#x} in a file of {self.size:#x}")
+        return self._whole[start:end]
+
+    def release(self, end: int) -> None:
+        """Drop mapped pages before `end` from memory; they come back from the file when they are looked at."""
+        if self._map is not None and end >= PAGE and hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED, 0, end // PAGE * PAGE)
+
+    def close(self) -> None:
+        """Unmap the file, once no view of it is left."""
+        self._whole.release()
+        if self._map is not None:
+            try:
+                self._map.close()
+            except BufferError:
+                self._map = None  # a column still points into it; it is unmapped when that goes
+        if self._file is not None:
+            self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class RemoteSource:
+    """A file behind a URL, read in ranges through fsspec."""
+
+    is_local = False
+    block = 4 << 20
+    """Small views are served from blocks of this size, of which the last few are kept."""
+    kept = 8
+
+    def __init__(self, name: str, file: Any, size: int) -> None:
+        self.name, self.size, self._file = name, size, file
+        self._blocks: OrderedDict[int, bytes] = OrderedDict()
+
+    def view(self, start: int, end: int) -> memoryview:
+        """The bytes `[start, end)`, fetched unless they are in a block that was fetched lately."""
+        if not 0 <= start <= end <= self.size:
+            raise SourceError(f"{self.name}: no bytes {start:#x}..{end:#x} in a file of {self.size:#x}")
+        first = start // self.block
+        if end <= (first + 1) * self.block:
+            return memoryview(self._block(first))[start - first * self.block : end - first * self.block]
+        return memoryview(self._fetch(start, end))
+
+    def _block(self, index: int) -> bytes:
+        if index not in self._blocks:
+            self._blocks[index] = self._fetch(index * self.block, min((index + 1) * self.block, self.size))
+            while len(self._blocks) > self.kept:
+                self._blocks.popitem(last=False)
+        self._blocks.move_to_end(index)
+        return self._blocks[index]
+
+    def _fetch(self, start: int, end: int) -> bytes:
+        try:
+            self._file.seek(start)
+            data: bytes = self._file.read(end - start)
+        except Exception as error:
+            raise SourceError(f"{self.name}: cannot read {start:#x}..{end:#x}: {error}") from error
+        if len(data) != end - start:
+            raise SourceError(f"{self.name}: the file changed while it was read; it ends before {end:#x}")
+        return data
+
+    def release(self, end: int) -> None:
+        """Nothing to do: only a few blocks are kept at any time."""
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_source(readable: Readable, name: str | None = None) -> LocalSource | RemoteSource:
+    """A source over whatever was given; `SourceError` if it cannot be opened.
+
+    >>> open_source(b"RBF1").view(0, 4).tobytes()
+    b'RBF1'
+    """
+    if isinstance(readable, bytes | bytearray | memoryview):
+        return LocalSource(name or "<bytes>", readable)
+    if isinstance(readable, str | os.PathLike):
+        path = os.fspath(readable)
+        if path == STDIN:
+            return _spooled(name or "<stdin>", sys.stdin.buffer)
+        return _remote(path) if "://" in path else _mapped(name or path, path)
+    return _of_file_object(name, readable)
+
+
+def _mapped(name: str, path: str) -> LocalSource:
+    try:
+        file = Path(path).open("rb")  # noqa: SIM115 - the source closes it
+    except OSError as error:
+        raise SourceError(error.errno, f"{name}: {error.strerror}") from error
+    return _map_file(name, file)
+
+
+def _map_file(name: str, file: IO[bytes]) -> LocalSource:
+    try:
+        if os.fstat(file.fileno()).st_size == 0:
+            return LocalSource(name, b"", file)
+        return LocalSource(name, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), file)
+    except (OSError, ValueError):
+        # A pipe, or a device that cannot be mapped: keep a copy on disk.
+        return _spooled(name, file)
+
+
+def _spooled(name: str, file: IO[bytes]) -> LocalSource:
+    copy = tempfile.TemporaryFile()  # noqa: SIM115 - the source closes it
+    try:
+        shutil.copyfileobj(file, copy, 1 << 20)
+    except OSError as error:
+        raise SourceError(error.errno, f"{name}: {error.strerror}") from error
+    copy.flush()
+    return _map_file(name, copy)
+
+
+def _of_file_object(name: str | None, file: IO[bytes]) -> LocalSource:
+    """A source over an open file, which is left open and where it was."""
+    shown = name or str(getattr(file, "name", "<file>"))
+    if isinstance(file, io.BytesIO):
+        return LocalSource(shown, file.getvalue())
+    try:
+        return _map_file(shown, os.fdopen(os.dup(file.fileno()), "rb"))
+    except (OSError, AttributeError, io.UnsupportedOperation):
+        return _spooled(shown, file)
+
+
+def _remote(url: str) -> LocalSource | RemoteSource:
+    import fsspec  # noqa: PLC0415 - only URLs need it
+
+    try:
+        filesystem, path = fsspec.url_to_fs(url)
+        if url.startswith(("file://", "local://")):
+            return _mapped(url, path)
+        file = filesystem.open(path, "rb", cache_type="none")
+        return RemoteSource(url, file, int(file.size))
+    except FileNotFoundError as error:
+        raise SourceError(error.errno, f"{url}: no such file") from error
+    except (OSError, ImportError, ValueError) as error:
+        raise SourceError(f"{url}: {error}") from error

@@ -1,0 +1,120 @@
+"""The cases: which data, which contenders, and which figures our own reader has to reach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tools.bench import aerospike, data, floors, framed, kafka, ours
+from tools.bench.data import DataSet
+from tools.bench.measure import Contender
+
+OURS = "thawline"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A figure to reach against a contender: how many times faster than it, or how many times slower at most."""
+
+    contender: str
+    factor: float
+    is_slowdown: bool = False
+
+    def __str__(self) -> str:
+        return (
+            f"<= {self.factor:g} x {self.contender}" if self.is_slowdown else f">= {self.factor:g} x {self.contender}"
+        )
+
+    def reached(self, ours: float, theirs: float) -> float:
+        """The factor that two times give."""
+        return ours / theirs if self.is_slowdown else theirs / ours
+
+    def is_met(self, reached: float) -> bool:
+        """Whether a factor is good enough."""
+        return reached <= self.factor if self.is_slowdown else reached >= self.factor
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One data set and those who read it; the floor comes first, ours second."""
+
+    name: str
+    title: str
+    build: Callable[[int], DataSet]
+    contenders: tuple[Contender, ...]
+    targets: tuple[Target, ...] = ()
+
+
+KAFKA = Case(
+    "kafka",
+    "Kafka v2 records -> RecordBatch (1,000 in a batch, checksum, absolute offset and timestamp)",
+    data.kafka,
+    (
+        floors.checksum_and_copy(),
+        Contender(OURS, lambda: ours.kafka_records, note="batches dropped one by one"),
+        Contender(f"{OURS}, all kept", lambda: ours.kafka_records_kept, note="as one table"),
+        *kafka.contenders(),
+    ),
+    (
+        Target("floor: crc32c + memcpy", 4, is_slowdown=True),
+        Target("aiokafka, C, attributes", 3),
+        Target("aiokafka, C -> Arrow", 25),
+        Target("ksc parser", 300),
+    ),
+)
+KAFKA_V1 = Case(
+    "kafka_v1",
+    "Kafka v1 messages -> RecordBatch (checksum)",
+    data.kafka_v1,
+    (
+        floors.checksum_and_copy(is_crc32c=False),
+        Contender(OURS, lambda: ours.reader("kafka_messages", "crc")),
+        *kafka.contenders_v1(),
+    ),
+)
+RBF = Case(
+    "rbf",
+    "RBF frames -> RecordBatch (64-byte payload, all checks, checksum)",
+    data.rbf,
+    (
+        floors.checksum_and_copy(),
+        Contender(OURS, lambda: ours.reader("rbf_frames", "crc32c")),
+        *framed.rbf_contenders(),
+    ),
+    (Target("ksc parser", 300),),
+)
+BORG = Case(
+    "borg",
+    "Borg blob headers -> RecordBatch (no payload)",
+    data.borg,
+    (
+        floors.copy_of_heads(200, 49),
+        Contender(OURS, lambda: ours.reader("borg_blobs")),
+        *framed.borg_contenders(),
+    ),
+    (Target("ksc parser", 150),),
+)
+AEROSPIKE = Case(
+    "aerospike",
+    "Aerospike records with six bins -> RecordBatch",
+    data.aerospike,
+    (
+        floors.checksum_and_copy(),
+        Contender(OURS, lambda: ours.reader("aerospike_records")),
+        *aerospike.contenders(),
+    ),
+    (Target("ksc parser", 300),),
+)
+RBAK = Case(
+    "rbak",
+    "RBAK framing -> RecordBatch (551-byte JSON, not looked into)",
+    data.rbak_payload,
+    (
+        floors.checksum_and_copy(),
+        Contender(OURS, lambda: ours.reader("rbak_records")),
+        *framed.rbak_contenders(),
+    ),
+    (Target("ksc parser", 30),),
+)
+
+CASES = {case.name: case for case in (KAFKA, KAFKA_V1, RBF, BORG, AEROSPIKE, RBAK)}

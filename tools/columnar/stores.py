@@ -1,0 +1,91 @@
+"""Columns: which a type has, and the statements that store a row's values in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from thawline.tables import SLICES, Column, Kind
+from tools.columnar import ir
+from tools.columnar.bounds import bounds
+from tools.columnar.building import Builder
+from tools.columnar.names import find_enum
+from tools.columnar.resolution import Scope
+from tools.columnar.subset import Attribute
+
+LARGEST_CODE = 255
+"""Names of enums are looked up by one byte."""
+
+
+def enum_of(build: Builder, attribute: Attribute) -> dict[int, str]:
+    """Values and names of an attribute's enum."""
+    name = attribute.data.get("enum", "")
+    labels = find_enum(name, attribute.owner, build.specs)
+    if labels is None:
+        raise attribute.error(f"enum {name} is not known", "enum")
+    return labels
+
+
+def store_value(build: Builder, scope: Scope, attribute: Attribute, kind: Kind, value: ir.Value) -> None:
+    """Store an integer, a flag or an enum's value."""
+    if scope.rows is None:
+        return
+    if "enum" in attribute.data:
+        column = _enum_column(build, scope, attribute, value)
+    else:
+        column = new_column(build, scope, attribute, kind)
+    build.add(ir.Store(scope.rows, column.name, "value", value))
+    if column.nullable:
+        build.add(ir.Store(scope.rows, column.name, "valid", ir.Constant(1)))
+
+
+def _enum_column(build: Builder, scope: Scope, attribute: Attribute, value: ir.Value) -> Column:
+    low, high = bounds(value)
+    if low < 0 or high > LARGEST_CODE:
+        raise attribute.error("an enum column must be an unsigned byte or less", "enum")
+    return new_column(build, scope, attribute, "enum", labels=enum_of(build, attribute))
+
+
+def store_slice(
+    build: Builder, scope: Scope, attribute: Attribute, kind: Kind, place: tuple[ir.Variable, ir.Value]
+) -> None:
+    """Store where bytes start and how many they are."""
+    if scope.rows is None:
+        return
+    start, length = place
+    column = new_column(build, scope, attribute, kind)
+    if bounds(length)[1] > ir.LONGEST:
+        fits = ir.compare("<=", length, ir.Constant(ir.LONGEST))
+        build.add(ir.Check(fits, attribute.failure("longer than a column can hold"), start))
+    build.add(ir.Store(scope.rows, column.name, "start", start))
+    build.add(ir.Store(scope.rows, column.name, "length", length))
+
+
+def store_list(build: Builder, scope: Scope, attribute: Attribute, items: Scope, least_size: int) -> None:
+    """Store where the items of the row's list end."""
+    if scope.rows is None or items.rows is None:
+        return
+    column = new_column(build, scope, attribute, "list", items=tuple(items.columns), least_size=least_size)
+    build.add(ir.Store(scope.rows, column.name, "value", ir.Variable(items.rows.counter)))
+
+
+def new_column(build: Builder, scope: Scope, attribute: Attribute, kind: Kind, **more: Any) -> Column:
+    """A column of the rows that the scope stands in, optional where an `if` is around it."""
+    name = scope.prefix + attribute.name
+    if any(column.name == name for column in scope.columns):
+        raise attribute.error(f"a column {name} is there already; give one of them a prefix")
+    own = () if scope.item_of == attribute.name else (attribute.name,)
+    column = Column(name, kind, (*scope.attributes, *own), nullable=build.optional > 0, **more)
+    scope.columns.append(column)
+    return column
+
+
+def nulls(rows: ir.Rows, columns: list[Column]) -> Iterator[ir.Statement]:
+    """Stores for a row in which optional columns are absent."""
+    for column in columns:
+        if column.kind in SLICES:
+            yield ir.Store(rows, column.name, "start", ir.Constant(0))
+            yield ir.Store(rows, column.name, "length", ir.Constant(-1))
+        else:
+            yield ir.Store(rows, column.name, "value", ir.Constant(0))
+            yield ir.Store(rows, column.name, "valid", ir.Constant(0))
