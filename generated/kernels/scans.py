@@ -15,8 +15,7 @@ def _scan_aerospike_indexes(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -75,7 +74,7 @@ def _scan_aerospike_indexes(
             state[1] = range_rows
             state[2] = pos
             state[3] = row
-            if row >= row_starts.shape[0] or pos >= soft_end:
+            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
                 return 1
             row_starts[row] = pos
             if not (end - pos >= 2):
@@ -287,7 +286,14 @@ def _scan_aerospike_indexes(
             row_ranges[row] = range_index
             row += 1
             range_rows += 1
-        range_finishes[range_index] = pos
+        state[0] = range_index
+        state[1] = range_rows
+        state[2] = pos
+        state[3] = row
+        if not (pos >= end):
+            state[4] = 28
+            state[5] = pos
+            return 2
         range_index += 1
         range_rows = 0
         if range_index < range_starts.shape[0]:
@@ -304,8 +310,7 @@ def scan_aerospike_indexes(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -328,7 +333,7 @@ def scan_aerospike_indexes(
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_aerospike_indexes(buf, range_starts, range_ends, range_counts, range_finishes, soft_end, state, row_starts, row_ends, row_ranges, column__kind__value, column__namespace__start, column__namespace__length, column__set__start, column__set__length, column__name__start, column__name__length, column__index_type__value, column__path__start, column__path__length, column__data_type__value, column__context__start, column__context__length, column__expression__start, column__expression__length)
+        status = _scan_aerospike_indexes(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, column__kind__value, column__namespace__start, column__namespace__length, column__set__start, column__set__length, column__name__start, column__name__length, column__index_type__value, column__path__start, column__path__length, column__data_type__value, column__context__start, column__context__length, column__expression__start, column__expression__length)
     return status
 
 
@@ -340,8 +345,7 @@ def _scan_aerospike_records(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -439,7 +443,7 @@ def _scan_aerospike_records(
             state[2] = pos
             state[3] = row
             state[6] = rows__bins
-            if row >= row_starts.shape[0] or pos >= soft_end:
+            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
                 return 1
             row_starts[row] = pos
             if not (end - pos >= 2):
@@ -1033,7 +1037,15 @@ def _scan_aerospike_records(
             row_ranges[row] = range_index
             row += 1
             range_rows += 1
-        range_finishes[range_index] = pos
+        state[0] = range_index
+        state[1] = range_rows
+        state[2] = pos
+        state[3] = row
+        state[6] = rows__bins
+        if not (pos >= end):
+            state[4] = 68
+            state[5] = pos
+            return 2
         range_index += 1
         range_rows = 0
         if range_index < range_starts.shape[0]:
@@ -1051,8 +1063,7 @@ def scan_aerospike_records(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -1091,7 +1102,7 @@ def scan_aerospike_records(
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_aerospike_records(buf, range_starts, range_ends, range_counts, range_finishes, soft_end, state, row_starts, row_ends, row_ranges, column__key_type__value, column__key_type__valid, column__key_integer__value, column__key_integer__valid, column__key_double__start, column__key_double__length, column__key_data__start, column__key_data__length, column__key_is_compact__value, column__key_is_compact__valid, column__namespace__start, column__namespace__length, column__digest__start, column__digest__length, column__set__start, column__set__length, column__generation__value, column__expiration__value, column__bins__value, column__bins__type__value, column__bins__name__start, column__bins__name__length, column__bins__boolean__value, column__bins__boolean__valid, column__bins__integer__value, column__bins__integer__valid, column__bins__double__start, column__bins__double__length, column__bins__data__start, column__bins__data__length, column__bins__is_compact__value)
+        status = _scan_aerospike_records(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, column__key_type__value, column__key_type__valid, column__key_integer__value, column__key_integer__valid, column__key_double__start, column__key_double__length, column__key_data__start, column__key_data__length, column__key_is_compact__value, column__key_is_compact__valid, column__namespace__start, column__namespace__length, column__digest__start, column__digest__length, column__set__start, column__set__length, column__generation__value, column__expiration__value, column__bins__value, column__bins__type__value, column__bins__name__start, column__bins__name__length, column__bins__boolean__value, column__bins__boolean__valid, column__bins__integer__value, column__bins__integer__valid, column__bins__double__start, column__bins__double__length, column__bins__data__start, column__bins__data__length, column__bins__is_compact__value)
     return status
 
 
@@ -1103,8 +1114,7 @@ def _scan_aerospike_udfs(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -1141,7 +1151,7 @@ def _scan_aerospike_udfs(
             state[1] = range_rows
             state[2] = pos
             state[3] = row
-            if row >= row_starts.shape[0] or pos >= soft_end:
+            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
                 return 1
             row_starts[row] = pos
             if not (end - pos >= 4):
@@ -1244,7 +1254,14 @@ def _scan_aerospike_udfs(
             row_ranges[row] = range_index
             row += 1
             range_rows += 1
-        range_finishes[range_index] = pos
+        state[0] = range_index
+        state[1] = range_rows
+        state[2] = pos
+        state[3] = row
+        if not (pos >= end):
+            state[4] = 14
+            state[5] = pos
+            return 2
         range_index += 1
         range_rows = 0
         if range_index < range_starts.shape[0]:
@@ -1261,8 +1278,7 @@ def scan_aerospike_udfs(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -1275,7 +1291,7 @@ def scan_aerospike_udfs(
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_aerospike_udfs(buf, range_starts, range_ends, range_counts, range_finishes, soft_end, state, row_starts, row_ends, row_ranges, column__udf_type__value, column__name__start, column__name__length, column__content__start, column__content__length)
+        status = _scan_aerospike_udfs(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, column__udf_type__value, column__name__start, column__name__length, column__content__start, column__content__length)
     return status
 
 
@@ -1287,8 +1303,7 @@ def _scan_borg_blobs(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -1325,7 +1340,7 @@ def _scan_borg_blobs(
             state[1] = range_rows
             state[2] = pos
             state[3] = row
-            if row >= row_starts.shape[0] or pos >= soft_end:
+            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
                 return 1
             row_starts[row] = pos
             if not (end - pos >= 8):
@@ -1396,7 +1411,14 @@ def _scan_borg_blobs(
             row_ranges[row] = range_index
             row += 1
             range_rows += 1
-        range_finishes[range_index] = pos
+        state[0] = range_index
+        state[1] = range_rows
+        state[2] = pos
+        state[3] = row
+        if not (pos >= end):
+            state[4] = 11
+            state[5] = pos
+            return 2
         range_index += 1
         range_rows = 0
         if range_index < range_starts.shape[0]:
@@ -1413,8 +1435,7 @@ def scan_borg_blobs(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -1427,7 +1448,7 @@ def scan_borg_blobs(
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_borg_blobs(buf, range_starts, range_ends, range_counts, range_finishes, soft_end, state, row_starts, row_ends, row_ranges, column__version__value, column__chunk_id__start, column__chunk_id__length, column__len_meta__value, column__len_data__value)
+        status = _scan_borg_blobs(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, column__version__value, column__chunk_id__start, column__chunk_id__length, column__len_meta__value, column__len_data__value)
     return status
 
 
@@ -1439,8 +1460,7 @@ def _scan_borg_index_entries(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -1480,7 +1500,7 @@ def _scan_borg_index_entries(
             state[1] = range_rows
             state[2] = pos
             state[3] = row
-            if row >= row_starts.shape[0] or pos >= soft_end:
+            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
                 return 1
             row_starts[row] = pos
             if not (32 <= end - pos):
@@ -1533,7 +1553,14 @@ def _scan_borg_index_entries(
             row_ranges[row] = range_index
             row += 1
             range_rows += 1
-        range_finishes[range_index] = pos
+        state[0] = range_index
+        state[1] = range_rows
+        state[2] = pos
+        state[3] = row
+        if not (pos >= end):
+            state[4] = 6
+            state[5] = pos
+            return 2
         range_index += 1
         range_rows = 0
         if range_index < range_starts.shape[0]:
@@ -1550,8 +1577,7 @@ def scan_borg_index_entries(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -1567,7 +1593,7 @@ def scan_borg_index_entries(
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_borg_index_entries(buf, range_starts, range_ends, range_counts, range_finishes, soft_end, state, row_starts, row_ends, row_ranges, column__chunk_id__start, column__chunk_id__length, column__flags__value, column__size__value, column__pack_id__start, column__pack_id__length, column__ofs_blob__value, column__len_blob__value)
+        status = _scan_borg_index_entries(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, column__chunk_id__start, column__chunk_id__length, column__flags__value, column__size__value, column__pack_id__start, column__pack_id__length, column__ofs_blob__value, column__len_blob__value)
     return status
 
 
@@ -1579,8 +1605,7 @@ def _scan_kafka_batches(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -1649,7 +1674,7 @@ def _scan_kafka_batches(
             state[1] = range_rows
             state[2] = pos
             state[3] = row
-            if row >= row_starts.shape[0] or pos >= soft_end:
+            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
                 return 1
             row_starts[row] = pos
             if not (end - pos >= 8):
@@ -1811,7 +1836,14 @@ def _scan_kafka_batches(
             row_ranges[row] = range_index
             row += 1
             range_rows += 1
-        range_finishes[range_index] = pos
+        state[0] = range_index
+        state[1] = range_rows
+        state[2] = pos
+        state[3] = row
+        if not (pos >= end):
+            state[4] = 21
+            state[5] = pos
+            return 2
         range_index += 1
         range_rows = 0
         if range_index < range_starts.shape[0]:
@@ -1828,8 +1860,7 @@ def scan_kafka_batches(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -1856,7 +1887,7 @@ def scan_kafka_batches(
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_kafka_batches(buf, range_starts, range_ends, range_counts, range_finishes, soft_end, state, row_starts, row_ends, row_ranges, checksum_start, checksum_end, column__base_offset__value, column__len_body__value, column__partition_leader_epoch__value, column__magic__value, column__crc__value, column__has_delete_horizon__value, column__is_control__value, column__is_transactional__value, column__timestamp_type__value, column__compression__value, column__last_offset_delta__value, column__base_timestamp__value, column__max_timestamp__value, column__producer_id__value, column__producer_epoch__value, column__base_sequence__value, column__num_records__value)
+        status = _scan_kafka_batches(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, checksum_start, checksum_end, column__base_offset__value, column__len_body__value, column__partition_leader_epoch__value, column__magic__value, column__crc__value, column__has_delete_horizon__value, column__is_control__value, column__is_transactional__value, column__timestamp_type__value, column__compression__value, column__last_offset_delta__value, column__base_timestamp__value, column__max_timestamp__value, column__producer_id__value, column__producer_epoch__value, column__base_sequence__value, column__num_records__value)
     return status
 
 
@@ -1868,8 +1899,7 @@ def _scan_kafka_messages(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -1927,7 +1957,7 @@ def _scan_kafka_messages(
             state[1] = range_rows
             state[2] = pos
             state[3] = row
-            if row >= row_starts.shape[0] or pos >= soft_end:
+            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
                 return 1
             row_starts[row] = pos
             if not (end - pos >= 8):
@@ -2072,7 +2102,14 @@ def _scan_kafka_messages(
             row_ranges[row] = range_index
             row += 1
             range_rows += 1
-        range_finishes[range_index] = pos
+        state[0] = range_index
+        state[1] = range_rows
+        state[2] = pos
+        state[3] = row
+        if not (pos >= end):
+            state[4] = 18
+            state[5] = pos
+            return 2
         range_index += 1
         range_rows = 0
         if range_index < range_starts.shape[0]:
@@ -2089,8 +2126,7 @@ def scan_kafka_messages(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -2112,7 +2148,7 @@ def scan_kafka_messages(
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_kafka_messages(buf, range_starts, range_ends, range_counts, range_finishes, soft_end, state, row_starts, row_ends, row_ranges, checksum_start, checksum_end, column__offset__value, column__len_body__value, column__crc__value, column__magic__value, column__timestamp_type__value, column__compression__value, column__timestamp__value, column__timestamp__valid, column__key__start, column__key__length, column__value__start, column__value__length)
+        status = _scan_kafka_messages(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, checksum_start, checksum_end, column__offset__value, column__len_body__value, column__crc__value, column__magic__value, column__timestamp_type__value, column__compression__value, column__timestamp__value, column__timestamp__valid, column__key__start, column__key__length, column__value__start, column__value__length)
     return status
 
 
@@ -2124,8 +2160,7 @@ def _scan_kafka_offset_index(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -2155,7 +2190,7 @@ def _scan_kafka_offset_index(
             state[1] = range_rows
             state[2] = pos
             state[3] = row
-            if row >= row_starts.shape[0] or pos >= soft_end:
+            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
                 return 1
             row_starts[row] = pos
             if not (end - pos >= 4):
@@ -2178,7 +2213,14 @@ def _scan_kafka_offset_index(
             row_ranges[row] = range_index
             row += 1
             range_rows += 1
-        range_finishes[range_index] = pos
+        state[0] = range_index
+        state[1] = range_rows
+        state[2] = pos
+        state[3] = row
+        if not (pos >= end):
+            state[4] = 2
+            state[5] = pos
+            return 2
         range_index += 1
         range_rows = 0
         if range_index < range_starts.shape[0]:
@@ -2195,8 +2237,7 @@ def scan_kafka_offset_index(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -2206,7 +2247,7 @@ def scan_kafka_offset_index(
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_kafka_offset_index(buf, range_starts, range_ends, range_counts, range_finishes, soft_end, state, row_starts, row_ends, row_ranges, column__relative_offset__value, column__position__value)
+        status = _scan_kafka_offset_index(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, column__relative_offset__value, column__position__value)
     return status
 
 
@@ -2218,8 +2259,7 @@ def _scan_kafka_producers(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -2261,7 +2301,7 @@ def _scan_kafka_producers(
             state[1] = range_rows
             state[2] = pos
             state[3] = row
-            if row >= row_starts.shape[0] or pos >= soft_end:
+            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
                 return 1
             row_starts[row] = pos
             if not (end - pos >= 8):
@@ -2332,7 +2372,14 @@ def _scan_kafka_producers(
             row_ranges[row] = range_index
             row += 1
             range_rows += 1
-        range_finishes[range_index] = pos
+        state[0] = range_index
+        state[1] = range_rows
+        state[2] = pos
+        state[3] = row
+        if not (pos >= end):
+            state[4] = 8
+            state[5] = pos
+            return 2
         range_index += 1
         range_rows = 0
         if range_index < range_starts.shape[0]:
@@ -2349,8 +2396,7 @@ def scan_kafka_producers(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -2366,7 +2412,7 @@ def scan_kafka_producers(
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_kafka_producers(buf, range_starts, range_ends, range_counts, range_finishes, soft_end, state, row_starts, row_ends, row_ranges, column__producer_id__value, column__producer_epoch__value, column__last_sequence__value, column__last_offset__value, column__offset_delta__value, column__timestamp__value, column__coordinator_epoch__value, column__current_txn_first_offset__value)
+        status = _scan_kafka_producers(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, column__producer_id__value, column__producer_epoch__value, column__last_sequence__value, column__last_offset__value, column__offset_delta__value, column__timestamp__value, column__coordinator_epoch__value, column__current_txn_first_offset__value)
     return status
 
 
@@ -2378,8 +2424,7 @@ def _scan_kafka_records(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -2444,7 +2489,7 @@ def _scan_kafka_records(
             state[2] = pos
             state[3] = row
             state[6] = rows__headers
-            if row >= row_starts.shape[0] or pos >= soft_end:
+            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
                 return 1
             row_starts[row] = pos
             len_record_at_1 = pos
@@ -2717,7 +2762,15 @@ def _scan_kafka_records(
             row_ranges[row] = range_index
             row += 1
             range_rows += 1
-        range_finishes[range_index] = pos
+        state[0] = range_index
+        state[1] = range_rows
+        state[2] = pos
+        state[3] = row
+        state[6] = rows__headers
+        if not (pos >= end):
+            state[4] = 22
+            state[5] = pos
+            return 2
         range_index += 1
         range_rows = 0
         if range_index < range_starts.shape[0]:
@@ -2735,8 +2788,7 @@ def scan_kafka_records(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -2756,7 +2808,7 @@ def scan_kafka_records(
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_kafka_records(buf, range_starts, range_ends, range_counts, range_finishes, soft_end, state, row_starts, row_ends, row_ranges, column__attributes__value, column__timestamp_delta__value, column__offset_delta__value, column__key__start, column__key__length, column__value__start, column__value__length, column__headers__value, column__headers__key__start, column__headers__key__length, column__headers__value__start, column__headers__value__length)
+        status = _scan_kafka_records(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, column__attributes__value, column__timestamp_delta__value, column__offset_delta__value, column__key__start, column__key__length, column__value__start, column__value__length, column__headers__value, column__headers__key__start, column__headers__key__length, column__headers__value__start, column__headers__value__length)
     return status
 
 
@@ -2768,8 +2820,7 @@ def _scan_kafka_time_index(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -2799,7 +2850,7 @@ def _scan_kafka_time_index(
             state[1] = range_rows
             state[2] = pos
             state[3] = row
-            if row >= row_starts.shape[0] or pos >= soft_end:
+            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
                 return 1
             row_starts[row] = pos
             if not (end - pos >= 8):
@@ -2822,7 +2873,14 @@ def _scan_kafka_time_index(
             row_ranges[row] = range_index
             row += 1
             range_rows += 1
-        range_finishes[range_index] = pos
+        state[0] = range_index
+        state[1] = range_rows
+        state[2] = pos
+        state[3] = row
+        if not (pos >= end):
+            state[4] = 2
+            state[5] = pos
+            return 2
         range_index += 1
         range_rows = 0
         if range_index < range_starts.shape[0]:
@@ -2839,8 +2897,7 @@ def scan_kafka_time_index(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -2850,7 +2907,7 @@ def scan_kafka_time_index(
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_kafka_time_index(buf, range_starts, range_ends, range_counts, range_finishes, soft_end, state, row_starts, row_ends, row_ranges, column__timestamp__value, column__relative_offset__value)
+        status = _scan_kafka_time_index(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, column__timestamp__value, column__relative_offset__value)
     return status
 
 
@@ -2862,8 +2919,7 @@ def _scan_kafka_transaction_index(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -2899,7 +2955,7 @@ def _scan_kafka_transaction_index(
             state[1] = range_rows
             state[2] = pos
             state[3] = row
-            if row >= row_starts.shape[0] or pos >= soft_end:
+            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
                 return 1
             row_starts[row] = pos
             if not (end - pos >= 2):
@@ -2950,7 +3006,14 @@ def _scan_kafka_transaction_index(
             row_ranges[row] = range_index
             row += 1
             range_rows += 1
-        range_finishes[range_index] = pos
+        state[0] = range_index
+        state[1] = range_rows
+        state[2] = pos
+        state[3] = row
+        if not (pos >= end):
+            state[4] = 6
+            state[5] = pos
+            return 2
         range_index += 1
         range_rows = 0
         if range_index < range_starts.shape[0]:
@@ -2967,8 +3030,7 @@ def scan_kafka_transaction_index(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -2981,7 +3043,7 @@ def scan_kafka_transaction_index(
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_kafka_transaction_index(buf, range_starts, range_ends, range_counts, range_finishes, soft_end, state, row_starts, row_ends, row_ranges, column__version__value, column__producer_id__value, column__first_offset__value, column__last_offset__value, column__last_stable_offset__value)
+        status = _scan_kafka_transaction_index(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, column__version__value, column__producer_id__value, column__first_offset__value, column__last_offset__value, column__last_stable_offset__value)
     return status
 
 
@@ -2993,8 +3055,7 @@ def _scan_rbak_records(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -3025,7 +3086,7 @@ def _scan_rbak_records(
             state[1] = range_rows
             state[2] = pos
             state[3] = row
-            if row >= row_starts.shape[0] or pos >= soft_end:
+            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
                 return 1
             row_starts[row] = pos
             if not (end - pos >= 4):
@@ -3053,7 +3114,14 @@ def _scan_rbak_records(
             row_ranges[row] = range_index
             row += 1
             range_rows += 1
-        range_finishes[range_index] = pos
+        state[0] = range_index
+        state[1] = range_rows
+        state[2] = pos
+        state[3] = row
+        if not (pos >= end):
+            state[4] = 3
+            state[5] = pos
+            return 2
         range_index += 1
         range_rows = 0
         if range_index < range_starts.shape[0]:
@@ -3070,8 +3138,7 @@ def scan_rbak_records(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -3082,7 +3149,7 @@ def scan_rbak_records(
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_rbak_records(buf, range_starts, range_ends, range_counts, range_finishes, soft_end, state, row_starts, row_ends, row_ranges, column__len_json__value, column__json__start, column__json__length)
+        status = _scan_rbak_records(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, column__len_json__value, column__json__start, column__json__length)
     return status
 
 
@@ -3094,8 +3161,7 @@ def _scan_rbf_frames(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -3154,7 +3220,7 @@ def _scan_rbf_frames(
             state[1] = range_rows
             state[2] = pos
             state[3] = row
-            if row >= row_starts.shape[0] or pos >= soft_end:
+            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
                 return 1
             row_starts[row] = pos
             if not (end - pos >= 4):
@@ -3287,7 +3353,14 @@ def _scan_rbf_frames(
             row_ranges[row] = range_index
             row += 1
             range_rows += 1
-        range_finishes[range_index] = pos
+        state[0] = range_index
+        state[1] = range_rows
+        state[2] = pos
+        state[3] = row
+        if not (pos >= end):
+            state[4] = 16
+            state[5] = pos
+            return 2
         range_index += 1
         range_rows = 0
         if range_index < range_starts.shape[0]:
@@ -3304,8 +3377,7 @@ def scan_rbf_frames(
     range_starts: cython.const[cython.longlong][::1],
     range_ends: cython.const[cython.longlong][::1],
     range_counts: cython.const[cython.longlong][::1],
-    range_finishes: cython.longlong[::1],
-    soft_end: cython.longlong,
+    max_bytes: cython.longlong,
     state: cython.longlong[::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
@@ -3321,5 +3393,5 @@ def scan_rbf_frames(
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_rbf_frames(buf, range_starts, range_ends, range_counts, range_finishes, soft_end, state, row_starts, row_ends, row_ranges, checksum_start, checksum_end, column__len_frame__value, column__frame_tag__value, column__is_tombstone__value, column__payload__start, column__payload__length, column__crc32c__value)
+        status = _scan_rbf_frames(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, checksum_start, checksum_end, column__len_frame__value, column__frame_tag__value, column__is_tombstone__value, column__payload__start, column__payload__length, column__crc32c__value)
     return status

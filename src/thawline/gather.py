@@ -207,18 +207,3 @@ def find_labels(
             starts[row] = label_starts[code]
             lengths[row] = cython.cast(cython.int, label_starts[code + 1] - label_starts[code])
             row += 1
-
-
-def find_unfinished(
-    finishes: cython.const[cython.longlong][::1],
-    ends: cython.const[cython.longlong][::1],
-    counts: cython.const[cython.longlong][::1],
-    first: cython.longlong,
-    last: cython.longlong,
-):
-    """The first of the ranges `[first, last)` whose counted rows do not fill it; -1 if there is none."""
-    index: cython.longlong = first
-    with cython.nogil:
-        while index < last and (counts[index] < 0 or finishes[index] == ends[index]):
-            index += 1
-    return index if index < last else -1

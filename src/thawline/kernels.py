@@ -11,8 +11,8 @@ from typing import Literal
 import pyarrow as pa
 
 from thawline import _native
-from thawline.chunks import LEFT_OVER, Break, Chunk, Ranges, arrow_type, item_type, label_of, schema_of, text_of
-from thawline.tables import SLICES, Column, Failure, Table, arrays, lists
+from thawline.chunks import Break, Chunk, Ranges, arrow_type, item_type, label_of, schema_of, text_of
+from thawline.tables import SLICES, Column, Table, arrays, lists
 
 DONE, FULL, FAILED, LIST_FULL = 0, 1, 2, 3
 """What a kernel returns; LIST_FULL + n where the n-th list column has no room left."""
@@ -64,25 +64,21 @@ class _Reading:
         self.schema = schema_of(wanted)
         self.kernel = getattr(_native, f"scan_{table.name}")
         self.lists = list(lists(table.columns))
-        self.finishes = array("q", bytes(8 * len(ranges.starts)))
         self.state = array("q", bytes(8 * (LISTS + len(self.lists))))
         self.state[POSITION] = ranges.starts[0]
         self.room = {path: 0 for path, _ in self.lists}
+        self.most = dict(self.room)
 
     def chunks(self) -> Iterator[Chunk | Break]:
         status = FULL
         while status != DONE:
-            first = self.state[RANGE]
             frame = self.frame()
             status = self.run(frame)
             if self.state[ROWS]:
                 yield frame.chunk(self.state)
-            yield from self.left_over(first)
             if status == FAILED:
                 yield self.broken()
                 status = self.skip_range()
-            elif status >= LIST_FULL and not self.state[ROWS]:
-                self.room[self.lists[status - LIST_FULL][0]] *= 4
 
     def frame(self) -> _Frame:
         """Arrays for the next chunk, no larger than what is left of the buffer can fill."""
@@ -90,8 +86,8 @@ class _Reading:
         rows = min(self.max_rows, max(left, 0) // self.table.least_size + 1)
         rows = min(rows, self.rows_left())
         for path, column in self.lists:
-            most = (self.ranges.ends[-1] - self.state[POSITION]) // column.least_size + 1
-            self.room[path] = min(max(self.room[path], FIRST_ITEMS * rows), most)
+            self.most[path] = (self.ranges.ends[-1] - self.state[POSITION]) // column.least_size + 1
+            self.room[path] = min(max(self.room[path], FIRST_ITEMS * rows), self.most[path])
         return _Frame(self, rows)
 
     def rows_left(self) -> int:
@@ -101,24 +97,24 @@ class _Reading:
         return max(counted, 1) if self.state[RANGE] == last and self.ranges.counts[last] >= 0 else self.max_rows
 
     def run(self, frame: _Frame) -> int:
+        """Fill a frame; a list that runs out of room gets more, and the kernel goes on with the row it stopped at."""
         self.state[ROWS] = 0
         for index in range(len(self.lists)):
             self.state[LISTS + index] = 0
-        status: int = self.kernel(
-            self.view, self.ranges.starts, self.ranges.ends, self.ranges.counts, self.finishes,
-            self.state[POSITION] + self.max_bytes, self.state, *frame.arguments,
-        )  # fmt: skip
+        status = self.call(frame)
+        while status >= LIST_FULL:
+            path, _ = self.lists[status - LIST_FULL]
+            self.room[path] = min(4 * self.room[path], self.most[path])
+            frame.grow(path, self.state[LISTS + status - LIST_FULL])
+            status = self.call(frame)
         return status
 
-    def left_over(self, first: int) -> Iterator[Break]:
-        """A break for each range whose counted rows end before it does."""
+    def call(self, frame: _Frame) -> int:
         ranges = self.ranges
-        while (
-            index := _native.find_unfinished(self.finishes, ranges.ends, ranges.counts, first, self.state[RANGE])
-        ) >= 0:
-            at = self.finishes[index]
-            yield Break(Failure(self.table.spec, "", LEFT_OVER), at, at, index)
-            first = index + 1
+        status: int = self.kernel(
+            self.view, ranges.starts, ranges.ends, ranges.counts, self.max_bytes, self.state, *frame.arguments
+        )
+        return status
 
     def broken(self) -> Break:
         failure = self.table.failures[self.state[FAILURE]]
@@ -141,10 +137,9 @@ class _Frame:
         self.reading = reading
         self.places = [_Column.allocate(typecode, rows) for typecode in "qqi"]
         self.columns: dict[tuple[Path, str], _Column] = {}
-        arguments = [place.view for place in self.places]
+        self.arguments = [place.view for place in self.places]
         for path, part, typecode in arrays(reading.table):
-            arguments.append(self.allocate(path, part, typecode, reading.room.get(path[:-1], rows)))
-        self.arguments = arguments
+            self.arguments.append(self.allocate(path, part, typecode, reading.room.get(path[:-1], rows)))
 
     def allocate(self, path: Path, part: str, typecode: str, size: int) -> memoryview:
         is_list = (path, part) in ((path, "value") for path, _ in self.reading.lists)
@@ -155,6 +150,14 @@ class _Frame:
             column.view[0] = 0
             return column.view[1:]
         return column.view
+
+    def grow(self, path: Path, items: int) -> None:
+        """Move a list's items into arrays with the room that there is now."""
+        for index, (array_path, part, typecode) in enumerate(arrays(self.reading.table), len(self.places)):
+            if array_path[:-1] == path:
+                filled = self.arguments[index][:items]
+                self.arguments[index] = self.allocate(array_path, part, typecode, self.reading.room[path])
+                self.arguments[index][:items] = filled
 
     def chunk(self, state: array[int]) -> Chunk:
         rows = state[ROWS]

@@ -22,7 +22,6 @@ def read(
     table: Table, view: memoryview, ranges: Ranges, wanted: Sequence[Column], limits: tuple[int, int]
 ) -> Iterator[Chunk | Break]:
     """Chunks of rows, and a break for each range that could not be read to its end."""
-    max_rows, max_bytes = limits
     rows = _Rows(table, wanted)
     for index, (start, end, count) in enumerate(zip(ranges.starts, ranges.ends, ranges.counts, strict=True)):
         for found in _range_rows(table, view, (index, start, end, count)):
@@ -30,11 +29,14 @@ def read(
                 yield from rows.flush()
                 yield found
                 break
-            if len(rows.spans) == max_rows or (rows.spans and found[0] - rows.spans[0][0] >= max_bytes):
+            if rows.is_full(*found[:2], *limits):
                 yield from rows.flush()
             rows.add(*found, index)
     yield from rows.flush()
 
+
+LONGEST_CHUNK = (1 << 31) - 1
+"""Arrow counts the bytes of a binary column with 32 bits, so a longer chunk has one row only, like the kernels'."""
 
 Found = tuple[int, int, Any] | Break
 """A row's start, end and object."""
@@ -84,6 +86,13 @@ class _Rows:
         self.spans: list[tuple[int, int, int]] = []
         self.values: list[list[Any]] = [[] for _ in self.wanted]
         self.checksums: list[int] = []
+
+    def is_full(self, start: int, end: int, max_rows: int, max_bytes: int) -> bool:
+        """Whether a row from `start` to `end` belongs to the next chunk."""
+        if not self.spans:
+            return False
+        first = self.spans[0][0]
+        return len(self.spans) == max_rows or start - first >= max_bytes or end - first > LONGEST_CHUNK
 
     def add(self, start: int, end: int, row: Any, index: int) -> None:
         self.spans.append((start, end, index))

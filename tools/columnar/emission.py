@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from thawline.chunks import LEFT_OVER
 from thawline.tables import SLICES, Column, Failure, Table, arrays, lists
 from tools.columnar import ir
 from tools.columnar.bounds import bounds
@@ -65,8 +66,7 @@ class _Emitter:
         parameters = [
             "buf: cython.const[cython.uchar][::1]",
             *(f"range_{name}: cython.const[cython.longlong][::1]" for name in ("starts", "ends", "counts")),
-            "range_finishes: cython.longlong[::1]",
-            "soft_end: cython.longlong",
+            "max_bytes: cython.longlong",
             "state: cython.longlong[::1]",
             "row_starts: cython.longlong[::1]",
             "row_ends: cython.longlong[::1]",
@@ -116,13 +116,17 @@ class _Emitter:
             self.write(f"{name}: cython.uint = 0")
 
     def ranges(self) -> None:
-        """The loop over ranges and, in it, over rows. The state is that of the current row's start."""
+        """The loop over ranges and, in it, over rows. The state is that of the current row's start.
+
+        A chunk has room for one row at least, however few bytes it may have, so that every call gets on.
+        """
+        is_full = "row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes)"
         with self.indented("while range_index < range_starts.shape[0]:"):
             self.write("end = range_ends[range_index]")
             self.write("count = range_counts[range_index]")
             with self.indented("while (range_rows < count) if count >= 0 else (pos < end):"):
                 self.save_state()
-                with self.indented("if row >= row_starts.shape[0] or pos >= soft_end:"):
+                with self.indented(f"if {is_full}:"):
                     self.write(f"return {FULL}")
                 self.write("row_starts[row] = pos")
                 self.statements(self.kernel.body)
@@ -131,7 +135,8 @@ class _Emitter:
                 self.write("row_ranges[row] = range_index")
                 self.write("row += 1")
                 self.write("range_rows += 1")
-            self.write("range_finishes[range_index] = pos")
+            self.save_state()
+            self.check("pos >= end", Failure(self.kernel.spec, "", LEFT_OVER))
             self.write("range_index += 1")
             self.write("range_rows = 0")
             with self.indented("if range_index < range_starts.shape[0]:"):
