@@ -4,6 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
+from transcripts import pytest_addoption, pytest_collect_file
+
+__all__ = ["pytest_addoption", "pytest_collect_file"]
 
 ROOT = Path(__file__).parents[1]
 

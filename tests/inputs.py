@@ -15,11 +15,11 @@ from pathlib import Path
 from random import Random
 
 from accounts import Golden, field, golden_files
+from thawline.generated.kernels.tables import TABLES
 
 from thawline import codecs, specs
 from thawline.chunks import Ranges
 from thawline.errors import CodecError
-from thawline.generated.kernels.tables import TABLES
 from tools.mutants import mutants
 
 SHORT = 4096

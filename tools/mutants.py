@@ -31,13 +31,13 @@ DECIMALS = (
 def flip_bit(random: Random, data: bytes) -> bytes:
     """One bit turned over."""
     at = _place(random, data)
-    return _patched(data, at, bytes(byte ^ 1 << random.randrange(8) for byte in data[at : at + 1]))
+    return patched(data, at, bytes(byte ^ 1 << random.randrange(8) for byte in data[at : at + 1]))
 
 
 def flip_byte(random: Random, data: bytes) -> bytes:
     """One byte replaced by another."""
     at = _place(random, data)
-    return _patched(data, at, bytes(byte ^ random.randrange(1, 256) for byte in data[at : at + 1]))
+    return patched(data, at, bytes(byte ^ random.randrange(1, 256) for byte in data[at : at + 1]))
 
 
 def cut(random: Random, data: bytes) -> bytes:
@@ -68,7 +68,7 @@ def overwrite_number(random: Random, data: bytes) -> bytes:
     at = _place(random, data)
     number = random.choice(_edges(8 * width, len(data), len(data) - at))
     order = random.choice(("little", "big"))
-    return _patched(data, at, (number % (1 << 8 * width)).to_bytes(width, order))  # type: ignore[arg-type]
+    return patched(data, at, (number % (1 << 8 * width)).to_bytes(width, order))  # type: ignore[arg-type]
 
 
 def overwrite_varint(random: Random, data: bytes) -> bytes:
@@ -84,7 +84,7 @@ def overwrite_varint(random: Random, data: bytes) -> bytes:
 def zero_block(random: Random, data: bytes) -> bytes:
     """A stretch of zeros, as a torn write leaves it."""
     at, end = _block(random, data)
-    return _patched(data, at, bytes(end - at))
+    return patched(data, at, bytes(end - at))
 
 
 def swap_blocks(random: Random, data: bytes) -> bytes:
@@ -103,7 +103,7 @@ def duplicate_block(random: Random, data: bytes) -> bytes:
 def swap_character(random: Random, data: bytes) -> bytes:
     """A character of a text format replaced by another that means something to it."""
     at = _place(random, data)
-    return _patched(data, at, bytes([random.choice(random.choice((DIGITS, LETTERS, MARKS)))]))
+    return patched(data, at, bytes([random.choice(random.choice((DIGITS, LETTERS, MARKS)))]))
 
 
 def overwrite_decimal(random: Random, data: bytes) -> bytes:
@@ -163,6 +163,6 @@ def _block(random: Random, data: bytes) -> tuple[int, int]:
     return at, min(len(data), at + random.choice((1, 2, 4, 8, random.randint(1, LONGEST_BLOCK))))
 
 
-def _patched(data: bytes, at: int, patch: bytes) -> bytes:
+def patched(data: bytes, at: int, patch: bytes) -> bytes:
     """The data with a patch over it, which does not make it longer."""
     return (data[:at] + patch + data[at + len(patch) :])[: len(data)]

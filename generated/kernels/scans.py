@@ -81,7 +81,7 @@ def _scan_aerospike_indexes(
                 state[4] = 0
                 state[5] = pos
                 return 2
-            if not (buf[pos + 0] == 42 and buf[pos + 1] == 32):
+            if not (buf[pos] == 42 and buf[pos + 1] == 32):
                 state[4] = 1
                 state[5] = pos
                 return 2
@@ -90,7 +90,7 @@ def _scan_aerospike_indexes(
                 state[4] = 2
                 state[5] = pos
                 return 2
-            kind_1 = buf[pos + 0]
+            kind_1 = buf[pos]
             pos += 1
             if not ((kind_1 == 101) or (kind_1 == 105)):
                 state[4] = 3
@@ -101,7 +101,7 @@ def _scan_aerospike_indexes(
                 state[4] = 4
                 state[5] = pos
                 return 2
-            if not (buf[pos + 0] == 32):
+            if not (buf[pos] == 32):
                 state[4] = 5
                 state[5] = pos
                 return 2
@@ -161,7 +161,7 @@ def _scan_aerospike_indexes(
                 state[4] = 12
                 state[5] = pos
                 return 2
-            index_type_1 = buf[pos + 0]
+            index_type_1 = buf[pos]
             pos += 1
             if not ((index_type_1 == 75) or (index_type_1 == 76) or (index_type_1 == 78) or (index_type_1 == 86)):
                 state[4] = 13
@@ -172,7 +172,7 @@ def _scan_aerospike_indexes(
                 state[4] = 14
                 state[5] = pos
                 return 2
-            if not (buf[pos + 0] == 32):
+            if not (buf[pos] == 32):
                 state[4] = 15
                 state[5] = pos
                 return 2
@@ -225,7 +225,7 @@ def _scan_aerospike_indexes(
                 state[4] = 20
                 state[5] = pos
                 return 2
-            data_type_1 = buf[pos + 0]
+            data_type_1 = buf[pos]
             pos += 1
             if not ((data_type_1 == 66) or (data_type_1 == 71) or (data_type_1 == 78) or (data_type_1 == 83)):
                 state[4] = 21
@@ -236,7 +236,7 @@ def _scan_aerospike_indexes(
                 state[4] = 22
                 state[5] = pos
                 return 2
-            after_data_type_1 = buf[pos + 0]
+            after_data_type_1 = buf[pos]
             pos += 1
             if not ((after_data_type_1 == 10) or (after_data_type_1 == 32)):
                 state[4] = 23
@@ -450,7 +450,7 @@ def _scan_aerospike_records(
                 state[4] = 0
                 state[5] = pos
                 return 2
-            if not (buf[pos + 0] == 43 and buf[pos + 1] == 32):
+            if not (buf[pos] == 43 and buf[pos + 1] == 32):
                 state[4] = 1
                 state[5] = pos
                 return 2
@@ -459,7 +459,7 @@ def _scan_aerospike_records(
                 state[4] = 2
                 state[5] = pos
                 return 2
-            first_line_1 = buf[pos + 0]
+            first_line_1 = buf[pos]
             pos += 1
             if not ((first_line_1 == 107) or (first_line_1 == 110)):
                 state[4] = 3
@@ -469,7 +469,7 @@ def _scan_aerospike_records(
                 state[4] = 4
                 state[5] = pos
                 return 2
-            if not (buf[pos + 0] == 32):
+            if not (buf[pos] == 32):
                 state[4] = 5
                 state[5] = pos
                 return 2
@@ -479,7 +479,7 @@ def _scan_aerospike_records(
                     state[4] = 6
                     state[5] = pos
                     return 2
-                type_1 = buf[pos + 0]
+                type_1 = buf[pos]
                 pos += 1
                 if not ((type_1 == 66) or (type_1 == 68) or (type_1 == 73) or (type_1 == 83) or (type_1 == 88)):
                     state[4] = 7
@@ -491,7 +491,7 @@ def _scan_aerospike_records(
                     state[4] = 8
                     state[5] = pos
                     return 2
-                after_type_1 = buf[pos + 0]
+                after_type_1 = buf[pos]
                 pos += 1
                 if not ((after_type_1 == 32) or (after_type_1 == 33)):
                     state[4] = 9
@@ -502,7 +502,7 @@ def _scan_aerospike_records(
                         state[4] = 10
                         state[5] = pos
                         return 2
-                    if not (buf[pos + 0] == 32):
+                    if not (buf[pos] == 32):
                         state[4] = 11
                         state[5] = pos
                         return 2
@@ -599,7 +599,7 @@ def _scan_aerospike_records(
                         state[4] = 19
                         state[5] = pos
                         return 2
-                    if not (buf[pos + 0] == 10):
+                    if not (buf[pos] == 10):
                         state[4] = 20
                         state[5] = pos
                         return 2
@@ -626,7 +626,7 @@ def _scan_aerospike_records(
                     state[4] = 21
                     state[5] = pos
                     return 2
-                if not (buf[pos + 0] == 43 and buf[pos + 1] == 32 and buf[pos + 2] == 110 and buf[pos + 3] == 32):
+                if not (buf[pos] == 43 and buf[pos + 1] == 32 and buf[pos + 2] == 110 and buf[pos + 3] == 32):
                     state[4] = 22
                     state[5] = pos
                     return 2
@@ -652,7 +652,7 @@ def _scan_aerospike_records(
                 state[4] = 25
                 state[5] = pos
                 return 2
-            if not (buf[pos + 0] == 43 and buf[pos + 1] == 32 and buf[pos + 2] == 100 and buf[pos + 3] == 32):
+            if not (buf[pos] == 43 and buf[pos + 1] == 32 and buf[pos + 2] == 100 and buf[pos + 3] == 32):
                 state[4] = 26
                 state[5] = pos
                 return 2
@@ -669,7 +669,7 @@ def _scan_aerospike_records(
                 state[4] = 28
                 state[5] = pos
                 return 2
-            if not (buf[pos + 0] == 10):
+            if not (buf[pos] == 10):
                 state[4] = 29
                 state[5] = pos
                 return 2
@@ -678,7 +678,7 @@ def _scan_aerospike_records(
                 state[4] = 30
                 state[5] = pos
                 return 2
-            if not (buf[pos + 0] == 43 and buf[pos + 1] == 32):
+            if not (buf[pos] == 43 and buf[pos + 1] == 32):
                 state[4] = 31
                 state[5] = pos
                 return 2
@@ -687,7 +687,7 @@ def _scan_aerospike_records(
                 state[4] = 32
                 state[5] = pos
                 return 2
-            fourth_line_1 = buf[pos + 0]
+            fourth_line_1 = buf[pos]
             pos += 1
             if not ((fourth_line_1 == 103) or (fourth_line_1 == 115)):
                 state[4] = 33
@@ -697,7 +697,7 @@ def _scan_aerospike_records(
                 state[4] = 34
                 state[5] = pos
                 return 2
-            if not (buf[pos + 0] == 32):
+            if not (buf[pos] == 32):
                 state[4] = 35
                 state[5] = pos
                 return 2
@@ -728,7 +728,7 @@ def _scan_aerospike_records(
                     state[4] = 38
                     state[5] = pos
                     return 2
-                if not (buf[pos + 0] == 43 and buf[pos + 1] == 32 and buf[pos + 2] == 103 and buf[pos + 3] == 32):
+                if not (buf[pos] == 43 and buf[pos + 1] == 32 and buf[pos + 2] == 103 and buf[pos + 3] == 32):
                     state[4] = 39
                     state[5] = pos
                     return 2
@@ -765,7 +765,7 @@ def _scan_aerospike_records(
                 state[4] = 42
                 state[5] = pos
                 return 2
-            if not (buf[pos + 0] == 43 and buf[pos + 1] == 32 and buf[pos + 2] == 116 and buf[pos + 3] == 32):
+            if not (buf[pos] == 43 and buf[pos + 1] == 32 and buf[pos + 2] == 116 and buf[pos + 3] == 32):
                 state[4] = 43
                 state[5] = pos
                 return 2
@@ -802,7 +802,7 @@ def _scan_aerospike_records(
                 state[4] = 46
                 state[5] = pos
                 return 2
-            if not (buf[pos + 0] == 43 and buf[pos + 1] == 32 and buf[pos + 2] == 98 and buf[pos + 3] == 32):
+            if not (buf[pos] == 43 and buf[pos + 1] == 32 and buf[pos + 2] == 98 and buf[pos + 3] == 32):
                 state[4] = 47
                 state[5] = pos
                 return 2
@@ -842,7 +842,7 @@ def _scan_aerospike_records(
                     state[4] = 50
                     state[5] = pos
                     return 2
-                if not (buf[pos + 0] == 45 and buf[pos + 1] == 32):
+                if not (buf[pos] == 45 and buf[pos + 1] == 32):
                     state[4] = 51
                     state[5] = pos
                     return 2
@@ -851,7 +851,7 @@ def _scan_aerospike_records(
                     state[4] = 52
                     state[5] = pos
                     return 2
-                type_2 = buf[pos + 0]
+                type_2 = buf[pos]
                 pos += 1
                 if not ((type_2 == 66) or (type_2 == 67) or (type_2 == 68) or (type_2 == 69) or (type_2 == 71) or (type_2 == 72) or (type_2 == 73) or (type_2 == 74) or (type_2 == 76) or (type_2 == 77) or (type_2 == 78) or (type_2 == 80) or (type_2 == 82) or (type_2 == 83) or (type_2 == 88) or (type_2 == 89) or (type_2 == 90)):
                     state[4] = 53
@@ -862,7 +862,7 @@ def _scan_aerospike_records(
                     state[4] = 54
                     state[5] = pos
                     return 2
-                after_type_2 = buf[pos + 0]
+                after_type_2 = buf[pos]
                 pos += 1
                 if not ((after_type_2 == 32) or (after_type_2 == 33)):
                     state[4] = 55
@@ -873,7 +873,7 @@ def _scan_aerospike_records(
                         state[4] = 56
                         state[5] = pos
                         return 2
-                    if not (buf[pos + 0] == 32):
+                    if not (buf[pos] == 32):
                         state[4] = 57
                         state[5] = pos
                         return 2
@@ -901,7 +901,7 @@ def _scan_aerospike_records(
                         state[4] = 60
                         state[5] = pos
                         return 2
-                    letter_1 = buf[pos + 0]
+                    letter_1 = buf[pos]
                     pos += 1
                     if not ((letter_1 == 70) or (letter_1 == 84)):
                         state[4] = 61
@@ -911,7 +911,7 @@ def _scan_aerospike_records(
                         state[4] = 62
                         state[5] = pos
                         return 2
-                    if not (buf[pos + 0] == 10):
+                    if not (buf[pos] == 10):
                         state[4] = 63
                         state[5] = pos
                         return 2
@@ -1014,7 +1014,7 @@ def _scan_aerospike_records(
                         state[4] = 19
                         state[5] = pos
                         return 2
-                    if not (buf[pos + 0] == 10):
+                    if not (buf[pos] == 10):
                         state[4] = 20
                         state[5] = pos
                         return 2
@@ -1158,7 +1158,7 @@ def _scan_aerospike_udfs(
                 state[4] = 0
                 state[5] = pos
                 return 2
-            if not (buf[pos + 0] == 42 and buf[pos + 1] == 32 and buf[pos + 2] == 117 and buf[pos + 3] == 32):
+            if not (buf[pos] == 42 and buf[pos + 1] == 32 and buf[pos + 2] == 117 and buf[pos + 3] == 32):
                 state[4] = 1
                 state[5] = pos
                 return 2
@@ -1167,7 +1167,7 @@ def _scan_aerospike_udfs(
                 state[4] = 2
                 state[5] = pos
                 return 2
-            udf_type_1 = buf[pos + 0]
+            udf_type_1 = buf[pos]
             pos += 1
             if not ((udf_type_1 == 76)):
                 state[4] = 3
@@ -1178,7 +1178,7 @@ def _scan_aerospike_udfs(
                 state[4] = 4
                 state[5] = pos
                 return 2
-            if not (buf[pos + 0] == 32):
+            if not (buf[pos] == 32):
                 state[4] = 5
                 state[5] = pos
                 return 2
@@ -1243,7 +1243,7 @@ def _scan_aerospike_udfs(
                 state[4] = 12
                 state[5] = pos
                 return 2
-            if not (buf[pos + 0] == 10):
+            if not (buf[pos] == 10):
                 state[4] = 13
                 state[5] = pos
                 return 2
@@ -1347,7 +1347,7 @@ def _scan_borg_blobs(
                 state[4] = 0
                 state[5] = pos
                 return 2
-            if not (buf[pos + 0] == 66 and buf[pos + 1] == 79 and buf[pos + 2] == 82 and buf[pos + 3] == 71 and buf[pos + 4] == 95 and buf[pos + 5] == 79 and buf[pos + 6] == 66 and buf[pos + 7] == 74):
+            if not (buf[pos] == 66 and buf[pos + 1] == 79 and buf[pos + 2] == 82 and buf[pos + 3] == 71 and buf[pos + 4] == 95 and buf[pos + 5] == 79 and buf[pos + 6] == 66 and buf[pos + 7] == 74):
                 state[4] = 1
                 state[5] = pos
                 return 2
@@ -1356,7 +1356,7 @@ def _scan_borg_blobs(
                 state[4] = 2
                 state[5] = pos
                 return 2
-            version_1 = buf[pos + 0]
+            version_1 = buf[pos]
             pos += 1
             if not ((version_1 == 1) or (version_1 == 2)):
                 state[4] = 3
@@ -1375,7 +1375,7 @@ def _scan_borg_blobs(
                 state[4] = 5
                 state[5] = pos
                 return 2
-            len_meta_1 = buf[pos + 0] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
+            len_meta_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
             if not (len_meta_1 <= 20971430):
                 state[4] = 6
@@ -1386,7 +1386,7 @@ def _scan_borg_blobs(
                 state[4] = 7
                 state[5] = pos
                 return 2
-            len_data_1 = buf[pos + 0] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
+            len_data_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
             if not ((len_meta_1 + len_data_1) <= 20971430):
                 state[4] = 8
@@ -1515,14 +1515,14 @@ def _scan_borg_index_entries(
                 state[4] = 1
                 state[5] = pos
                 return 2
-            flags_1 = buf[pos + 0] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
+            flags_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
             column__flags__value[row] = flags_1
             if not (end - pos >= 4):
                 state[4] = 2
                 state[5] = pos
                 return 2
-            size_1 = buf[pos + 0] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
+            size_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
             column__size__value[row] = size_1
             if not (32 <= end - pos):
@@ -1537,14 +1537,14 @@ def _scan_borg_index_entries(
                 state[4] = 4
                 state[5] = pos
                 return 2
-            ofs_blob_1 = buf[pos + 0] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
+            ofs_blob_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
             column__ofs_blob__value[row] = ofs_blob_1
             if not (end - pos >= 4):
                 state[4] = 5
                 state[5] = pos
                 return 2
-            len_blob_1 = buf[pos + 0] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
+            len_blob_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
             column__len_blob__value[row] = len_blob_1
             if row > 0 and pos - row_starts[0] > 2147483647:
@@ -1681,16 +1681,14 @@ def _scan_kafka_batches(
                 state[4] = 0
                 state[5] = pos
                 return 2
-            base_offset_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 56) | (cython.cast(cython.longlong, buf[pos + 1]) << 48) | (cython.cast(cython.longlong, buf[pos + 2]) << 40) | (cython.cast(cython.longlong, buf[pos + 3]) << 32) | (cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7]
-            base_offset_1 = (base_offset_1 ^ (one << 63)) - (one << 63)
+            base_offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             column__base_offset__value[row] = base_offset_1
             if not (end - pos >= 4):
                 state[4] = 1
                 state[5] = pos
                 return 2
-            len_body_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
-            len_body_1 = (len_body_1 ^ (one << 31)) - (one << 31)
+            len_body_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             if not (len_body_1 >= 49):
                 state[4] = 2
@@ -1709,16 +1707,14 @@ def _scan_kafka_batches(
                 state[4] = 4
                 state[5] = pos
                 return 2
-            partition_leader_epoch_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
-            partition_leader_epoch_1 = (partition_leader_epoch_1 ^ (one << 31)) - (one << 31)
+            partition_leader_epoch_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             column__partition_leader_epoch__value[row] = partition_leader_epoch_1
             if not (body_end_1 - pos >= 1):
                 state[4] = 5
                 state[5] = pos
                 return 2
-            magic_1 = buf[pos + 0]
-            magic_1 = (magic_1 ^ (one << 7)) - (one << 7)
+            magic_1 = (((buf[pos]) ^ (one << 7)) - (one << 7))
             pos += 1
             if not (magic_1 == 2):
                 state[4] = 6
@@ -1729,14 +1725,14 @@ def _scan_kafka_batches(
                 state[4] = 7
                 state[5] = pos
                 return 2
-            crc_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
+            crc_1 = (cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
             pos += 4
             column__crc__value[row] = crc_1
             if not (body_end_1 - pos >= 2):
                 state[4] = 8
                 state[5] = pos
                 return 2
-            bits_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 8) | buf[pos + 1]
+            bits_1 = (cython.cast(cython.longlong, buf[pos]) << 8) | buf[pos + 1]
             pos += 2
             unused_1 = (bits_1 >> 7) & 511
             has_delete_horizon_1 = ((bits_1 >> 6) & 1) != 0
@@ -1757,8 +1753,7 @@ def _scan_kafka_batches(
                 state[4] = 10
                 state[5] = pos
                 return 2
-            last_offset_delta_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
-            last_offset_delta_1 = (last_offset_delta_1 ^ (one << 31)) - (one << 31)
+            last_offset_delta_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             if not (last_offset_delta_1 >= 0):
                 state[4] = 11
@@ -1769,48 +1764,42 @@ def _scan_kafka_batches(
                 state[4] = 12
                 state[5] = pos
                 return 2
-            base_timestamp_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 56) | (cython.cast(cython.longlong, buf[pos + 1]) << 48) | (cython.cast(cython.longlong, buf[pos + 2]) << 40) | (cython.cast(cython.longlong, buf[pos + 3]) << 32) | (cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7]
-            base_timestamp_1 = (base_timestamp_1 ^ (one << 63)) - (one << 63)
+            base_timestamp_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             column__base_timestamp__value[row] = base_timestamp_1
             if not (body_end_1 - pos >= 8):
                 state[4] = 13
                 state[5] = pos
                 return 2
-            max_timestamp_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 56) | (cython.cast(cython.longlong, buf[pos + 1]) << 48) | (cython.cast(cython.longlong, buf[pos + 2]) << 40) | (cython.cast(cython.longlong, buf[pos + 3]) << 32) | (cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7]
-            max_timestamp_1 = (max_timestamp_1 ^ (one << 63)) - (one << 63)
+            max_timestamp_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             column__max_timestamp__value[row] = max_timestamp_1
             if not (body_end_1 - pos >= 8):
                 state[4] = 14
                 state[5] = pos
                 return 2
-            producer_id_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 56) | (cython.cast(cython.longlong, buf[pos + 1]) << 48) | (cython.cast(cython.longlong, buf[pos + 2]) << 40) | (cython.cast(cython.longlong, buf[pos + 3]) << 32) | (cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7]
-            producer_id_1 = (producer_id_1 ^ (one << 63)) - (one << 63)
+            producer_id_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             column__producer_id__value[row] = producer_id_1
             if not (body_end_1 - pos >= 2):
                 state[4] = 15
                 state[5] = pos
                 return 2
-            producer_epoch_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 8) | buf[pos + 1]
-            producer_epoch_1 = (producer_epoch_1 ^ (one << 15)) - (one << 15)
+            producer_epoch_1 = ((((cython.cast(cython.longlong, buf[pos]) << 8) | buf[pos + 1]) ^ (one << 15)) - (one << 15))
             pos += 2
             column__producer_epoch__value[row] = producer_epoch_1
             if not (body_end_1 - pos >= 4):
                 state[4] = 16
                 state[5] = pos
                 return 2
-            base_sequence_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
-            base_sequence_1 = (base_sequence_1 ^ (one << 31)) - (one << 31)
+            base_sequence_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             column__base_sequence__value[row] = base_sequence_1
             if not (body_end_1 - pos >= 4):
                 state[4] = 17
                 state[5] = pos
                 return 2
-            num_records_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
-            num_records_1 = (num_records_1 ^ (one << 31)) - (one << 31)
+            num_records_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             if not (num_records_1 >= 0):
                 state[4] = 18
@@ -1964,16 +1953,14 @@ def _scan_kafka_messages(
                 state[4] = 0
                 state[5] = pos
                 return 2
-            offset_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 56) | (cython.cast(cython.longlong, buf[pos + 1]) << 48) | (cython.cast(cython.longlong, buf[pos + 2]) << 40) | (cython.cast(cython.longlong, buf[pos + 3]) << 32) | (cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7]
-            offset_1 = (offset_1 ^ (one << 63)) - (one << 63)
+            offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             column__offset__value[row] = offset_1
             if not (end - pos >= 4):
                 state[4] = 1
                 state[5] = pos
                 return 2
-            len_body_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
-            len_body_1 = (len_body_1 ^ (one << 31)) - (one << 31)
+            len_body_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             if not (len_body_1 >= 14):
                 state[4] = 2
@@ -1992,15 +1979,14 @@ def _scan_kafka_messages(
                 state[4] = 4
                 state[5] = pos
                 return 2
-            crc_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
+            crc_1 = (cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
             pos += 4
             column__crc__value[row] = crc_1
             if not (body_end_1 - pos >= 1):
                 state[4] = 5
                 state[5] = pos
                 return 2
-            magic_1 = buf[pos + 0]
-            magic_1 = (magic_1 ^ (one << 7)) - (one << 7)
+            magic_1 = (((buf[pos]) ^ (one << 7)) - (one << 7))
             pos += 1
             if not ((magic_1 == 0) or (magic_1 == 1)):
                 state[4] = 6
@@ -2011,7 +1997,7 @@ def _scan_kafka_messages(
                 state[4] = 7
                 state[5] = pos
                 return 2
-            bits_1 = buf[pos + 0]
+            bits_1 = buf[pos]
             pos += 1
             unused_1 = (bits_1 >> 4) & 15
             timestamp_type_1 = (bits_1 >> 3) & 1
@@ -2027,8 +2013,7 @@ def _scan_kafka_messages(
                     state[4] = 9
                     state[5] = pos
                     return 2
-                timestamp_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 56) | (cython.cast(cython.longlong, buf[pos + 1]) << 48) | (cython.cast(cython.longlong, buf[pos + 2]) << 40) | (cython.cast(cython.longlong, buf[pos + 3]) << 32) | (cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7]
-                timestamp_1 = (timestamp_1 ^ (one << 63)) - (one << 63)
+                timestamp_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
                 pos += 8
                 column__timestamp__value[row] = timestamp_1
                 column__timestamp__valid[row] = 1
@@ -2039,8 +2024,7 @@ def _scan_kafka_messages(
                 state[4] = 10
                 state[5] = pos
                 return 2
-            len_key_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
-            len_key_1 = (len_key_1 ^ (one << 31)) - (one << 31)
+            len_key_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             if not (len_key_1 >= -1):
                 state[4] = 11
@@ -2062,8 +2046,7 @@ def _scan_kafka_messages(
                 state[4] = 13
                 state[5] = pos
                 return 2
-            len_value_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
-            len_value_1 = (len_value_1 ^ (one << 31)) - (one << 31)
+            len_value_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             if not (len_value_1 >= -1):
                 state[4] = 14
@@ -2197,16 +2180,14 @@ def _scan_kafka_offset_index(
                 state[4] = 0
                 state[5] = pos
                 return 2
-            relative_offset_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
-            relative_offset_1 = (relative_offset_1 ^ (one << 31)) - (one << 31)
+            relative_offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             column__relative_offset__value[row] = relative_offset_1
             if not (end - pos >= 4):
                 state[4] = 1
                 state[5] = pos
                 return 2
-            position_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
-            position_1 = (position_1 ^ (one << 31)) - (one << 31)
+            position_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             column__position__value[row] = position_1
             row_ends[row] = pos
@@ -2308,64 +2289,56 @@ def _scan_kafka_producers(
                 state[4] = 0
                 state[5] = pos
                 return 2
-            producer_id_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 56) | (cython.cast(cython.longlong, buf[pos + 1]) << 48) | (cython.cast(cython.longlong, buf[pos + 2]) << 40) | (cython.cast(cython.longlong, buf[pos + 3]) << 32) | (cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7]
-            producer_id_1 = (producer_id_1 ^ (one << 63)) - (one << 63)
+            producer_id_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             column__producer_id__value[row] = producer_id_1
             if not (end - pos >= 2):
                 state[4] = 1
                 state[5] = pos
                 return 2
-            producer_epoch_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 8) | buf[pos + 1]
-            producer_epoch_1 = (producer_epoch_1 ^ (one << 15)) - (one << 15)
+            producer_epoch_1 = ((((cython.cast(cython.longlong, buf[pos]) << 8) | buf[pos + 1]) ^ (one << 15)) - (one << 15))
             pos += 2
             column__producer_epoch__value[row] = producer_epoch_1
             if not (end - pos >= 4):
                 state[4] = 2
                 state[5] = pos
                 return 2
-            last_sequence_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
-            last_sequence_1 = (last_sequence_1 ^ (one << 31)) - (one << 31)
+            last_sequence_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             column__last_sequence__value[row] = last_sequence_1
             if not (end - pos >= 8):
                 state[4] = 3
                 state[5] = pos
                 return 2
-            last_offset_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 56) | (cython.cast(cython.longlong, buf[pos + 1]) << 48) | (cython.cast(cython.longlong, buf[pos + 2]) << 40) | (cython.cast(cython.longlong, buf[pos + 3]) << 32) | (cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7]
-            last_offset_1 = (last_offset_1 ^ (one << 63)) - (one << 63)
+            last_offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             column__last_offset__value[row] = last_offset_1
             if not (end - pos >= 4):
                 state[4] = 4
                 state[5] = pos
                 return 2
-            offset_delta_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
-            offset_delta_1 = (offset_delta_1 ^ (one << 31)) - (one << 31)
+            offset_delta_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             column__offset_delta__value[row] = offset_delta_1
             if not (end - pos >= 8):
                 state[4] = 5
                 state[5] = pos
                 return 2
-            timestamp_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 56) | (cython.cast(cython.longlong, buf[pos + 1]) << 48) | (cython.cast(cython.longlong, buf[pos + 2]) << 40) | (cython.cast(cython.longlong, buf[pos + 3]) << 32) | (cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7]
-            timestamp_1 = (timestamp_1 ^ (one << 63)) - (one << 63)
+            timestamp_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             column__timestamp__value[row] = timestamp_1
             if not (end - pos >= 4):
                 state[4] = 6
                 state[5] = pos
                 return 2
-            coordinator_epoch_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
-            coordinator_epoch_1 = (coordinator_epoch_1 ^ (one << 31)) - (one << 31)
+            coordinator_epoch_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             column__coordinator_epoch__value[row] = coordinator_epoch_1
             if not (end - pos >= 8):
                 state[4] = 7
                 state[5] = pos
                 return 2
-            current_txn_first_offset_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 56) | (cython.cast(cython.longlong, buf[pos + 1]) << 48) | (cython.cast(cython.longlong, buf[pos + 2]) << 40) | (cython.cast(cython.longlong, buf[pos + 3]) << 32) | (cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7]
-            current_txn_first_offset_1 = (current_txn_first_offset_1 ^ (one << 63)) - (one << 63)
+            current_txn_first_offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             column__current_txn_first_offset__value[row] = current_txn_first_offset_1
             row_ends[row] = pos
@@ -2524,8 +2497,7 @@ def _scan_kafka_records(
                 state[4] = 2
                 state[5] = pos
                 return 2
-            attributes_1 = buf[pos + 0]
-            attributes_1 = (attributes_1 ^ (one << 7)) - (one << 7)
+            attributes_1 = (((buf[pos]) ^ (one << 7)) - (one << 7))
             pos += 1
             column__attributes__value[row] = attributes_1
             timestamp_delta_at_1 = pos
@@ -2857,16 +2829,14 @@ def _scan_kafka_time_index(
                 state[4] = 0
                 state[5] = pos
                 return 2
-            timestamp_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 56) | (cython.cast(cython.longlong, buf[pos + 1]) << 48) | (cython.cast(cython.longlong, buf[pos + 2]) << 40) | (cython.cast(cython.longlong, buf[pos + 3]) << 32) | (cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7]
-            timestamp_1 = (timestamp_1 ^ (one << 63)) - (one << 63)
+            timestamp_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             column__timestamp__value[row] = timestamp_1
             if not (end - pos >= 4):
                 state[4] = 1
                 state[5] = pos
                 return 2
-            relative_offset_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
-            relative_offset_1 = (relative_offset_1 ^ (one << 31)) - (one << 31)
+            relative_offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             column__relative_offset__value[row] = relative_offset_1
             row_ends[row] = pos
@@ -2962,8 +2932,7 @@ def _scan_kafka_transaction_index(
                 state[4] = 0
                 state[5] = pos
                 return 2
-            version_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 8) | buf[pos + 1]
-            version_1 = (version_1 ^ (one << 15)) - (one << 15)
+            version_1 = ((((cython.cast(cython.longlong, buf[pos]) << 8) | buf[pos + 1]) ^ (one << 15)) - (one << 15))
             pos += 2
             if not (version_1 == 0):
                 state[4] = 1
@@ -2974,32 +2943,28 @@ def _scan_kafka_transaction_index(
                 state[4] = 2
                 state[5] = pos
                 return 2
-            producer_id_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 56) | (cython.cast(cython.longlong, buf[pos + 1]) << 48) | (cython.cast(cython.longlong, buf[pos + 2]) << 40) | (cython.cast(cython.longlong, buf[pos + 3]) << 32) | (cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7]
-            producer_id_1 = (producer_id_1 ^ (one << 63)) - (one << 63)
+            producer_id_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             column__producer_id__value[row] = producer_id_1
             if not (end - pos >= 8):
                 state[4] = 3
                 state[5] = pos
                 return 2
-            first_offset_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 56) | (cython.cast(cython.longlong, buf[pos + 1]) << 48) | (cython.cast(cython.longlong, buf[pos + 2]) << 40) | (cython.cast(cython.longlong, buf[pos + 3]) << 32) | (cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7]
-            first_offset_1 = (first_offset_1 ^ (one << 63)) - (one << 63)
+            first_offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             column__first_offset__value[row] = first_offset_1
             if not (end - pos >= 8):
                 state[4] = 4
                 state[5] = pos
                 return 2
-            last_offset_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 56) | (cython.cast(cython.longlong, buf[pos + 1]) << 48) | (cython.cast(cython.longlong, buf[pos + 2]) << 40) | (cython.cast(cython.longlong, buf[pos + 3]) << 32) | (cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7]
-            last_offset_1 = (last_offset_1 ^ (one << 63)) - (one << 63)
+            last_offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             column__last_offset__value[row] = last_offset_1
             if not (end - pos >= 8):
                 state[4] = 5
                 state[5] = pos
                 return 2
-            last_stable_offset_1 = (cython.cast(cython.longlong, buf[pos + 0]) << 56) | (cython.cast(cython.longlong, buf[pos + 1]) << 48) | (cython.cast(cython.longlong, buf[pos + 2]) << 40) | (cython.cast(cython.longlong, buf[pos + 3]) << 32) | (cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7]
-            last_stable_offset_1 = (last_stable_offset_1 ^ (one << 63)) - (one << 63)
+            last_stable_offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             column__last_stable_offset__value[row] = last_stable_offset_1
             row_ends[row] = pos
@@ -3093,7 +3058,7 @@ def _scan_rbak_records(
                 state[4] = 0
                 state[5] = pos
                 return 2
-            len_json_1 = buf[pos + 0] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
+            len_json_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
             column__len_json__value[row] = len_json_1
             if not (len_json_1 <= end - pos):
@@ -3227,7 +3192,7 @@ def _scan_rbf_frames(
                 state[4] = 0
                 state[5] = pos
                 return 2
-            len_frame_1 = buf[pos + 0] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
+            len_frame_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
             if not ((len_frame_1 >= 20) and ((len_frame_1 % 4) == 0)):
                 state[4] = 1
@@ -3247,7 +3212,7 @@ def _scan_rbf_frames(
                 state[4] = 3
                 state[5] = pos
                 return 2
-            frame_tag_1 = buf[pos + 0] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
+            frame_tag_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
             column__frame_tag__value[row] = frame_tag_1
             last_status_offset_1 = (body_end_1 - body_start_1) - 9
@@ -3261,7 +3226,7 @@ def _scan_rbf_frames(
                 state[4] = 5
                 state[5] = pos
                 return 2
-            bits_1 = buf[pos + 0]
+            bits_1 = buf[pos]
             pos += 1
             is_tombstone_1 = ((bits_1 >> 7) & 1) != 0
             column__is_tombstone__value[row] = is_tombstone_1
@@ -3293,7 +3258,7 @@ def _scan_rbf_frames(
                     state[4] = 5
                     state[5] = pos
                     return 2
-                bits_2 = buf[pos + 0]
+                bits_2 = buf[pos]
                 pos += 1
                 is_tombstone_2 = ((bits_2 >> 7) & 1) != 0
                 reserved_2 = (bits_2 >> 2) & 31
@@ -3311,7 +3276,7 @@ def _scan_rbf_frames(
                 state[4] = 10
                 state[5] = pos
                 return 2
-            len_tail_1 = buf[pos + 0] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
+            len_tail_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
             if not (len_tail_1 == len_frame_1):
                 state[4] = 11
@@ -3321,7 +3286,7 @@ def _scan_rbf_frames(
                 state[4] = 12
                 state[5] = pos
                 return 2
-            crc32c_1 = buf[pos + 0] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
+            crc32c_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
             column__crc32c__value[row] = crc32c_1
             if not ((0 >= 0) and (0 <= (body_end_1 - body_start_1))):
@@ -3342,7 +3307,7 @@ def _scan_rbf_frames(
                 state[4] = 14
                 state[5] = pos
                 return 2
-            if not (buf[pos + 0] == 82 and buf[pos + 1] == 66 and buf[pos + 2] == 70 and buf[pos + 3] == 49):
+            if not (buf[pos] == 82 and buf[pos + 1] == 66 and buf[pos + 2] == 70 and buf[pos + 3] == 49):
                 state[4] = 15
                 state[5] = pos
                 return 2

@@ -529,7 +529,7 @@ TABLES = {
             Failure(spec='rbf_file', path='/types/entry/seq/1', reason='contents differ'),
             Failure(spec='rbf_file::entry', path='', reason='bytes are left after the last row'),
         ),
-        least_size=20,
+        least_size=24,
         checksum=Checksum(column='crc32c', algorithm='crc32c', attributes=('frame', 'body', 'crc32c_input')),
     ),
 }

@@ -14,7 +14,6 @@ cdef extern from "crc.h" nogil:
     uint32_t crc32c_between(uint32_t before, uint32_t after, unsigned long long size)
 
 prepare_crc(1)
-prepare_powers()
 
 include "gather.py"
 include "rbf_reverse.py"
@@ -49,8 +48,9 @@ cdef void _crc_ranges(crc_function update, const unsigned char[::1] buf, const l
             out[row] = crc_of_range(update, data + starts[row], <size_t>(ends[row] - starts[row]))
 
 
-def crc32c_checkpoints(const unsigned char[::1] buf, long long step, long long[::1] states):
+def crc32c_checkpoints(const unsigned char[::1] buf, long long step, unsigned int[::1] states):
     """The register of a CRC-32C that started with zero at byte 0, at every multiple of `step`."""
+    prepare_powers()
     cdef long long index
     cdef uint32_t state = 0
     cdef const unsigned char *data = &buf[0] if buf.shape[0] else NULL
@@ -61,9 +61,9 @@ def crc32c_checkpoints(const unsigned char[::1] buf, long long step, long long[:
                 state = crc32c_best(state, data + index * step, <size_t>step)
 
 
-cdef inline uint32_t _state_at(const unsigned char *data, const long long[::1] states, long long step, long long position) noexcept nogil:
+cdef inline uint32_t _state_at(const unsigned char *data, const unsigned int[::1] states, long long step, long long position) noexcept nogil:
     cdef long long index = position // step
-    return crc32c_best(<uint32_t>states[index], data + index * step, <size_t>(position - index * step))
+    return crc32c_best(states[index], data + index * step, <size_t>(position - index * step))
 
 
 def covered_bytes(const long long[::1] fences, const long long[::1] starts, long long count):
@@ -78,7 +78,7 @@ def covered_bytes(const long long[::1] fences, const long long[::1] starts, long
 
 def check_checksums(
     const unsigned char[::1] buf, const long long[::1] fences, long long[::1] starts, long long count,
-    const long long[::1] states, long long step,
+    const unsigned int[::1] states, long long step,
 ):
     """Set the start of every candidate frame to -1 whose CRC-32C is wrong [F-CRC-FAIL-REJECT].
 

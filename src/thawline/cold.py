@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Iterator
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -112,14 +113,24 @@ class ColdFile:
             yield pa.RecordBatch.from_pylist([corrupt], schema=schema)
 
     def tail(self, rows: int) -> list[pa.RecordBatch]:
-        """The last rows of the table, read from the end of the file where the format can."""
-        if self.table == self.format.tables[0] and (found := self.format.tail(self.source, rows)) is not None:
-            return found
-        kept: list[pa.RecordBatch] = []
+        """The last rows of the table, as `batches` yields them, read from the end of the file where the format can.
+
+        What to do with damage in the rest of the file is only known from looking for it, so other than with
+        `on_error="skip"` the whole file is read.
+        """
+        if rows < 0:
+            raise ValueError(f"the last {rows} rows: there are none before the first")
+        if self.table == self.format.tables[0] and self.on_error == "skip":
+            found = self.format.tail(self.source, rows)
+            if found is not None:
+                return found
+        kept: deque[pa.RecordBatch] = deque()
+        count = 0
         for batch in self.batches():
             kept.append(batch)
-            while sum(batch.num_rows for batch in kept[1:]) >= rows:
-                del kept[0]
+            count += batch.num_rows
+            while kept and count - kept[0].num_rows >= rows:
+                count -= kept.popleft().num_rows
         table = pa.Table.from_batches(kept, self.schema)
         last: list[pa.RecordBatch] = table.slice(max(table.num_rows - rows, 0)).to_batches()
         return last

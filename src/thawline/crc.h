@@ -53,6 +53,12 @@ static uint32_t crc32c_by_instruction(uint32_t crc, const unsigned char *data, s
         wide = _mm_crc32_u64(wide, word);
     }
     crc = (uint32_t)wide;
+    if (size >= 4) {
+        uint32_t half;
+        memcpy(&half, data, 4);
+        crc = _mm_crc32_u32(crc, half);
+        data += 4, size -= 4;
+    }
     for (; size; data++, size--) crc = _mm_crc32_u8(crc, *data);
     return crc;
 }
@@ -90,33 +96,79 @@ static inline uint32_t crc_of_range(crc_function update, const unsigned char *da
 }
 
 /* CRC-32C of a range from the register's state before and after it: after ^ before * x^(8 size) mod P. Polynomials
-   are reflected, bit 31 is x^0. The powers are looked up for each byte of the size. */
-static uint32_t crc32c_powers[5][256];
+   are reflected, bit 31 is x^0. The powers are looked up for every 12 bits of the size. */
+#define POWER_BITS 12
+#define POWER_DIGITS 3
+typedef uint32_t power_tables[POWER_DIGITS][1 << POWER_BITS];
+typedef uint32_t (*move_function)(uint32_t state, uint64_t size);
+
+static power_tables crc32c_powers;
+
+static uint32_t times_x(uint32_t a) { return (a >> 1) ^ (0x82f63b78u & (0u - (a & 1))); }
+
+static uint32_t over_x(uint32_t a) { return a >> 31 ? (a ^ 0x82f63b78u) << 1 | 1 : a << 1; }
 
 static uint32_t multiply(uint32_t a, uint32_t b) {
     uint32_t product = 0;
-    for (; a; a <<= 1) {
-        product ^= b & (0u - (a >> 31));
-        b = (b >> 1) ^ (0x82f63b78u & (0u - (b & 1)));
-    }
+    for (; a; a <<= 1, b = times_x(b)) product ^= b & (0u - (a >> 31));
     return product;
 }
 
+static uint32_t move_by_tables(uint32_t state, uint64_t size) {
+    for (int digit = 0; size; digit++, size >>= POWER_BITS)
+        if (size & ((1 << POWER_BITS) - 1)) state = multiply(crc32c_powers[digit][size & ((1 << POWER_BITS) - 1)], state);
+    return state;
+}
+
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#include <wmmintrin.h>
+/* The product without carries, reduced by the instruction for CRC-32C, which also multiplies by x^33: that is taken
+   out of the powers beforehand. */
+#define EXCESS 33
+__attribute__((target("sse4.2,pclmul")))
+static uint32_t move_by_instruction(uint32_t state, uint64_t size) {
+    for (int digit = 0; size; digit++, size >>= POWER_BITS) {
+        uint32_t power = crc32c_powers[digit][size & ((1 << POWER_BITS) - 1)];
+        __m128i product = _mm_clmulepi64_si128(_mm_cvtsi32_si128((int)power), _mm_cvtsi32_si128((int)state), 0);
+        state = (uint32_t)_mm_crc32_u64(0, (uint64_t)_mm_cvtsi128_si64(product));
+    }
+    return state;
+}
+static int has_product_instruction(void) { return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul"); }
+#else
+#define EXCESS 0
+#define move_by_instruction move_by_tables
+static int has_product_instruction(void) { return 0; }
+#endif
+
+static move_function crc32c_move = move_by_tables;
+static crc_function powers_are_for = NULL;
+
+/* For sizes below 2^36. To be called before `crc32c_between`, and again after `prepare_crc`. */
 static void prepare_powers(void) {
     uint32_t step = 0x00800000u; /* x^8: one byte */
-    for (int digit = 0; digit < 5; digit++) {
-        crc32c_powers[digit][0] = 0x80000000u;
-        for (int times = 1; times < 256; times++)
-            crc32c_powers[digit][times] = multiply(crc32c_powers[digit][times - 1], step);
-        step = multiply(crc32c_powers[digit][255], step);
+    int excess = 0;
+    if (powers_are_for == crc32c_best) return;
+    powers_are_for = crc32c_best;
+    crc32c_move = move_by_tables;
+    if (crc32c_best != crc32c_by_tables && has_product_instruction()) {
+        crc32c_move = move_by_instruction;
+        excess = EXCESS;
+    }
+    for (int digit = 0; digit < POWER_DIGITS; digit++) {
+        uint32_t power = 0x80000000u;
+        for (int times = 0; times < 1 << POWER_BITS; times++) {
+            uint32_t stored = power;
+            for (int i = 0; i < excess; i++) stored = over_x(stored);
+            crc32c_powers[digit][times] = stored;
+            power = multiply(power, step);
+        }
+        step = power;
     }
 }
 
 static inline uint32_t crc32c_between(uint32_t before, uint32_t after, uint64_t size) {
-    uint32_t moved = before ^ 0xffffffffu;
-    for (int digit = 0; size; digit++, size >>= 8)
-        if (size & 255) moved = multiply(crc32c_powers[digit][size & 255], moved);
-    return ~(after ^ moved);
+    return ~(after ^ crc32c_move(before ^ 0xffffffffu, size));
 }
 
 #endif

@@ -25,7 +25,7 @@ def _u4(buf: cython.const[cython.uchar][::1], at: cython.longlong) -> cython.lon
 @cython.nogil
 @cython.exceptval(check=False)
 def _is_fence(buf: cython.const[cython.uchar][::1], at: cython.longlong) -> cython.bint:
-    return buf[at] == 82 and buf[at + 1] == 66 and buf[at + 2] == 70 and buf[at + 3] == 49
+    return _u4(buf, at) == 0x31464252  # RBF1
 
 
 def find_fences(
@@ -105,3 +105,34 @@ def walk_back(
                     position = fences[index] - 4
             index -= 1
     return found, position
+
+
+def join_back(
+    fences: cython.const[cython.longlong][::1],
+    starts: cython.const[cython.longlong][::1],
+    frames: cython.const[cython.longlong][::1],
+    count: cython.longlong,
+    stretches: cython.longlong[::1],
+):
+    """Stretches of frames that follow one another, last one first: start, end and number of frames of each.
+
+    `frames` are those that `walk_back` found. Returns how many stretches there are.
+    """
+    found: cython.longlong = 0
+    index: cython.longlong = 0
+    start: cython.longlong
+    end: cython.longlong
+    with cython.nogil:
+        while index < count:
+            start = starts[frames[index]]
+            end = fences[frames[index]] + 4
+            if found and stretches[3 * found - 3] == end:
+                stretches[3 * found - 3] = start
+                stretches[3 * found - 1] += 1
+            else:
+                stretches[3 * found] = start
+                stretches[3 * found + 1] = end
+                stretches[3 * found + 2] = 1
+                found += 1
+            index += 1
+    return found

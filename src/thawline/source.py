@@ -10,6 +10,7 @@ import io
 import mmap
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from collections import OrderedDict
@@ -42,6 +43,10 @@ class Source(Protocol):
         """Say that bytes before `end` are not needed for now, so that they need not stay in memory."""
         ...
 
+    def on_disk(self) -> Source:
+        """The same file where views of any size cost nothing: itself if it is local, else a copy on disk."""
+        ...
+
     def close(self) -> None:
         """Let go of the file."""
         ...
@@ -71,6 +76,10 @@ class LocalSource:
         """Drop mapped pages before `end` from memory; they come back from the file when they are looked at."""
         if self._map is not None and end >= PAGE and hasattr(mmap, "MADV_DONTNEED"):
             self._map.madvise(mmap.MADV_DONTNEED, 0, end // PAGE * PAGE)
+
+    def on_disk(self) -> LocalSource:
+        """Itself."""
+        return self
 
     def close(self) -> None:
         """Unmap the file, once no view of it is left."""
@@ -103,9 +112,12 @@ class RemoteSource:
     def __init__(self, name: str, file: Any, size: int) -> None:
         self.name, self.size, self._file = name, size, file
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
+        self._copy: LocalSource | None = None
 
     def view(self, start: int, end: int) -> memoryview:
         """The bytes `[start, end)`, fetched unless they are in a block that was fetched lately."""
+        if self._copy is not None:
+            return self._copy.view(start, end)
         if not 0 <= start <= end <= self.size:
             raise SourceError(f"{self.name}: no bytes {start:#x}..{end:#x} in a file of {self.size:#x}")
         first = start // self.block
@@ -132,10 +144,31 @@ class RemoteSource:
         return data
 
     def release(self, end: int) -> None:
-        """Nothing to do: only a few blocks are kept at any time."""
+        """Drop pages of the copy on disk, if there is one; else only a few blocks are kept at any time."""
+        if self._copy is not None:
+            self._copy.release(end)
+
+    def on_disk(self) -> LocalSource:
+        """A copy on disk, fetched in blocks the first time it is asked for; from then on views are views of it."""
+        if self._copy is None:
+            copy = tempfile.TemporaryFile()  # noqa: SIM115 - the source closes it
+            try:
+                for start in range(0, self.size, self.block):
+                    copy.write(self._fetch(start, min(start + self.block, self.size)))
+                self._copy = _map_copy(self.name, copy)
+            except BaseException as error:
+                copy.close()
+                if isinstance(error, OSError) and not isinstance(error, SourceError):
+                    raise SourceError(error.errno, f"{self.name}: cannot be copied: {error.strerror}") from error
+                raise
+            self._blocks.clear()
+        return self._copy
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection, and remove the copy."""
+        self._blocks.clear()
+        if self._copy is not None:
+            self._copy.close()
         self._file.close()
 
     def __enter__(self) -> Self:
@@ -173,33 +206,56 @@ def _mapped(name: str, path: str) -> LocalSource:
 
 def _map_file(name: str, file: IO[bytes]) -> LocalSource:
     try:
-        if os.fstat(file.fileno()).st_size == 0:
-            return LocalSource(name, b"", file)
-        return LocalSource(name, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), file)
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError):
-        # A pipe, or a device that cannot be mapped: keep a copy on disk.
-        return _spooled(name, file)
+        # Nothing to map, as it seems: a pipe, a device, a file of /proc; or it is empty. Keep a copy on disk.
+        with file:
+            return _spooled(name, file)
+    return LocalSource(name, mapped, file)
 
 
 def _spooled(name: str, file: IO[bytes]) -> LocalSource:
     copy = tempfile.TemporaryFile()  # noqa: SIM115 - the source closes it
     try:
         shutil.copyfileobj(file, copy, 1 << 20)
-    except OSError as error:
-        raise SourceError(error.errno, f"{name}: {error.strerror}") from error
+        return _map_copy(name, copy)
+    except BaseException as error:
+        copy.close()
+        if isinstance(error, OSError):
+            raise SourceError(error.errno, f"{name}: {error.strerror}") from error
+        raise
+
+
+def _map_copy(name: str, copy: IO[bytes]) -> LocalSource:
     copy.flush()
-    return _map_file(name, copy)
+    if not copy.tell():
+        return LocalSource(name, b"", copy)
+    return LocalSource(name, mmap.mmap(copy.fileno(), 0, access=mmap.ACCESS_READ), copy)
 
 
 def _of_file_object(name: str | None, file: IO[bytes]) -> LocalSource:
-    """A source over an open file, which is left open and where it was."""
+    """A source over an open file, which is left open; one that can be mapped is also left where it was."""
     shown = name or str(getattr(file, "name", "<file>"))
     if isinstance(file, io.BytesIO):
         return LocalSource(shown, file.getvalue())
+    if isinstance(file, io.TextIOBase):
+        raise TypeError(f"{shown} is open as text; open it with mode 'rb'")
     try:
-        return _map_file(shown, os.fdopen(os.dup(file.fileno()), "rb"))
-    except (OSError, AttributeError, io.UnsupportedOperation):
-        return _spooled(shown, file)
+        twin = os.fdopen(os.dup(file.fileno()), "rb") if _is_plain(file) else None
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{shown}: {error}") from error
+    return _map_file(shown, twin) if twin else _spooled(shown, file)
+
+
+def _is_plain(file: Any) -> bool:
+    """Whether what is read from a file object are the bytes of a file on disk.
+
+    A descriptor alone does not tell: gzip's file object has that of the compressed file, and a pipe's bytes may have
+    been read ahead into the object.
+    """
+    file = getattr(file, "file", file)  # what `tempfile` wraps
+    raw = getattr(file, "raw", file)
+    return isinstance(raw, io.FileIO) and stat.S_ISREG(os.fstat(raw.fileno()).st_mode)
 
 
 def _remote(url: str) -> LocalSource | RemoteSource:
@@ -210,6 +266,9 @@ def _remote(url: str) -> LocalSource | RemoteSource:
         if url.startswith(("file://", "local://")):
             return _mapped(url, path)
         file = filesystem.open(path, "rb", cache_type="none")
+        if file.size is None:  # a server that does not say, and so cannot be asked for ranges
+            with file:
+                return _spooled(url, file)
         return RemoteSource(url, file, int(file.size))
     except FileNotFoundError as error:
         raise SourceError(error.errno, f"{url}: no such file") from error

@@ -95,11 +95,11 @@ def translated(spec: str, data: bytes, *params: object, file: str | None = None,
         kind = Truncated if isinstance(error, EOFError) else FormatError
         place = locate(spec, data, *params)
         if place is None:
-            raise kind(_message(error), file=file) from error
-        raise kind(_message(error), file=file, offset=base + place.offset, spec=place.spec, path=place.path) from error
+            raise kind(reason_of(error), file=file) from error
+        raise kind(reason_of(error), file=file, offset=base + place.offset, spec=place.spec, path=place.path) from error
 
 
-def _message(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     """What is wrong, in a person's words and without the place."""
     match error:
         case kaitaistruct.EndOfStreamError():
@@ -134,55 +134,109 @@ def _shown(value: Any) -> str:
 
 def locate(spec: str, data: bytes, *params: object) -> Place | None:
     """The field at which reading `data` fails; None if it does not fail."""
+    root, error = read(spec, data, *params)
+    if error is None:
+        return None
+    part = last_part(root, 0, error)
+    while part.is_half_read:
+        part = last_part(part.value, part.origin, error)
+    return Place(part.start, part.spec, part.path)
+
+
+def read(spec: str, data: bytes, *params: object) -> tuple[Any, BaseException | None]:
+    """A structure with the positions of its fields, as far as it could be read, and what stopped it."""
     root = structure(spec)(*params, kaitaistruct.KaitaiStream(kaitaistruct.BytesIO(data)))
     try:
         root._read()
         root._fetch_instances()
-    except PARSE_ERRORS:
-        return _deepest(root, 0)
-    return None
+    except PARSE_ERRORS as error:
+        return root, error
+    return root, None
 
 
-def _deepest(node: Any, base: int) -> Place:
-    """The field that was being read when reading stopped, looking into it where it is a structure itself.
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A field of a structure, or one item of a repeated field, as far as it was read."""
 
-    A varint or a token is a structure to ksc; to a person it is one value of the structure that holds it.
+    name: str
+    index: int | None
+    start: int
+    end: int
+    """Behind its last byte; of a field that was not read to its end, behind the last byte that could be its own."""
+    value: Any
+    spec: str
+    path: str
+    origin: int
+    """The byte that positions inside the value count from, where it is a structure."""
+    is_open: bool
+    """Whether reading stopped inside it."""
+
+    @property
+    def is_structure(self) -> bool:
+        """Whether it has fields of its own.
+
+        A varint or a token is a structure to ksc; to a person it is one value of the structure that holds it.
+        """
+        if not isinstance(self.value, kaitaistruct.ReadWriteKaitaiStruct):
+            return False
+        return _spec(self.value) not in INTRINSICS or _spec(self.value) == self.spec
+
+    @property
+    def is_half_read(self) -> bool:
+        """Whether it is a structure of which reading has begun and not ended."""
+        return self.is_structure and self.value._dirty and any("start" in span for span in self.value._debug.values())
+
+
+def parts(node: Any, origin: int) -> Iterator[Part]:
+    """The fields of a structure that were read to their end, repeated ones item by item, in the spec's order.
+
+    Instances are not among them: what they look at lies in a field as well.
     """
+    for name in node.SEQ_FIELDS:
+        span = node._debug.get(name, {})
+        for index, item in enumerate(span.get("arr", ())):
+            if "end" in item:
+                yield _part(node, origin, name, index)
+        if "arr" not in span and "end" in span:
+            yield _part(node, origin, name, None)
+
+
+def last_part(node: Any, origin: int, error: BaseException) -> Part:
+    """The field or instance that was being read when an error stopped it."""
     started = [name for name, span in node._debug.items() if "start" in span]
     # A failed `valid` closes the field before it raises, so look for what is open and else take the last. Of several
     # open ones the last is the innermost: an instance that an earlier field's size asked for.
     name = next((name for name in reversed(started) if "end" not in node._debug[name]), started[-1])
-    child = _last_item(getattr(node, name, None))
-    start = base + _start(node._debug[name], child)
-    if _is_half_read(child) and (_spec(child) not in INTRINSICS or _spec(child) == _spec(node)):
-        return _deepest(child, base if child._io is node._io else start)
-    return Place(start, _spec(node), _path(node, name))
+    items = node._debug[name].get("arr")
+    # Where the stream ended, all that was left of it may be the field's. It may not have been read: the runtime asks
+    # for many bytes only if they are there.
+    stop = node._io.size() if isinstance(error, EOFError) else node._io.pos()
+    return _part(node, origin, name, len(items) - 1 if items else None, origin + stop)
 
 
-def _is_half_read(child: Any) -> bool:
-    """Whether a child is a structure whose reading has begun and not ended."""
-    return (
-        isinstance(child, kaitaistruct.ReadWriteKaitaiStruct)
-        and child._dirty
-        and any("start" in span for span in child._debug.values())
+def _part(node: Any, origin: int, name: str, index: int | None, stop: int = 0) -> Part:
+    span: dict[str, Any] = node._debug[name]
+    value: Any = getattr(node, name, None)
+    if index is not None:
+        span, value = span["arr"][index], value[index] if index < len(value) else None
+    # A bit field that moves the stream nowhere came out of the byte read before it.
+    is_buffered_bits = isinstance(value, int) and span["start"] == span.get("end")
+    start = origin + span["start"] - is_buffered_bits
+    return Part(
+        name=name.removeprefix("_m_"),
+        index=index,
+        start=start,
+        end=origin + span["end"] if "end" in span else max(start, stop),
+        value=value,
+        spec=_spec(node),
+        path=_path(node, name),
+        origin=origin if getattr(value, "_io", None) is node._io else start,
+        is_open="end" not in span,
     )
 
 
 def _spec(node: Any) -> str:
     return type(node).__module__.rpartition(".")[2]
-
-
-def _start(span: dict[str, Any], value: Any) -> int:
-    """First byte of a field, or of the last item where it is repeated."""
-    last = span["arr"][-1] if span.get("arr") else span
-    # A bit field that moves the stream nowhere came out of the byte read before it.
-    is_buffered_bits = isinstance(value, int) and last["start"] == last.get("end")
-    start: int = last["start"] - is_buffered_bits
-    return start
-
-
-def _last_item(value: Any) -> Any:
-    return value[-1] if isinstance(value, list) and value else value
 
 
 def _path(node: Any, name: str) -> str:

@@ -75,6 +75,14 @@ class Builder:
         self.block = outer
 
     @contextmanager
+    def within(self, statement: ir.Elsewhere | ir.Stream) -> Iterator[None]:
+        """Build the body of a statement that always runs it, so that what is known in it stays known."""
+        self.add(statement)
+        outer, self.block = self.block, statement.body
+        yield
+        self.block = outer
+
+    @contextmanager
     def when(self, condition: ir.Value) -> Iterator[ir.When]:
         """Build what is there only if a condition holds."""
         when = ir.When(condition)

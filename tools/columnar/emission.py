@@ -24,6 +24,7 @@ DONE, FULL, FAILED, LIST_FULL = 0, 1, 2, 3
 STATE = ("range_index", "range_rows", "pos", "row", "failure", "at")
 """Slots of the kernel's state, followed by one counter for each list column."""
 CTYPES = {"q": "longlong", "i": "int", "h": "short", "b": "schar", "B": "uchar"}
+WORD = 8
 LITERAL = 1 << 31
 """Cython takes a literal from here on for a Python object, which does not exist without the lock."""
 
@@ -185,6 +186,8 @@ class _Emitter:
                 self.check(_bare(statement.condition), statement.failure, _bare(statement.at))
             case ir.Elsewhere():
                 self.elsewhere(statement)
+            case ir.Stream():
+                self.stream(statement)
             case ir.When():
                 self.when(statement)
             case ir.Loop():
@@ -208,12 +211,7 @@ class _Emitter:
 
     def read_integer(self, read: ir.ReadInteger) -> None:
         self.require(read.size, read.end, read.failure)
-        target = read.target.name
-        self.write(f"{target} = {_bytes(read.size, is_big_endian=read.is_big_endian)}")
-        if read.is_signed:
-            # Sign extension that is exact in Python's integers and, with -fwrapv, in C.
-            sign = f"(one << {8 * read.size - 1})"
-            self.write(f"{target} = ({target} ^ {sign}) - {sign}")
+        self.write(f"{read.target.name} = {_integer(read)}")
         self.write(f"pos += {read.size}")
 
     def read_bits(self, read: ir.ReadBits) -> None:
@@ -224,7 +222,7 @@ class _Emitter:
 
     def expect(self, expect: ir.Expect) -> None:
         self.require(len(expect.contents), expect.end, expect.too_short)
-        same = " and ".join(f"buf[pos + {index}] == {byte}" for index, byte in enumerate(expect.contents))
+        same = " and ".join(f"{_byte(index)} == {byte}" for index, byte in enumerate(expect.contents))
         self.check(same, expect.failure)
         self.write(f"pos += {len(expect.contents)}")
 
@@ -295,6 +293,13 @@ class _Emitter:
         self.statements(elsewhere.body)
         self.write(f"pos = {elsewhere.saved.name}")
 
+    def stream(self, stream: ir.Stream) -> None:
+        self.take(stream.take)
+        self.write(f"{stream.end.name} = pos")
+        self.write(f"pos = {stream.take.start.name}")
+        self.statements(stream.body)
+        self.write(f"pos = {stream.end.name}")
+
     def when(self, when: ir.When) -> None:
         with self.indented(f"if {_bare(when.condition)}:"):
             self.statements(when.body)
@@ -333,14 +338,42 @@ def _first_array(path: tuple[str, ...], items: tuple[Column, ...]) -> str:
     return _array_name((*path, *column), part)
 
 
-def _bytes(size: int, *, is_big_endian: bool) -> str:
+def _integer(read: ir.ReadInteger) -> str:
+    """An integer from the bytes at `pos`, by steps that overflow neither in C nor in Python."""
+    half = WORD // 2
+    if read.size == WORD:
+        high, low = (0, half) if read.is_big_endian else (half, 0)
+        upper = _signed(_bytes(half, read.is_big_endian, high), half)
+        return f"{upper} * (one << {8 * half}) + ({_bytes(half, read.is_big_endian, low)})"
+    value = _bytes(read.size, read.is_big_endian)
+    return _signed(value, read.size) if read.is_signed else value
+
+
+def _signed(value: str, size: int) -> str:
+    """The number that unsigned bytes stand for in two's complement."""
+    sign = f"(one << {8 * size - 1})"
+    return f"((({value}) ^ {sign}) - {sign})"
+
+
+def _bytes(size: int, is_big_endian: bool, first: int = 0) -> str:  # noqa: FBT001 - of two byte orders
     """An unsigned integer from the bytes at `pos`; gcc makes one load of it."""
     places = reversed(range(size)) if is_big_endian else range(size)
     parts = [
-        f"(cython.cast(cython.longlong, buf[pos + {at}]) << {8 * place})" if place else f"buf[pos + {at}]"
+        f"(cython.cast(cython.longlong, {_byte(first + at)}) << {8 * place})" if place else _byte(first + at)
         for at, place in enumerate(places)
     ]
     return " | ".join(parts)
+
+
+def _byte(at: int) -> str:
+    return f"buf[pos + {at}]" if at else "buf[pos]"
+
+
+def _literal(number: int) -> str:
+    if abs(number) < LITERAL:
+        return str(number)
+    # C has no literal for the most negative number, only a minus before one that is too large.
+    return f"cython.cast(cython.longlong, {number})" if number > ir.LEAST else f"({_literal(number + 1)} - 1)"
 
 
 def _within(value: ir.Value, size: str) -> str:
@@ -358,12 +391,15 @@ def _bare(value: ir.Value) -> str:
 def _text(value: ir.Value) -> str:
     match value:
         case ir.Constant(number):
-            return str(number) if abs(number) < LITERAL else f"cython.cast(cython.longlong, {number})"
+            return _literal(number)
         case ir.Variable(name):
             return name
         case ir.Operation("?", (condition, then, otherwise)):
             return f"({_text(then)} if {_text(condition)} else {_text(otherwise)})"
         case ir.Operation(operator, (operand,)) if operator in ("-", "~", "not"):
             return f"({operator} {_text(operand)})"
+        case ir.Operation("<<", (operand, ir.Constant(places))) if bounds(operand)[0] < 0:
+            # To shift a negative number to the left has no meaning in C.
+            return f"({_text(operand)} * {_literal(1 << places)})"
         case ir.Operation(operator, operands):
             return "(" + f" {operator} ".join(_text(operand) for operand in operands) + ")"

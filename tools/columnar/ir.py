@@ -170,6 +170,15 @@ class Elsewhere:
 
 
 @dataclass(frozen=True, slots=True)
+class Stream:
+    """Statements that read what `take` takes and nothing beyond; bytes that they leave there are passed."""
+
+    take: Take
+    end: Variable
+    body: list[Statement] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
 class When:
     """Statements that run only if the condition holds, and what stands in for them otherwise."""
 
@@ -200,7 +209,7 @@ class Store:
 
 Statement = (
     ReadInteger | ReadBits | Expect | Take | TakeUntil | ReadZigzag | ReadDecimal
-    | Assign | Check | Elsewhere | When | Loop | Store
+    | Assign | Check | Elsewhere | Stream | When | Loop | Store
 )  # fmt: skip
 
 
@@ -254,6 +263,8 @@ def _least(statement: Statement) -> int:
             return len(statement.contents)
         case Take():
             return statement.least
+        case Stream():
+            return max(statement.take.least, least_size(statement.body))
         case TakeUntil() | ReadZigzag():
             return 1
         case ReadDecimal():

@@ -35,9 +35,9 @@ class _Lowering:
         scope = Scope(type_, None, None, ir.END, ir.Rows(), [], "", (), build.depth)
         self.lower_type(scope)
         if not ir.least_size(build.block):
-            raise type_.spec.error(type_.keys, "a row that may be empty would repeat for ever")
+            raise type_.spec.error((*type_.keys, "-columnar"), "a row that may be empty would repeat for ever")
         if not scope.columns:
-            raise type_.spec.error(type_.keys, "a table needs a column")
+            raise type_.spec.error((*type_.keys, "-columnar"), "a table needs a column")
         return ir.Kernel(table, type_.title, build.block, tuple(scope.columns), self.checksum, tuple(build.variables))
 
     def lower_type(self, scope: Scope) -> None:
@@ -145,16 +145,12 @@ class _Lowering:
         return inner
 
     def lower_stream(self, attribute: Attribute, scope: Scope, inner: Scope) -> ir.Variable:
-        """A structure in a stream of its own; bytes that it leaves there are passed."""
-        build = self.build
-        start, _ = reads.take(build, attribute, scope, is_read_again=True)
-        end = build.place(f"{attribute.name}_end")
-        build.add(ir.Assign(end, ir.POSITION))
-        build.add(ir.Assign(ir.POSITION, start))
-        inner.base, inner.end = start, end
-        self.lower_type(inner)
-        build.add(ir.Assign(ir.POSITION, end))
-        return start
+        """A structure in a stream of its own; gives where that starts."""
+        stream = ir.Stream(reads.take(self.build, attribute, scope), self.build.place(f"{attribute.name}_end"))
+        inner.base, inner.end = stream.take.start, stream.end
+        with self.build.within(stream):
+            self.lower_type(inner)
+        return stream.take.start
 
     def instance(self, scope: Scope, name: str, may_be_skipped: bool) -> Entry:  # noqa: FBT001 - the resolver's call
         """An instance that an expression asks for and that was not computed yet."""
@@ -199,11 +195,8 @@ class _Lowering:
         )
         # A block inside the structure's own may not be run, so what is first used there is stored later.
         is_stored = attribute.hints.get("column") and scope.depth == build.depth
-        outer, build.block = build.block, elsewhere.body
-        entry = self.lower_single(attribute.without("pos"), scope if is_stored else replace(scope, rows=None))
-        build.block = outer
-        build.add(elsewhere)
-        return entry
+        with build.within(elsewhere):
+            return self.lower_single(attribute.without("pos"), scope if is_stored else replace(scope, rows=None))
 
     def lower_instance_column(self, attribute: Attribute, scope: Scope) -> None:
         """A column that is calculated, or read elsewhere, unless it was when a field needed it."""

@@ -49,9 +49,16 @@ def read_integer(build: Builder, attribute: Attribute, scope: Scope, type_: str)
     is_big = size > 1 and _endian(attribute, type_[2:]) == "be"
     build.add(ir.ReadInteger(target, size, is_signed, is_big, attribute.failure("end of data"), scope.end))
     kind = column_kind(target)
+    _name(scope, attribute, target)
     target = check_integer(build, attribute, scope, target, ir.minus(ir.POSITION, ir.Constant(size)))
     store_value(build, scope, attribute, kind, target)
     return target
+
+
+def _name(scope: Scope, attribute: Attribute, entry: Entry) -> None:
+    """Let the field's own rule call it by its name, which for a repeated one would mean the list."""
+    if scope.item_of != attribute.name:
+        scope.names[attribute.name] = entry
 
 
 def _endian(attribute: Attribute, suffix: str) -> str:
@@ -106,6 +113,7 @@ def _read_bit_field(
     kind: Kind = "bool" if is_flag else column_kind(bits)
     target = build.assign(attribute.name, ir.compare("!=", bits, ir.Constant(0)) if is_flag else bits)
     at = ir.minus(ir.POSITION, ir.Constant(wanted - first // 8))
+    _name(scope, attribute, target)
     target = scope.names[attribute.name] = check_integer(build, attribute, scope, target, at)
     kept = replace(scope, rows=None) if attribute.hints.get("column") is False else scope
     store_value(build, kept, attribute, kind, target)
@@ -115,13 +123,14 @@ def read_bytes(build: Builder, attribute: Attribute, scope: Scope) -> None:
     """Bytes by size, to the end of the structure, or up to a terminator."""
     if "terminator" in attribute.data:
         attribute.is_only("bytes up to a terminator")
-        place: tuple[ir.Variable, ir.Value] = _take_until(build, attribute, scope, ir.Constant(_terminator(attribute)))
+        taken: ir.Take | ir.TakeUntil = _take_until(build, attribute, scope, ir.Constant(_terminator(attribute)))
     else:
         attribute.is_only("bytes by size")
-        place = take(build, attribute, scope)
-    check_structure(build, attribute, scope, None, place[0])
+        taken = take(build, attribute, scope)
+    build.add(taken)
+    check_structure(build, attribute, scope, None, taken.start)
     if attribute.data.get("size") != 0:
-        store_slice(build, scope, attribute, _bytes_kind(attribute), place)
+        store_slice(build, scope, attribute, _bytes_kind(attribute), taken)
 
 
 def _terminator(attribute: Attribute) -> int:
@@ -137,15 +146,12 @@ def _bytes_kind(attribute: Attribute) -> Kind:
     return "text" if "text" in attribute.hints else "base64" if "base64" in attribute.hints else "binary"
 
 
-def take(
-    build: Builder, attribute: Attribute, scope: Scope, *, is_read_again: bool = False
-) -> tuple[ir.Variable, ir.Value]:
-    """As many bytes as the attribute's size says: where they start, and how many they are."""
+def take(build: Builder, attribute: Attribute, scope: Scope) -> ir.Take:
+    """As many bytes as the attribute's size says."""
     start = build.place(f"{attribute.name}_start")
     length = build.fixed(f"{attribute.name}_length", _size(build, attribute, scope))
-    least = 0 if is_read_again else max(bounds(length)[0], 0)
-    build.add(ir.Take(start, length, attribute.failure("does not fit"), scope.end, least))
-    return start, length
+    least = max(bounds(length)[0], 0)
+    return ir.Take(start, length, attribute.failure("does not fit"), scope.end, least)
 
 
 def _size(build: Builder, attribute: Attribute, scope: Scope) -> ir.Value:
@@ -158,11 +164,10 @@ def _size(build: Builder, attribute: Attribute, scope: Scope) -> ir.Value:
 
 def _take_until(
     build: Builder, attribute: Attribute, scope: Scope, terminator: ir.Value, *, has_escapes: bool = False
-) -> tuple[ir.Variable, ir.Variable]:
+) -> ir.TakeUntil:
     start, length = build.place(f"{attribute.name}_start"), build.variable(f"{attribute.name}_length")
     failure = attribute.failure("terminator is missing")
-    build.add(ir.TakeUntil(start, length, terminator, has_escapes, failure, scope.end))
-    return start, length
+    return ir.TakeUntil(start, length, terminator, has_escapes, failure, scope.end)
 
 
 def read_intrinsic(
@@ -181,6 +186,7 @@ def read_intrinsic(
     else:
         target = build.variable(attribute.name)
         build.add(ir.ReadDecimal(target, at, hints["terminator"], attribute.failure("no decimal number"), scope.end))
+    _name(scope, attribute, Token(target))
     token = check_structure(build, attribute, scope, Token(target), at)
     store_value(build, scope, attribute, column_kind(target), target)
     return token
@@ -192,5 +198,6 @@ def _read_escaped(build: Builder, attribute: Attribute, scope: Scope, argument: 
     if bounds(terminator)[0] <= BACKSLASH <= bounds(terminator)[1]:
         raise attribute.error("a token's terminator must not be its escape, the backslash", "type")
     terminator = build.fixed(f"{attribute.name}_terminator", terminator)
-    place = _take_until(build, attribute, scope, terminator, has_escapes=True)
-    store_slice(build, scope, attribute, "escaped", place)
+    taken = _take_until(build, attribute, scope, terminator, has_escapes=True)
+    build.add(taken)
+    store_slice(build, scope, attribute, "escaped", taken)

@@ -23,7 +23,7 @@ FOLDED: Mapping[str, Callable[..., int]] = {
     "+": python.add, "-": python.sub, "*": python.mul, "%": python.mod, "&": python.and_,
     "|": python.or_, "^": python.xor, "<<": python.lshift, ">>": python.rshift,
 }  # fmt: skip
-WIDEST_SHIFT = 63
+WIDEST_SHIFT = {"<<": 62, ">>": 63}
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +209,8 @@ def _check_right(operator: str, right: ir.Value) -> None:
     """Only constants may divide or shift: the kernel then needs no check, and C agrees with Python."""
     if operator in ("%", "<<", ">>") and not (isinstance(right, ir.Constant) and right.value > 0):
         raise ExpressionError(f"operator {operator} needs a positive constant on its right")
-    if operator in ("<<", ">>") and isinstance(right, ir.Constant) and right.value > WIDEST_SHIFT:
-        raise ExpressionError(f"operator {operator} by more than {WIDEST_SHIFT} bits is not supported")
+    if operator in WIDEST_SHIFT and isinstance(right, ir.Constant) and right.value > WIDEST_SHIFT[operator]:
+        raise ExpressionError(f"operator {operator} by more than {WIDEST_SHIFT[operator]} bits is not supported")
 
 
 def _folded(operator: str, numbers: list[int]) -> int:

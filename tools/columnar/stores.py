@@ -23,6 +23,9 @@ def enum_of(build: Builder, attribute: Attribute) -> dict[int, str]:
     labels = find_enum(name, attribute.owner, build.specs)
     if labels is None:
         raise attribute.error(f"enum {name} is not known", "enum")
+    for code, label in labels.items():
+        if not isinstance(label, str):
+            raise attribute.error(f"the name of {code} in enum {name} is read as {label!r}; put it in quotes", "enum")
     return labels
 
 
@@ -46,19 +49,16 @@ def _enum_column(build: Builder, scope: Scope, attribute: Attribute, value: ir.V
     return new_column(build, scope, attribute, "enum", labels=enum_of(build, attribute))
 
 
-def store_slice(
-    build: Builder, scope: Scope, attribute: Attribute, kind: Kind, place: tuple[ir.Variable, ir.Value]
-) -> None:
+def store_slice(build: Builder, scope: Scope, attribute: Attribute, kind: Kind, taken: ir.Take | ir.TakeUntil) -> None:
     """Store where bytes start and how many they are."""
     if scope.rows is None:
         return
-    start, length = place
     column = new_column(build, scope, attribute, kind)
-    if bounds(length)[1] > ir.LONGEST:
-        fits = ir.compare("<=", length, ir.Constant(ir.LONGEST))
-        build.add(ir.Check(fits, attribute.failure("longer than a column can hold"), start))
-    build.add(ir.Store(scope.rows, column.name, "start", start))
-    build.add(ir.Store(scope.rows, column.name, "length", length))
+    if bounds(taken.length)[1] > ir.LONGEST:
+        fits = ir.compare("<=", taken.length, ir.Constant(ir.LONGEST))
+        build.add(ir.Check(fits, attribute.failure("longer than a column can hold"), taken.start))
+    build.add(ir.Store(scope.rows, column.name, "start", taken.start))
+    build.add(ir.Store(scope.rows, column.name, "length", taken.length))
 
 
 def store_list(build: Builder, scope: Scope, attribute: Attribute, items: Scope, least_size: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from thawline.tables import Failure
@@ -124,7 +125,7 @@ def instances(type_: TypeDef) -> dict[str, Attribute]:
 def check_attribute(attribute: Attribute) -> None:
     """Refuse keys, types and rules that the backend does not know, at their place."""
     _refuse_keys(attribute.owner.spec, attribute.keys, attribute.data, ATTRIBUTE_KEYS)
-    if not attribute.name:
+    if not attribute.name or not isinstance(attribute.name, str):
         raise attribute.error("a field needs an id to become a column")
     if "__" in attribute.name:
         raise attribute.error("an id with two underscores in a row is not supported")
@@ -150,10 +151,10 @@ def tables(specs: Mapping[str, Spec]) -> Iterator[tuple[str, TypeDef]]:
     for type_ in types:
         _check_hints(type_)
     found = sorted((type_.data["-columnar"]["rows"], type_.title, type_) for type_ in types if _is_table(type_))
-    for (name, _, type_), (following, *_) in zip(found, [*found[1:], ("",)], strict=True):
-        if name == following:
+    for (before, *_), (name, _, type_) in pairwise(found):
+        if name == before:
             raise type_.spec.error((*type_.keys, "-columnar"), f"table {name} is defined twice")
-        yield name, type_
+    yield from ((name, type_) for name, _, type_ in found)
 
 
 def _is_table(type_: TypeDef) -> bool:

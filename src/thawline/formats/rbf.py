@@ -9,6 +9,7 @@ same read forward, which is what happens first; only behind the first damage the
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from itertools import zip_longest
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,11 +17,11 @@ import pyarrow.compute as pc
 from thawline import columns
 from thawline.chunks import Break, Chunk
 from thawline.errors import SourceError
-from thawline.formats import Claim
-from thawline.formats.rbf_findings import CODES, NEWER_LAYOUT, TOO_SHORT, explain
-from thawline.formats.rbf_frames import FENCE, LEAST_FRAME, Segment, read_backward, read_forward
+from thawline.formats import Claim, rbf_salvage
+from thawline.formats.rbf_findings import CODES, NEWER_LAYOUT, TOO_SHORT, Gaps
+from thawline.formats.rbf_frames import FENCE, LEAST_FRAME, Segment, may_start_before, read_backward, read_forward
 from thawline.model import Finding, Run, Span
-from thawline.source import Source
+from thawline.source import LocalSource, Source
 
 SCHEMA = pa.schema(
     [
@@ -33,6 +34,8 @@ SCHEMA = pa.schema(
         ("nested_suspect", pa.bool_()),
     ]
 )
+FIRST_WINDOW, LAST_REMOTE_WINDOW = 1 << 16, 64 << 20
+"""How much of a file's end is looked at for its last frames: at first, and at most where it has to be fetched."""
 WIRE_COLUMNS = {"length": "len_frame", "tag": "frame_tag", "payload": "payload", "tombstone": "is_tombstone"}
 
 
@@ -69,7 +72,8 @@ class Rbf:
         if 0 < source.size < len(FENCE):
             yield Finding(TOO_SHORT, Span(0, source.size))
         elif source.size:
-            yield from _tiles(source, list(_segments(source)))
+            segments = list(_segments(source))
+            yield from _tiles(source, segments)
 
     def batches(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
         """The frames of a run."""
@@ -79,15 +83,21 @@ class Rbf:
             yield _batch(chunk, start, wanted, is_suspect=bool(run.labels.get("nested_suspect")))
 
     def tail(self, source: Source, rows: int) -> list[pa.RecordBatch] | None:
-        """The last frames, found from the end of the file without looking at the rest of it."""
-        kept: list[Segment] = []
-        for segment in read_backward(source, 0, first_block=1 << 16):
-            kept.append(segment)
-            if sum(segment.frames for segment in kept) >= rows:
-                break
-        batches = [
-            batch for segment in reversed(kept) for batch in self.batches(source, _run(segment), "frames", SCHEMA.names)
-        ]
+        """The last frames, found from the end of the file without looking at the rest of it.
+
+        Where that comes upon damage the whole file is looked at, since only that tells what is nested in what. Not
+        noticed is a file that was cut exactly behind a fence inside a torn frame's payload.
+        """
+        ending = _ending(source, rows)
+        if ending is None:
+            runs = [item for item in self.scan(source) if isinstance(item, Run) and item.units]
+        else:
+            runs = [_run(segment) for segment in ending]
+        first, found = len(runs), 0
+        while first and found < rows:
+            first -= 1
+            found += runs[first].rows
+        batches = [batch for run in runs[first:] for batch in self.batches(source, run, "frames", SCHEMA.names)]
         table = pa.Table.from_batches(batches, SCHEMA)
         last: list[pa.RecordBatch] = table.slice(max(table.num_rows - rows, 0)).to_batches()
         return last
@@ -105,11 +115,15 @@ class Rbf:
         Addresses change where something before a frame is lost, so payloads that hold addresses are to be mended by
         the layer that wrote them.
         """
-        yield FENCE
-        for item in items:
-            if isinstance(item, Run) and item.units:
-                start = item.span.start + (len(FENCE) if item.labels.get("has_genesis") else 0)
-                yield source.view(start, item.span.end)
+        return rbf_salvage.rewritten(source, items)
+
+    def recover(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[Run | Finding]:
+        """The items of a scan, with the frames that are proven although a reader must reject them as runs."""
+        return rbf_salvage.recovered(source, items)
+
+    def check_cut(self, source: Source, items: Iterator[Run | Finding], at: int) -> None:
+        """Raise unless the file can be cut there, to a DataTail [R-DATATAIL-TRUNCATE]."""
+        rbf_salvage.check_cut(source, items, at)
 
 
 def _segments(source: Source) -> Iterator[Segment]:
@@ -127,39 +141,78 @@ def _segments(source: Source) -> Iterator[Segment]:
     yield from reversed(behind)
 
 
+def _ending(source: Source, rows: int) -> list[Segment] | None:
+    """The last frames, as many as asked for or all; None if they do not follow one another to the end of the file.
+
+    Only the end of the file is looked at, and ever more of it while that is too little.
+    """
+    window = FIRST_WINDOW
+    while source.is_local or window <= LAST_REMOTE_WINDOW:
+        base = max(source.size - window, 0) // 4 * 4
+        looked_at = LocalSource(source.name, source.view(base, source.size))
+        kept: list[Segment] = []
+        position, found = source.size, 0
+        for segment in read_backward(looked_at, 0, first_block=FIRST_WINDOW):
+            if base + segment.end != position or found >= rows:
+                break
+            position, found = base + segment.start, found + segment.frames
+            kept.append(Segment(position, base + segment.end, segment.frames))
+        if found >= rows or (position == len(FENCE) and source.view(0, position) == FENCE):
+            return kept[::-1]
+        if base == 0 or not may_start_before(looked_at, position - base):
+            return None
+        window *= 16
+    return None
+
+
 def _tiles(source: Source, segments: list[Segment]) -> Iterator[Run | Finding]:
     """Runs of the frames that were found, and findings for each stretch between them."""
     position = 0
     has_genesis = source.view(0, len(FENCE)) == FENCE
     if has_genesis and not (segments and segments[0].start == len(FENCE)):
         position = len(FENCE)
-        yield Run(Span(0, position), 0, 0)
+        yield Run(Span(0, position), 0, 0, {"has_genesis": True})
     if not segments and is_newer_layout(source):
         yield Finding(NEWER_LAYOUT, Span(position, source.size))
         return
-    suspects: list[Span] = []
-    for segment in segments:
-        starts_file = has_genesis and segment.start == len(FENCE)
-        if segment.start > position and not starts_file:
-            gap = explain(source, Span(position, segment.start))
-            suspects += gap.extents
-            yield from gap.findings
-        yield _run(segment, has_genesis=starts_file, is_suspect=any(segment.start in extent for extent in suspects))
-        position = segment.end
-    if position < source.size:
-        yield from explain(source, Span(position, source.size)).findings
+    if has_genesis and not position:
+        yield _run(segments[0], has_genesis=True)
+        position = segments.pop(0).end
+    edges = [position, *(edge for segment in segments for edge in (segment.start, segment.end)), source.size]
+    stretches = [Span(*edges[index : index + 2]) for index in range(0, len(edges), 2)]
+    gaps = Gaps(source, [stretch for stretch in stretches if stretch.size])
+    for segment, gap in zip_longest(segments, stretches):
+        yield from gaps.explain(gap)
+        if segment:
+            yield from _runs(source, segment, gaps.broken.end)
+
+
+def _runs(source: Source, segment: Segment, nested_to: int) -> Iterator[Run]:
+    """A segment as a run, or as two where only its first frames end before the frame that is broken around them."""
+    position, frames = segment.start, 0
+    if segment.end - len(FENCE) <= nested_to:
+        position, frames = segment.end, segment.frames
+    while position < min(segment.end, nested_to) and (end := position + _u4(source, position)) <= nested_to:
+        position, frames = end + len(FENCE), frames + 1
+    if frames:
+        yield _run(Segment(segment.start, position, frames), is_suspect=True)
+    if position < segment.end:
+        yield _run(Segment(position, segment.end, segment.frames - frames))
 
 
 def is_newer_layout(source: Source) -> bool:
     """Whether the first frame ends the way layout 0.40 writes it: with its length right before the fence."""
     if source.size < 2 * len(FENCE) + 4:
         return False
-    size = int.from_bytes(source.view(4, 8), "little")
+    size = _u4(source, len(FENCE))
     end = len(FENCE) + size
     if size < LEAST_FRAME or end + len(FENCE) > source.size or source.view(end, end + len(FENCE)) != FENCE:
         return False
-    tails = [int.from_bytes(source.view(end - back, end - back + 4), "little") for back in (8, 4)]
-    return tails[0] != size == tails[1]
+    return _u4(source, end - 8) != size == _u4(source, end - 4)
+
+
+def _u4(source: Source, at: int) -> int:
+    return int.from_bytes(source.view(at, at + 4), "little")
 
 
 def _run(segment: Segment, *, has_genesis: bool = False, is_suspect: bool = False) -> Run:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import shlex
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 
 from thawline import columns
 from thawline.checksums import crc32c
 from thawline.chunks import Chunk, Ranges
-from thawline.formats.rbf_frames import FENCE, LEAST_FRAME, frame_before
+from thawline.formats.rbf_frames import FENCE, LEAST_FRAME, has_right_status
 from thawline.model import Code, Finding, Span
 from thawline.source import Source
 
@@ -79,95 +80,183 @@ UNREACHABLE = Code(
     "a whole frame without a fence before it",
     "error",
     "Lengths, checksum and the fence behind the frame are right, but no fence stands before it, so the reverse scan "
-    "does not return it. That happens to the first frame when the genesis fence is lost.",
+    "does not return it. That happens to the first frame when the genesis fence is lost, to the one behind a damaged "
+    "fence, and to the first that is appended to a torn file.",
+)
+OVERLAPPED = Code(
+    "RBF111",
+    "a whole frame that another one hides",
+    "error",
+    "The frame is right in every way and has its fences, but a frame that starts inside its payload and ends behind it "
+    "is right as well. The reverse scan comes to that one first and jumps from its start into the middle of this one. "
+    "No writer does that; somebody made the file so.",
 )
 CODES = (
     GENESIS_LOST, TORN_TAIL, UNFENCED, BAD_CHECKSUM, NO_FRAME, DAMAGED_LENGTH, EXTRA_FENCE, NEWER_LAYOUT, TOO_SHORT,
-    UNREACHABLE,
+    UNREACHABLE, OVERLAPPED,
 )  # fmt: skip
 
 LONGEST_TORN = 256 << 20
 """Writers make no frame of this size or more (SizedPtr), so a HeadLen beyond it says nothing."""
 
 
+EXPLAIN_BUDGET = 2
+"""How many times the file's size may go into checksums that only tell what is wrong with a frame."""
+TOO_COSTLY = "broken frames lie in each other by the thousand; what is wrong with each was not looked into"
+FENCES_AT_ONCE = 1 << 20
+
+
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """What is wrong with a stretch, and how far the frame that it starts with claims to reach."""
+    """What is wrong with a stretch."""
 
-    findings: list[Finding] = field(default_factory=list)
-    extents: list[Span] = field(default_factory=list)
+    findings: list[Finding]
 
 
 def explain(source: Source, span: Span) -> Explained:
-    """Why a stretch between intact frames, or behind the last of them, holds none."""
-    if span.start == 0:
-        lost = Finding(GENESIS_LOST, Span(0, min(len(FENCE), span.end)))
-        rest = explain(source, Span(lost.span.end, span.end)) if span.end > len(FENCE) else Explained()
-        return Explained([lost, *rest.findings], rest.extents)
-    data = source.view(span.start, span.end)
-    if not len(data) % 4 and bytes(data) == FENCE * (len(data) // 4):
-        return Explained([Finding(EXTRA_FENCE, span, {"fences": len(data) // 4})])
-    if _is_proven_by_tail(source, span):
-        return Explained([_found(source, DAMAGED_LENGTH, span, _lost_frame(source, span.start, span.end - len(FENCE)))])
-    return _explain_frame(source, span)
+    """What stands in a stretch without intact frames, looked at by itself."""
+    return Explained(list(Gaps(source, [span]).explain(span)))
 
 
-def _explain_frame(source: Source, span: Span) -> Explained:
-    """What is wrong with the frame that should start here."""
-    view = source.view(span.start, source.size)
-    item = next(columns.scan("rbf_frames", view, Ranges.of([(0, len(view), 1)]), columns=("crc32c",)))
-    if isinstance(item, Chunk):
-        return _explain_readable(source, span, item)
-    claimed = int.from_bytes(view[:4], "little") if len(view) >= len(FENCE) else 0
-    if item.failure.spec == "rbf_file" and _has_right_checksum(view[:claimed]):
-        return Explained([_found(source, UNFENCED, span, _lost_frame(source, span.start, span.start + claimed))])
-    if span.end == source.size and _is_torn(claimed, len(view)):
-        detail = {
-            "claimed": claimed,
-            "left": len(view),
-            "lost": f"the last frame, of which {len(view)} bytes are there",
-        }
-        return Explained([_found(source, TORN_TAIL, span, detail)], [Span(span.start, source.size)])
-    detail = {
-        "field": f"{item.failure.spec}: {item.failure.path}",
-        "at": span.start + item.at,
-        "reason": item.failure.reason,
-    }
-    return Explained([_found(source, NO_FRAME, span, detail)], _claimed_extent(source, span, claimed))
+class Gaps:
+    """The stretches of a file without intact frames, to be explained one after the other in file order."""
 
+    def __init__(self, source: Source, gaps: Collection[Span]) -> None:
+        self.source = source
+        self.budget = EXPLAIN_BUDGET * source.size
+        self.broken = Span(0, 0)
+        """The last frame that is broken and whose extent is known."""
+        starts = {gap.start or len(FENCE) for gap in gaps}
+        claims = [claim for gap in gaps if (claim := self._tail_claim(gap.end)) and claim.start in starts]
+        self.claims = {claim.start: claim for claim in reversed(claims)}
+        """Extents of broken frames as their TailLen tells, from the start of a gap to the end of this or another."""
 
-def _explain_readable(source: Source, span: Span, chunk: Chunk) -> Explained:
-    """A frame that breaks no rule of the layout: its checksum is wrong, or nothing led the reverse scan to it."""
-    stored, computed = chunk.batch["crc32c"][0].as_py(), chunk.checksums[0].as_py() if chunk.checksums else None
-    end = span.start + chunk.ends[0].as_py() - len(FENCE)
-    lost = _lost_frame(source, span.start, end)
-    if stored == computed:
-        return Explained([_found(source, UNREACHABLE, span, lost)])
-    detail = {"crc_stored": stored, "crc_computed": computed, **lost}
-    return Explained([_found(source, BAD_CHECKSUM, span, detail)], [Span(span.start, end)])
+    def explain(self, gap: Span) -> Iterator[Finding]:
+        """What stands in a gap instead of intact frames; the findings tile it."""
+        position = gap.start
+        if not position:
+            position = min(len(FENCE), gap.end)
+            yield self._found(GENESIS_LOST, Span(0, position))
+        while position < gap.end:
+            finding = self._first(Span(position, gap.end))
+            yield finding
+            position = finding.span.end
 
+    def _first(self, rest: Span) -> Finding:
+        """What stands at the start of what is left of a gap."""
+        if rest.start < self.broken.end:
+            # It lies behind nested frames, and belongs to the frame that was found broken before them.
+            span = Span(rest.start, min(self.broken.end + len(FENCE), rest.end))
+            reason = f"the rest of the broken frame at {self.broken.start:#x}"
+            return self._found(NO_FRAME, span, {"at": rest.start, "reason": reason})
+        if fences := self._fences(rest):
+            return Finding(EXTRA_FENCE, Span(rest.start, rest.start + len(FENCE) * fences), {"fences": fences})
+        claim = self.claims.get(rest.start) or self._tail_claim(rest.end)
+        claim = claim if claim and claim.start == rest.start else None
+        if claim and self._u4(claim.start) != claim.size and self._is_sound(claim):
+            return self._lost(DAMAGED_LENGTH, rest, claim)
+        return self._broken_frame(rest, claim)
 
-def _found(source: Source, code: Code, span: Span, detail: Mapping[str, object]) -> Finding:
-    return Finding(code, span, detail, f"thawline salvage {source.name} -o intact.rbf")
+    def _broken_frame(self, rest: Span, claim: Span | None) -> Finding:
+        """What is wrong with the frame that should start here, and may end where its TailLen claims."""
+        left = self.source.size - rest.start
+        size = self._u4(rest.start) if left >= len(FENCE) else 0
+        if size <= left and not self._can_afford(size):
+            return self._no_frame(rest, claim or self._head_claim(rest.start, size), rest.start, {"reason": TOO_COSTLY})
+        # The kernel gets the frame with its fence; of one that the file has no room for the head is enough.
+        view = self.source.view(rest.start, rest.start + min(left, size + len(FENCE) if size <= left else LEAST_FRAME))
+        item = next(columns.scan("rbf_frames", view, Ranges.of([(0, len(view), 1)]), columns=("crc32c",)))
+        frame = Span(rest.start, rest.start + size)
+        if isinstance(item, Chunk):
+            return self._readable(rest, frame, item)
+        if item.failure.spec == "rbf_file" and _has_right_checksum(view[:size]):
+            return self._lost(UNFENCED, rest, frame)
+        where = {"field": f"{item.failure.spec}: {item.failure.path}", "reason": item.failure.reason}
+        if (last := self._tail_claim(rest.end)) and last.start > rest.start and self._is_whole(last):
+            return self._no_frame(Span(rest.start, last.start), None, rest.start + item.at, where)
+        if not claim and _is_torn(size, left):
+            self.broken = Span(rest.start, self.source.size)
+            lost = f"the last frame, of which {left} bytes are there"
+            return self._found(TORN_TAIL, rest, {"claimed": size, "left": left, "lost": lost})
+        return self._no_frame(rest, claim or self._head_claim(rest.start, size), rest.start + item.at, where)
 
+    def _readable(self, rest: Span, frame: Span, chunk: Chunk) -> Finding:
+        """A frame that breaks no rule of the layout: its checksum is wrong, or the reverse scan passes it by."""
+        stored, computed = chunk.batch["crc32c"][0].as_py(), chunk.checksums[0].as_py() if chunk.checksums else None
+        if stored != computed:
+            return self._lost(BAD_CHECKSUM, rest, frame, {"crc_stored": stored, "crc_computed": computed})
+        has_fence = self.source.view(frame.start - len(FENCE), frame.start) == FENCE
+        return self._lost(OVERLAPPED if has_fence else UNREACHABLE, rest, frame)
 
-def _lost_frame(source: Source, start: int, end: int) -> dict[str, object]:
-    """A frame that cannot be returned, in the terms of whoever wrote it."""
-    tag = bytes(source.view(start + 4, start + 8))
-    shown = repr(tag.decode("ascii")) if tag.isascii() and tag.decode("ascii").isprintable() else "0x" + tag[::-1].hex()
-    return {"lost": f"1 frame with tag {shown}, {end - start} bytes"}
+    def _no_frame(self, rest: Span, extent: Span | None, at: int, detail: Mapping[str, object]) -> Finding:
+        """Bytes that are no frame, as far as its claimed extent goes, if it can be believed."""
+        if extent:
+            return self._lost(NO_FRAME, rest, extent, {"at": at, **detail})
+        return self._found(NO_FRAME, rest, {"at": at, **detail})
 
+    def _lost(self, code: Code, rest: Span, frame: Span, detail: Mapping[str, object] | None = None) -> Finding:
+        """A frame of known extent that cannot be returned, in the terms of whoever wrote it."""
+        self.broken = frame
+        tag = bytes(self.source.view(frame.start + 4, frame.start + 8))
+        is_text = tag.isascii() and tag.decode("ascii").isprintable()
+        shown = repr(tag.decode("ascii")) if is_text else "0x" + tag[::-1].hex()
+        lost = f"1 frame with tag {shown}, {frame.size} bytes"
+        span = Span(rest.start, min(frame.end + len(FENCE), rest.end))
+        return self._found(code, span, {**(detail or {}), "lost": lost})
 
-def _is_proven_by_tail(source: Source, span: Span) -> bool:
-    """Whether a stretch is one frame that only its HeadLen keeps from being valid."""
-    size = span.size - len(FENCE)
-    if size < LEAST_FRAME or size % 4 or source.view(span.end - len(FENCE), span.end) != FENCE:
-        return False
-    if source.view(span.start, span.start + 4) == size.to_bytes(4, "little"):
-        return False
-    mended = bytearray(FENCE) + source.view(span.start, span.end)
-    mended[4:8] = size.to_bytes(4, "little")
-    return frame_before(memoryview(mended), len(FENCE) + size) == len(FENCE)
+    def _found(self, code: Code, span: Span, detail: Mapping[str, object] | None = None) -> Finding:
+        return Finding(code, span, detail or {}, f"thawline salvage {shlex.quote(self.source.name)} -o intact.rbf")
+
+    def _fences(self, rest: Span) -> int:
+        """How many fences stand at the start of a stretch."""
+        found = 0
+        while True:
+            start = rest.start + found * len(FENCE)
+            part = bytes(self.source.view(start, min(start + FENCES_AT_ONCE, rest.end)))
+            here = len(part) // len(FENCE)
+            if not part.startswith(FENCE * here):
+                here = next(i for i in range(here) if not part.startswith(FENCE, i * len(FENCE)))
+            found += here
+            if here * len(FENCE) < FENCES_AT_ONCE:
+                return found
+
+    def _tail_claim(self, end: int) -> Span | None:
+        """The frame before the fence that ends at `end`, as long as its TailLen says, whether it is one or not."""
+        fence = end - len(FENCE)
+        if fence < len(FENCE) + LEAST_FRAME or self.source.view(fence, end) != FENCE:
+            return None
+        size = self._u4(fence - 8)
+        is_possible = LEAST_FRAME <= size <= fence - len(FENCE) and not size % 4
+        return Span(fence - size, fence) if is_possible else None
+
+    def _head_claim(self, start: int, size: int) -> Span | None:
+        """The frame that HeadLen claims, where a fence or the same TailLen at its end speaks for it."""
+        end = start + size
+        if size < LEAST_FRAME or size % 4 or end + len(FENCE) > self.source.size:
+            return None
+        has_fence = self.source.view(end, end + len(FENCE)) == FENCE
+        return Span(start, end) if has_fence or self._u4(end - 8) == size else None
+
+    def _is_sound(self, frame: Span) -> bool:
+        """Whether all is right that the checksum covers, and the checksum itself."""
+        if not self._can_afford(frame.size):
+            return False
+        view = self.source.view(frame.start, frame.end)
+        return has_right_status(view, frame.size) and _has_right_checksum(view)
+
+    def _is_whole(self, frame: Span) -> bool:
+        """Whether a frame is right but for the fences around it."""
+        return self._u4(frame.start) == frame.size and self._is_sound(frame)
+
+    def _can_afford(self, size: int) -> bool:
+        """Whether a checksum over so many bytes is within the budget, which it then takes."""
+        if size > self.budget:
+            return False
+        self.budget -= size
+        return True
+
+    def _u4(self, at: int) -> int:
+        return int.from_bytes(self.source.view(at, at + 4), "little")
 
 
 def _has_right_checksum(frame: memoryview) -> bool:
@@ -178,13 +267,3 @@ def _is_torn(claimed: int, left: int) -> bool:
     return left < len(FENCE) or (
         left < claimed + len(FENCE) <= LONGEST_TORN and claimed >= LEAST_FRAME and not claimed % 4
     )
-
-
-def _claimed_extent(source: Source, span: Span, claimed: int) -> list[Span]:
-    """The extent that HeadLen claims, where a fence or the same TailLen at its end speaks for it."""
-    end = span.start + claimed
-    if claimed < LEAST_FRAME or claimed % 4 or end + len(FENCE) > source.size:
-        return []
-    has_fence = source.view(end, end + len(FENCE)) == FENCE
-    has_tail = source.view(end - 8, end - 4) == claimed.to_bytes(4, "little")
-    return [Span(span.start, end)] if has_fence or has_tail else []

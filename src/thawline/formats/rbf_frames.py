@@ -16,12 +16,12 @@ from thawline.source import Source
 
 FENCE = b"RBF1"
 LEAST_FRAME = 20
-BLOCK = 16 << 20
+BLOCK = 1 << 20
 """Bytes in which the reverse scan looks for fences in one go."""
 CHECKSUM_BUDGET = 4
 """How many times the file's size may go into checksums of candidates one by one. A hostile file nests candidates so
 that each covers half of it; behind the budget their checksums are taken from checkpoints instead."""
-CHECKPOINT = 512
+CHECKPOINT = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,30 +55,35 @@ def first_mismatch(chunk: Chunk) -> int:
     return len(chunk) if index < 0 else int(index)
 
 
-def read_backward(source: Source, floor: int, first_block: int = BLOCK) -> Iterator[Segment]:
+def read_backward(source: Source, floor: int, first_block: int | None = None) -> Iterator[Segment]:
     """What the document's reverse scan finds behind the fence at `floor - 4`, last stretch first.
 
-    The last one may start below `floor`: the frame that it starts with then straddles that fence.
+    The last one may start below `floor`: the frame that it starts with then straddles that fence. The scan looks
+    anywhere in the file, so a remote one is copied to disk for it.
     """
-    scan = ReverseScan(source, floor)
-    block = first_block
+    scan = ReverseScan(source.on_disk(), floor)
+    block = first_block or BLOCK
+    released = scan.position
     joined: Segment | None = None
     while scan.is_open:
-        for start, fence in scan.step(block):
-            end = fence + len(FENCE)
-            if joined and end == joined.start and _has_room(joined, start):
-                joined = Segment(start, joined.end, joined.frames + 1)
+        for segment in scan.step(block):
+            if joined and segment.end == joined.start and _have_room(segment, joined):
+                joined = Segment(segment.start, joined.end, segment.frames + joined.frames)
             else:
                 if joined:
                     yield joined
-                joined = Segment(start, end, 1)
+                joined = segment
+        if released - scan.position >= columns.MAX_BYTES:
+            source.release(source.size)
+            released = scan.position
         block = min(4 * block, BLOCK)
     if joined:
         yield joined
 
 
-def _has_room(segment: Segment, start: int) -> bool:
-    return segment.frames < columns.MAX_ROWS and segment.end - start <= columns.MAX_BYTES
+def _have_room(segment: Segment, joined: Segment) -> bool:
+    frames = segment.frames + joined.frames
+    return frames <= columns.MAX_ROWS and joined.end - segment.start <= columns.MAX_BYTES
 
 
 class ReverseScan:
@@ -90,15 +95,15 @@ class ReverseScan:
         self.position = (source.size - len(FENCE)) // 4 * 4
         """The highest fence that has not been looked at."""
         self.budget = CHECKSUM_BUDGET * source.size
-        self.checkpoints = array("q")
+        self.checkpoints = array("I")
 
     @property
     def is_open(self) -> bool:
         """Whether there is anything left to scan."""
         return self.position >= self.floor
 
-    def step(self, block: int) -> list[tuple[int, int]]:
-        """Frames whose fence lies in the next block, as (start, fence), from last to first."""
+    def step(self, block: int) -> list[Segment]:
+        """Frames whose fence lies in the next block, last ones first."""
         native = columns.native()
         if native is None:
             return self._step_plain()
@@ -113,16 +118,18 @@ class ReverseScan:
         frames, position = native.walk_back(fences, starts, count, self.position, found)
         # Below the last fence of the block nothing is left in it, unless a frame has led further down.
         self.position = min(position, start - len(FENCE))
-        return [(starts[index], fences[index]) for index in found[:frames]]
+        stretches = array("q", bytes(24 * frames))
+        joined = 3 * native.join_back(fences, starts, found, frames, stretches)
+        return [Segment(*stretches[index : index + 3]) for index in range(0, joined, 3)]
 
     def _states(self, native: ModuleType) -> array[int]:
         """Checkpoints of the checksum over the whole file, once the budget is spent; until then none."""
         if self.budget < 0 and not self.checkpoints:
-            self.checkpoints = array("q", bytes(8 * (len(self.view) // CHECKPOINT + 1)))
+            self.checkpoints = array("I", bytes(4 * (len(self.view) // CHECKPOINT + 1)))
             native.crc32c_checkpoints(self.view, CHECKPOINT, self.checkpoints)
         return self.checkpoints
 
-    def _step_plain(self) -> list[tuple[int, int]]:
+    def _step_plain(self) -> list[Segment]:
         """The same for one fence at a time, where there is no native module."""
         fence = self.position
         self.position = fence - 4
@@ -132,7 +139,7 @@ class ReverseScan:
         if start is None:
             return []
         self.position = start - len(FENCE)
-        return [(start, fence)]
+        return [Segment(start, fence + len(FENCE), 1)]
 
 
 def frame_before(view: memoryview, fence: int) -> int | None:
@@ -143,9 +150,22 @@ def frame_before(view: memoryview, fence: int) -> int | None:
     start = fence - size
     if size < LEAST_FRAME or size % 4 or start < len(FENCE) or view[start - 4 : start] != FENCE:
         return None
-    status = view[fence - 9]
-    filled = view[fence - 9 - (status & 3) : fence - 8] == bytes([status]) * ((status & 3) + 1)
-    if int.from_bytes(view[start : start + 4], "little") != size or status & 0x7C or not filled:
+    if int.from_bytes(view[start : start + 4], "little") != size or not has_right_status(view, fence):
         return None
     stored = int.from_bytes(view[fence - 4 : fence], "little")
     return start if crc32c(view, start + 4, fence - 4) == stored else None
+
+
+def may_start_before(end_of_file: Source, end: int) -> bool:
+    """Whether the frame whose fence ends at `end` may start before this part of its file does."""
+    fence = end - len(FENCE)
+    if fence < LEAST_FRAME:
+        return True
+    size = int.from_bytes(end_of_file.view(fence - 8, fence - 4), "little")
+    return end_of_file.view(fence, end) == FENCE and not size % 4 and size > fence - len(FENCE)
+
+
+def has_right_status(view: memoryview, end: int) -> bool:
+    """Whether the FrameStatus of a frame that ends at `end` has no reserved bit and is filled with one value."""
+    status = view[end - 9]
+    return not status & 0x7C and view[end - 9 - (status & 3) : end - 8] == bytes([status]) * ((status & 3) + 1)

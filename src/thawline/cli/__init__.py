@@ -1,0 +1,144 @@
+"""The command `thawline`: one short function a command, and the promises that hold for all of them.
+
+Exit codes, closed pipes and Ctrl-C are dealt with here and nowhere else. Modules that take a while to import are
+imported by the commands that need them, so that `--help` and completion answer at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from pathlib import Path
+
+import click
+
+from thawline.cli.checks import inspect, salvage, verify
+from thawline.cli.looks import glance, identify, info, stats
+from thawline.cli.reference import completion, explain, formats, help_page, schema
+from thawline.cli.rows import cat, convert, head, tail
+from thawline.errors import ThawlineError
+
+COMPLETE = "_THAWLINE_COMPLETE"
+ALIASES = {"check": "verify", "validate": "verify"}
+SECTIONS = {
+    "Look": [identify, info, stats],
+    "Read": [cat, head, tail, convert],
+    "Check and rescue": [verify, inspect, salvage],
+    "Reference": [formats, schema, help_page, explain, completion],
+}
+INTERRUPTED = 130
+USAGE = 2
+
+
+class Thawline(click.Group):
+    """The commands, their aliases, and a bare file name as a command of its own."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A command by its name or its alias."""
+        return super().get_command(ctx, ALIASES.get(cmd_name, cmd_name))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is meant; a file that is there, a URL or `-` means a glance at it."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and _is_file(name):
+            return "glance", glance, args
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """The commands in sections, in the order in which one needs them."""
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(str(item.name), item.get_short_help_str(limit=80)) for item in commands])
+
+
+def _is_file(name: str) -> bool:
+    return name == "-" or "://" in name or any(mark in name for mark in "/.*") or Path(name).exists()
+
+
+@click.group(cls=Thawline, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="thawline", message="%(prog)s %(version)s")
+def commands() -> None:
+    """Read, verify, query, salvage and convert cold data without restoring it.
+
+    FILE is a path, a glob, a folder, a URL such as s3://bucket/key, or - for stdin. Files are only ever read.
+    `thawline FILE` says what a file is and what to do next.
+
+    Data goes to stdout, remarks to stderr. Exit codes: 0 clean, 1 damage found (and the work was done), 2 wrong usage
+    or a file that cannot be read or written, 3 a file of no known format, 130 interrupted. Of several files the
+    highest code counts. A closed pipe is no error.
+    """
+
+
+for section in SECTIONS.values():
+    for command in section:
+        commands.add_command(command)
+commands.add_command(glance)
+
+
+def main() -> None:
+    """Run `thawline` with the arguments of the process."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run `thawline`; its exit code."""
+    try:
+        code = _dispatch(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _silence()
+        return 0
+    except KeyboardInterrupt:
+        return _fail("interrupted", INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        return USAGE
+    except ThawlineError as error:
+        return _fail(_sentence(error), error.exit_code)
+    except OSError as error:
+        return _fail(_sentence(error), USAGE)
+    except Exception:  # noqa: BLE001 - Python would exit with 1, which means that a file is damaged
+        traceback.print_exc()
+        return _fail("this is a mistake in thawline; please report it with the lines above", USAGE)
+    return code
+
+
+def _dispatch(arguments: list[str]) -> int:
+    # Not `commands.main`: click takes a closed pipe for an error, and EOFError for Ctrl-C.
+    if instruction := os.environ.get(COMPLETE):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(commands, {}, "thawline", COMPLETE, instruction)
+    try:
+        with commands.make_context("thawline", arguments) as context:
+            return int(commands.invoke(context) or 0)
+    except click.exceptions.Exit as error:
+        return error.exit_code
+
+
+def _sentence(error: Exception) -> str:
+    from thawline.cli.session import sentence
+
+    return sentence(error)
+
+
+def _fail(message: str, code: int) -> int:
+    try:
+        sys.stdout.flush()
+        sys.stderr.write(f"thawline: {message}\n")
+    except BrokenPipeError:
+        _silence()
+    return code
+
+
+def _silence() -> None:
+    """Send what is still to be written nowhere, so that Python does not complain about it when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(nowhere, stream.fileno())

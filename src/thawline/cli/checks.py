@@ -1,0 +1,179 @@
+"""Commands about damage: verify, inspect, salvage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from thawline.cli.options import (
+    EXIT_ZERO,
+    FILE,
+    FILES,
+    FORMAT,
+    OUTPUT,
+    OVERWRITE,
+    READING,
+    TALKING,
+    position,
+    session,
+    takes,
+)
+
+if TYPE_CHECKING:
+    from thawline.cli.session import Session, WatchedFile
+    from thawline.verbs.salvage import Salvaged
+
+INPUT_FORMAT = READING[1]
+
+
+@click.command()
+@takes(FILES, READING, FORMAT, TALKING, EXIT_ZERO)
+@session
+def verify(run: Session) -> int:
+    """Account for every byte of files, and say what is wrong with them.
+
+    On a terminal: each finding at its bytes, what is lost, how bad it is and what to do next. In a pipe: one JSON
+    object a file, whose keys are a promise (see the README). csv and arrow give one row a finding.
+
+    Exit code 0: nothing is wrong. 1: damage was found. Nothing is ever written to the files.
+    """
+    from thawline.rendering.findings import FINDING_NAMES
+
+    show = _show_diagnosis if run.kind == "table" else _show_report
+    sink = run.records(FINDING_NAMES)
+    run.each(lambda cold: show(run, cold, sink))
+    if run.kind != "table":
+        sink.close()
+    return run.exit_code
+
+
+def _show_diagnosis(run: Session, cold: WatchedFile, _sink: Any) -> None:
+    from thawline.rendering.diagnosis import diagnosis
+
+    report = cold.verify()
+    run.progress.clear()
+    for line in diagnosis(cold, report, is_verbose=run.options.verbose):
+        run.console.print(line)
+
+
+def _show_report(run: Session, cold: WatchedFile, sink: Any) -> None:
+    from thawline.rendering.findings import finding_records, report_object
+
+    report = cold.verify()
+    for record in finding_records(report) if run.kind in {"csv", "arrow"} else [report_object(report)]:
+        sink.add(record)
+
+
+@click.command()
+@takes(
+    FILE,
+    click.option("--at", type=position, metavar="POSITION", help="The unit that holds this byte, such as 0x326."),
+    click.option("--unit", type=click.IntRange(min=0), metavar="N", help="The unit of this number; 0 is the first."),
+    click.option("--finding", type=click.IntRange(min=1), metavar="N", help="The bytes of finding N of verify."),
+    click.option("--spec-names", is_flag=True, help="Call fields what the format's own document calls them."),
+    INPUT_FORMAT,
+    TALKING,
+)
+@session
+def inspect(run: Session, at: int | None, unit: int | None, finding: int | None, *, spec_names: bool) -> int:
+    """Show the bytes of one unit with the name and value of every field.
+
+    A damaged unit is shown as far as it can be read, with the field that fails marked. Without an option it is the
+    first damage, or the first unit of a file that has none.
+    """
+    from thawline.verbs.inspect import inspect as lines
+
+    if sum(choice is not None for choice in (at, unit, finding)) > 1:
+        raise click.UsageError("--at, --unit and --finding exclude one another")
+    with run.open(run.inputs[0].path) as cold:
+        try:
+            for line in lines(cold, at=at, unit=unit, finding=finding, spec_names=spec_names):
+                run.console.print(line)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
+    return run.code
+
+
+@click.command()
+@takes(
+    FILE,
+    OUTPUT,
+    click.option(
+        "--truncate-at",
+        type=position,
+        metavar="POSITION",
+        help="Copy everything before this byte instead, as it is; it must be a place where the format can be cut.",
+    ),
+    click.option("--recover", is_flag=True, help="Add units that readers must reject but that are proven to be whole."),
+    click.option("--include-suspects", is_flag=True, help="Add units that may belong to the payload of a broken one."),
+    OVERWRITE,
+    INPUT_FORMAT,
+    click.option("--json", "as_json", is_flag=True, help="Say what was done as one JSON object on stdout."),
+    TALKING,
+    EXIT_ZERO,
+)
+@session
+def salvage(
+    run: Session,
+    output: str,
+    *,
+    truncate_at: int | None,
+    recover: bool,
+    include_suspects: bool,
+    overwrite: bool,
+    as_json: bool,
+) -> int:
+    """Copy everything that is intact in FILE into a new file of the same format.
+
+    FILE is not touched, and OUT appears when it is complete. The exit code is 1 where something was lost.
+    """
+    from thawline.rendering.words import exact, quoted
+    from thawline.verbs.salvage import salvage as copy
+    from thawline.verbs.salvage import truncate
+
+    target = Path(output)
+    with run.open(run.inputs[0].path) as cold:
+        if truncate_at is not None:
+            cut = truncate(cold, target, truncate_at, overwrite=overwrite)
+            run.remark(f"wrote {exact(cut.bytes_written)} to {quoted(output)}, left out {exact(cut.bytes_cut)}")
+        else:
+            done = copy(cold, target, overwrite=overwrite, recover=recover, include_suspects=include_suspects)
+            run.meet(cold)
+            _say_salvaged(run, cold, done)
+            if as_json:
+                run.show([_salvaged_object(cold, done)])
+    run.remark(f"now run: thawline verify {quoted(output)}")
+    return run.exit_code
+
+
+def _say_salvaged(run: Session, cold: WatchedFile, done: Salvaged) -> None:
+    from thawline.rendering.words import counted, exact, quoted
+
+    unit = cold.format.unit_name
+    run.remark(f"wrote {counted(done.units, unit)}, {exact(done.bytes_written)}, to {quoted(str(done.target))}")
+    for finding in done.lost[: None if run.options.verbose else 10]:
+        lost = finding.detail.get("lost", counted(finding.span.size, "byte"))
+        run.remark(f"lost at {finding.span}: {lost} ({finding.code.id} {finding.message})")
+    if len(done.lost) > 10 and not run.options.verbose:  # noqa: PLR2004 - as above
+        run.remark(f"… and {counted(len(done.lost) - 10, 'more place')}; -v names all of them")
+    for recovered in done.recovered:
+        run.remark(f"recovered at {recovered.span}: {counted(recovered.units, unit)} ({recovered.labels['recovered']})")
+    if done.suspects:
+        run.remark(f"left out {counted(done.suspects, unit)} found inside a broken one; --include-suspects adds them")
+
+
+def _salvaged_object(cold: WatchedFile, done: Salvaged) -> dict[str, Any]:
+    from thawline.rendering.findings import finding_object
+
+    return {
+        "file": cold.name,
+        "output": str(done.target),
+        "units": done.units,
+        "rows": done.rows,
+        "bytes_written": done.bytes_written,
+        "recovered": sum(run.units for run in done.recovered),
+        "suspects": done.suspects,
+        "lost": [finding_object(finding) for finding in done.lost],
+    }

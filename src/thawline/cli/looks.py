@@ -1,0 +1,141 @@
+"""Commands that say what a file is: identify, info, stats, and the glance that a bare file name gets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from thawline.cli.options import (
+    DAMAGE,
+    EXIT_ZERO,
+    FILES,
+    FORMAT,
+    READING,
+    ROWS,
+    TALKING,
+    session,
+    takes,
+)
+
+if TYPE_CHECKING:
+    from thawline.cli.session import Session, WatchedFile
+
+
+@click.command()
+@takes(FILES, READING, FORMAT, TALKING)
+@session
+def identify(run: Session) -> int:
+    """Say which format files are of, and how sure that is.
+
+    Only a few bytes of each file are read. A file that no format recognises gives exit code 3.
+    """
+    from thawline.verbs.identify import identify as facts
+
+    sink = run.records()
+    run.each(lambda cold: sink.add(facts(cold)))
+    sink.close()
+    return run.exit_code
+
+
+@click.command()
+@takes(FILES, READING, FORMAT, TALKING, EXIT_ZERO)
+@session
+def info(run: Session) -> int:
+    """Say what files are and how much is in them.
+
+    The whole file is read, so the counts are exact. `thawline FILE` says at once what can be said without that.
+    """
+    from thawline.verbs.info import info as facts
+
+    sink = run.records()
+
+    def add(cold: WatchedFile) -> None:
+        found = facts(cold)
+        if run.kind == "table":
+            run.console.print(_info_text(found))
+        else:
+            sink.add(found)
+
+    run.each(add)
+    if run.kind != "table":
+        sink.close()
+    return run.exit_code
+
+
+def _info_text(facts: dict[str, Any]) -> str:
+    from thawline.rendering.words import counted, exact, printable, quoted
+
+    found = counted(facts["findings"], "finding")
+    state = "intact" if not facts["findings"] else f"{found}: thawline verify {quoted(facts['file'])}"
+    lines = {
+        "format": f"{facts['format']} {facts['version']}, {facts['title']}",
+        "because": f"{facts['why']} ({facts['confidence']})",
+        "size": exact(facts["size"]),
+        "holds": f"{counted(facts['units'], facts['unit'])}, {counted(facts['rows'], 'row')}",
+        "state": state,
+    }
+    lines |= {f"table {table}": ", ".join(columns) for table, columns in facts["tables"].items()}
+    width = max(map(len, lines))
+    return "\n".join([printable(facts["file"]), *(f"  {key:<{width}}  {line}" for key, line in lines.items())])
+
+
+@click.command()
+@takes(FILES, ROWS[:1], DAMAGE, READING, FORMAT, TALKING, EXIT_ZERO)
+@session
+def stats(run: Session) -> int:
+    """Say what is in each column: nulls, range, sizes, frequent values.
+
+    One pass over each file, in bounded memory: where a column has more than 1000 different values, `distinct` is
+    null and none of them is called frequent.
+    """
+    from thawline.verbs.stats import stats as columns
+
+    sink = run.records()
+
+    def add(cold: WatchedFile) -> None:
+        for record in columns(cold):
+            shown = {**record, "top": _top_text(record["top"])} if run.kind == "table" else record
+            sink.add({"file": cold.name, **shown} if run.has_many else shown)
+
+    run.each(add)
+    sink.close()
+    return run.exit_code
+
+
+def _top_text(top: list[dict[str, Any]]) -> str:
+    from thawline.rendering.rows import shown
+
+    return ", ".join(f"{shown(item['value']) or repr('')} ({item['count']} times)" for item in top)
+
+
+@click.command(hidden=True)
+@takes(FILES, READING, TALKING)
+@session
+def glance(run: Session) -> int:
+    """Say what files are, at once, and what can be done with them. This is what `thawline FILE` does."""
+    from thawline.verbs.info import glance as facts
+
+    return run.each(lambda cold: run.console.print(_glance_text(facts(cold), cold.schema.names)))
+
+
+def _glance_text(facts: dict[str, Any], columns: list[str]) -> str:
+    from pathlib import PurePath
+
+    from thawline.rendering.rows import shown
+    from thawline.rendering.words import exact, printable, quoted
+
+    name = quoted(facts["file"])
+    last = facts["last"] or {}
+    row = ", ".join(f"{key} {shown(value)[:40]}" for key, value in last.items() if value not in {None, ""})
+    stem = PurePath(facts["file"]).stem if name != "-" else "rows"
+    lines = [
+        f"{printable(facts['file'])}: {facts['title']}, version {facts['version']}, {exact(facts['size'])}",
+        f"  {facts['why']} ({facts['confidence']}); not verified yet",
+        f"  columns   {', '.join(columns)}",
+        *([f"  last row  {row}"] if last else []),
+        f"  next      thawline verify {name}",
+        f"            thawline tail -n 5 {name}",
+        f"            thawline convert {name} -o {quoted(stem + '.parquet')}",
+    ]
+    return "\n".join(lines)

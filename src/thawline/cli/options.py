@@ -1,0 +1,162 @@
+"""Options that commands share, and the values they take."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from thawline.cli.session import Session
+    from thawline.cold import OnError
+    from thawline.progress import Mode
+    from thawline.rendering.console import Color
+    from thawline.rendering.values import Bytes
+
+Shape = Literal["auto", "table", "jsonl", "json", "csv", "arrow"]
+SHAPES = ("auto", "table", "jsonl", "json", "csv", "arrow")
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a command was told, with the default of everything that it does not offer."""
+
+    files: tuple[str, ...] = ()
+    recursive: bool = False
+    input_format: str | None = None
+    table: str | None = None
+    columns: tuple[str, ...] = ()
+    limit: int | None = None
+    on_error: OnError = "skip"
+    format: Shape = "auto"
+    bytes: Bytes = "auto"
+    color: Color = "auto"
+    progress: Mode = "auto"
+    quiet: bool = False
+    verbose: bool = False
+    exit_zero: bool = False
+
+
+def position(value: str) -> int:
+    """A byte position: `806`, `0x326` or `@0x326`."""
+    try:
+        found = int(value.removeprefix("@"), 0)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is no byte position; write it like 806 or 0x326") from None
+    if found < 0:
+        raise click.BadParameter(f"{value!r} lies before the start of the file")
+    return found
+
+
+def names(value: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Names with commas between them, in the order in which they stand."""
+    if isinstance(value, tuple):
+        return value
+    found = tuple(name.strip() for name in value.split(",") if name.strip())
+    if len(set(found)) < len(found):
+        raise click.BadParameter("a column is named twice")
+    return found
+
+
+def format_names(_context: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Names of formats, for completion."""
+    from thawline.formats import FORMATS
+
+    return [name for name in FORMATS if name.startswith(incomplete)]
+
+
+FILES = click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE…")
+FILE = click.argument("file", type=click.Path(), metavar="FILE")
+
+READING = [
+    click.option("-r", "--recursive", is_flag=True, help="Also read the subfolders of folders."),
+    click.option(
+        "--input-format",
+        metavar="NAME",
+        shell_complete=format_names,
+        help="Take the files for this format instead of recognising it.",
+    ),
+]
+ROWS = [
+    click.option("--table", metavar="NAME", help="The table to read; a format's first one by default."),
+    click.option("--columns", type=names, default=(), metavar="A,B,…", help="Only these columns, in this order."),
+]
+DAMAGE = [
+    click.option(
+        "--on-error",
+        type=click.Choice(["skip", "keep", "raise"]),
+        default="skip",
+        show_default=True,
+        help="What to do with damage: pass over it, keep it as a row of nulls with its bytes in _corrupt_record, "
+        "or stop there.",
+    ),
+]
+EXIT_ZERO = click.option("--exit-zero", is_flag=True, help="Exit with 0 also where damage was found.")
+LIMIT = click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Stop after N rows in all.")
+FORMAT = click.option(
+    "--format",
+    type=click.Choice(SHAPES),
+    default="auto",
+    show_default=True,
+    help="Shape of the output; auto is a table on a terminal and JSON lines in a pipe.",
+)
+BYTES = click.option(
+    "--bytes",
+    type=click.Choice(["auto", "hex", "base64", "utf8"]),
+    default="auto",
+    show_default=True,
+    help="How bytes are shown; auto is text where it is valid UTF-8, else null with the bytes in <column>_b64.",
+)
+TALKING = [
+    click.option(
+        "--color",
+        type=click.Choice(["auto", "always", "never"]),
+        default="auto",
+        show_default=True,
+        help="Colour; auto obeys NO_COLOR, FORCE_COLOR and TERM=dumb.",
+    ),
+    click.option(
+        "--progress",
+        type=click.Choice(["auto", "none", "json"]),
+        default="auto",
+        show_default=True,
+        help="Progress on stderr; auto shows it on a terminal, after a second.",
+    ),
+    click.option("-q", "--quiet", is_flag=True, help="No remarks on stderr, errors only."),
+    click.option("-v", "--verbose", is_flag=True, help="More remarks, and all of what is else cut short."),
+]
+OVERWRITE = click.option("--overwrite", is_flag=True, help="Replace OUT if it is there already.")
+OUTPUT = click.option(
+    "-o", "--output", required=True, type=click.Path(), metavar="OUT", help="The file to write; it must not exist."
+)
+
+
+def takes(*options: Any) -> Callable[[Decorated], Decorated]:
+    """Add options, or lists of them, to a command, to stand in its help in the order given."""
+    flat = [option for item in options for option in (item if isinstance(item, list) else [item])]
+
+    def decorate(function: Decorated) -> Decorated:
+        return functools.reduce(lambda made, option: option(made), reversed(flat), function)
+
+    return decorate
+
+
+def session(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command a `Session` made of its shared options; what else it takes stays its own."""
+
+    @functools.wraps(command)
+    def run(**given: Any) -> int:
+        from thawline.cli.session import Session
+
+        if "file" in given:
+            given["files"] = (given.pop("file"),)
+        shared = {field.name: given.pop(field.name) for field in fields(Options) if field.name in given}
+        made: Session = Session(Options(**shared))
+        return command(made, **given)
+
+    return run

@@ -1,0 +1,154 @@
+"""Commands that need no file: formats, schema, help, explain, completion."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from thawline.cli.options import FORMAT, TALKING, format_names, session, takes
+
+if TYPE_CHECKING:
+    from thawline.cli.session import Session
+    from thawline.model import Code
+
+FORMAT_NAME = click.argument("name", metavar="FORMAT", shell_complete=format_names)
+COLOR = TALKING[0]
+
+
+@click.command()
+@takes(FORMAT, COLOR)
+@session
+def formats(run: Session) -> int:
+    """List the formats that can be read."""
+    from thawline.formats import FORMATS, get
+
+    made = [get(name) for name in FORMATS]
+    return run.show(
+        [{"format": item.name, "title": item.title, "unit": item.unit_name, "tables": item.tables} for item in made]
+    )
+
+
+@click.command()
+@takes(
+    FORMAT_NAME,
+    click.option("--table", metavar="NAME", help="Only this table."),
+    click.option("--arrow", "source", flag_value="arrow", help="The Arrow schema of the tables."),
+    click.option("--layout", "source", flag_value="layout", help="The bytes of each structure, as Markdown tables."),
+    click.option("--ksy", "source", flag_value="ksy", help="The Kaitai specs that the parsers are made from."),
+    FORMAT,
+    COLOR,
+)
+@session
+def schema(run: Session, name: str, source: str | None) -> int:
+    """Show the columns of a format's tables, or the bytes that they come from."""
+    from thawline.formats import get
+
+    found = get(name)
+    tables = [run.options.table] if run.options.table else list(found.tables)
+    if unknown := set(tables) - set(found.tables):
+        raise click.UsageError(f"{name} has no table {unknown.pop()!r}; there are {', '.join(found.tables)}")
+    if source in {"layout", "ksy"}:
+        click.echo(_specs(name, source))
+    elif source == "arrow":
+        click.echo("\n\n".join(f"# {name}.{table}\n{found.schema(table)}" for table in tables))
+    else:
+        fields = [(table, field) for table in tables for field in found.schema(table)]
+        return run.show([{"table": table, "column": field.name, "type": str(field.type)} for table, field in fields])
+    return 0
+
+
+def _specs(name: str, source: str) -> str:
+    """The texts of all specs of a format, each under its file's name."""
+    from importlib.resources import files
+
+    folder = files("thawline.schemas" if source == "ksy" else "thawline.generated.layouts")
+    suffix = ".ksy" if source == "ksy" else ".md"
+    texts = sorted(
+        (item.name, item.read_text(encoding="utf-8").strip())
+        for item in folder.iterdir()
+        if item.name.startswith(f"{name}_") and item.name.endswith(suffix)
+    )
+    return "\n\n".join(f"# {title}\n{text}" if source == "ksy" else text for title, text in texts)
+
+
+@click.command(name="help")
+@click.argument("topic", required=False, shell_complete=format_names)
+@click.pass_context
+def help_page(context: click.Context, topic: str | None) -> int:
+    """Show the page of a format, or the help of a command."""
+    parent = context.parent
+    assert parent is not None  # noqa: S101 - the group that found this command
+    group: Any = parent.command
+    command = group.get_command(parent, topic) if topic else group
+    if command is not None:
+        click.echo(command.get_help(parent if topic is None else click.Context(command, parent, topic)))
+        return 0
+    from importlib.resources import files
+
+    from thawline.formats import get
+
+    page = files("thawline.schemas") / f"{get(str(topic)).name}.md"
+    click.echo(page.read_text(encoding="utf-8").rstrip())
+    return 0
+
+
+def code_names(_context: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Codes of findings, for completion."""
+    return [code for code in _codes() if code.startswith(incomplete.upper())]
+
+
+@click.command()
+@takes(click.argument("name", metavar="[CODE]", required=False, shell_complete=code_names), FORMAT, COLOR)
+@session
+def explain(run: Session, name: str | None) -> int:
+    """Explain a code such as RBF104: what it means, what is lost, what to do. Without CODE, list all."""
+    codes = _codes()
+    if name is None:
+        return run.show(
+            [{"code": code.id, "severity": code.severity, "message": code.message} for code in codes.values()]
+        )
+    if name.upper() not in codes:
+        from difflib import get_close_matches
+
+        near = " or ".join(get_close_matches(name.upper(), codes)) or "one that `thawline explain` lists"
+        raise click.UsageError(f"there is no code {name!r}; did you mean {near}?")
+    code = codes[name.upper()]
+    if run.options.format in {"auto", "table"}:
+        run.console.print(_explanation(code, run.console.width))
+        return 0
+    record = {"code": code.id, "severity": code.severity, "message": code.message, "explanation": code.explanation}
+    return run.show([record])
+
+
+def _codes() -> dict[str, Code]:
+    from thawline.formats import FORMATS, get
+
+    return {code.id: code for name in FORMATS for code in get(name).codes}
+
+
+def _explanation(code: Code, width: int) -> str:
+    from textwrap import fill
+
+    return f"{code.id} {code.message} ({code.severity})\n\n{fill(code.explanation, min(width, 100))}"
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> int:
+    """Print the completion script of a shell.
+
+    \b
+      bash   echo 'eval "$(thawline completion bash)"' >> ~/.bashrc
+      zsh    echo 'eval "$(thawline completion zsh)"' >> ~/.zshrc
+      fish   thawline completion fish > ~/.config/fish/completions/thawline.fish
+    """  # noqa: D301 - click keeps the lines behind a \b as they are
+    from click.shell_completion import get_completion_class
+
+    from thawline.cli import COMPLETE
+
+    made = get_completion_class(shell)
+    assert made is not None  # noqa: S101 - click knows all three
+    click.echo(made(context.find_root().command, {}, "thawline", COMPLETE).source())
+    return 0

@@ -1,0 +1,156 @@
+"""Commands that give rows: cat, head, tail, convert."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from thawline.cli.options import (
+    BYTES,
+    DAMAGE,
+    EXIT_ZERO,
+    FILES,
+    FORMAT,
+    LIMIT,
+    OUTPUT,
+    OVERWRITE,
+    READING,
+    ROWS,
+    TALKING,
+    session,
+    takes,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from thawline.cli.session import Session, WatchedFile
+
+COUNT = click.option(
+    "-n", "count", type=click.IntRange(min=0), default=10, show_default=True, metavar="N", help="Rows of each file."
+)
+
+
+@click.command()
+@takes(FILES, ROWS, LIMIT, DAMAGE, READING, FORMAT, BYTES, TALKING, EXIT_ZERO)
+@session
+def cat(run: Session) -> int:
+    """Print the rows of files.
+
+    Damage is passed over and counted on stderr; the exit code is then 1. With more than one file, the first column
+    says which one a row is from.
+
+    \b
+      thawline cat orders.rbf | jq -r .payload
+      thawline cat --format csv --columns address,tag_text orders.rbf
+    """  # noqa: D301 - click keeps the lines behind a \b as they are
+    from thawline.verbs.cat import cat as rows
+
+    left = run.options.limit
+
+    def some(cold: WatchedFile) -> Iterable[pa.RecordBatch]:
+        nonlocal left
+        for batch in rows(cold, run.options.columns or None, left):
+            left = None if left is None else left - batch.num_rows
+            yield batch
+
+    return _print(run, some)
+
+
+@click.command()
+@takes(FILES, COUNT, ROWS, DAMAGE, READING, FORMAT, BYTES, TALKING, EXIT_ZERO)
+@session
+def head(run: Session, count: int) -> int:
+    """Print the first rows of each file."""
+    from thawline.verbs.cat import cat as rows
+
+    return _print(run, lambda cold: rows(cold, run.options.columns or None, count))
+
+
+@click.command()
+@takes(FILES, COUNT, ROWS, READING, FORMAT, BYTES, TALKING)
+@session
+def tail(run: Session, count: int) -> int:
+    """Print the last rows of each file.
+
+    Where the format can be read from its end, only the end is read, so this is quick on a file of any size; damage
+    before it goes unnoticed. `thawline verify` looks at all of it.
+    """
+    from thawline.verbs.cat import tail as rows
+
+    return _print(run, lambda cold: rows(cold, count, run.options.columns or None))
+
+
+def _print(run: Session, rows: Callable[[WatchedFile], Iterable[pa.RecordBatch]]) -> int:
+    """Write rows of each input to stdout."""
+    from thawline.rendering.rows import RowSink
+
+    if run.kind == "arrow" and sys.stdout.isatty():
+        raise click.UsageError("an Arrow stream is binary; send it to a file or a pipe")
+    if run.kind == "table" and sys.stdout.isatty():
+        run.progress.mode = "none"  # the rows themselves show that something goes on
+    sink = RowSink(run.kind, run.stdout, run.console, run.options.bytes)
+
+    def add(cold: WatchedFile) -> None:
+        sink.add(*_named(run, cold, rows(cold)), cold.name)
+        _say_skipped(run, cold)
+
+    run.each(add)
+    sink.close()
+    return run.exit_code
+
+
+def _named(
+    run: Session, cold: WatchedFile, batches: Iterable[pa.RecordBatch]
+) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
+    """Rows and their schema, with a column for the file's name where there are several."""
+    import pyarrow as pa
+
+    from thawline.verbs.cat import columns_of, with_file
+
+    schema = columns_of(cold, run.options.columns or None)
+    if not run.has_many:
+        return schema, batches
+    return schema.insert(0, pa.field("file", pa.string())), with_file(batches, cold.name)
+
+
+def _say_skipped(run: Session, cold: WatchedFile) -> None:
+    from thawline.rendering.words import counted, printable, quoted
+
+    if cold.errors:
+        done = "kept" if run.options.on_error == "keep" else "skipped"
+        found = f"{done} {counted(cold.damaged_bytes, 'damaged byte')} ({counted(cold.errors, 'finding')})"
+        run.remark(f"{printable(cold.name)}: {found}; see: thawline verify {quoted(cold.name)}")
+
+
+@click.command()
+@takes(FILES, OUTPUT, OVERWRITE, ROWS, DAMAGE, READING, BYTES, TALKING, EXIT_ZERO)
+@session
+def convert(run: Session, output: str, *, overwrite: bool) -> int:
+    """Write the rows of files to OUT: .parquet, .arrow, .jsonl or .csv.
+
+    OUT appears when it is complete. Damage is passed over and counted on stderr; the exit code is then 1. With more
+    than one file, the first column says which one a row is from.
+    """
+    from thawline.rendering.words import counted, quoted
+    from thawline.verbs.convert import convert as write
+
+    def files() -> Iterable[WatchedFile]:
+        for cold in run.opened():
+            yield cold
+            _say_skipped(run, cold)
+
+    rows = write(
+        files(),
+        Path(output),
+        columns=run.options.columns or None,
+        mode=run.options.bytes,
+        overwrite=overwrite,
+        named=run.has_many,
+    )
+    run.remark(f"wrote {counted(rows, 'row')} to {quoted(output)}")
+    return run.exit_code

@@ -1,0 +1,160 @@
+"""Files that appear under their name when they are complete, or not at all.
+
+An output is written beside its target under a temporary name. It gets its own name once its last byte is on the disk;
+an error or Ctrl-C removes it. What stood under that name before is replaced only if the caller said so.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from thawline.errors import SourceError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer  # collections.abc has it from Python 3.12 on
+
+__all__ = ["refuse_same_file", "replacing"]
+
+
+@contextmanager
+def replacing(target: Path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
+    """A file to write to, which is called `target` once the block has ended without an error.
+
+    `SourceError` if the target is there already, unless it may be overwritten; if there is no folder to put it in; or
+    if a write fails. Another process that makes the target meanwhile is not overwritten either.
+    """
+    _refuse(target, overwrite=overwrite)
+    # To write to a link is to write where it points; replacing the link itself would leave the old file behind.
+    target = Path(os.path.realpath(target))
+    partial = target.with_name(f".thawline-{secrets.token_hex(6)}.partial")
+    raw = _create(partial, target)
+    try:
+        with raw, io.BufferedWriter(raw, 1 << 20) as file:
+            yield file
+            file.flush()
+            raw.sync()
+        (_replace if overwrite else _link)(partial, target)
+        _sync_folder(target.parent)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def refuse_same_file(source_name: str, target: Path) -> None:
+    """Raise `SourceError` if the target is the file that is read, by whatever name: inputs are never written to."""
+    try:
+        given = _stat(source_name)
+        there = target.stat()
+    except (OSError, ValueError):
+        return  # one of them is no local file, so they are not the same
+    if os.path.samestat(given, there):
+        raise SourceError(f"{target}: is the input itself, which is never written to; choose another name")
+
+
+def _stat(source_name: str) -> os.stat_result:
+    if source_name == "<stdin>":
+        return os.fstat(sys.stdin.fileno())
+    scheme, _, path = source_name.rpartition("://")
+    return Path(path if scheme in {"file", "local"} else source_name).stat()
+
+
+class _Output(io.FileIO):
+    """A new file whose errors name the target, not the temporary name."""
+
+    def __init__(self, path: Path, target: Path) -> None:
+        super().__init__(path, "xb")
+        self._target = target
+
+    def write(self, data: Buffer, /) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            raise _failed(self._target, error) from error
+
+    def sync(self) -> None:
+        """Wait until everything written is on the disk."""
+        try:
+            os.fsync(self.fileno())
+        except OSError as error:
+            raise _failed(self._target, error) from error
+
+
+def _refuse(target: Path, *, overwrite: bool) -> None:
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        if target.is_symlink() and not overwrite:
+            raise SourceError(f"{target}: is a link to a file that does not exist; not overwritten") from None
+        return
+    except OSError as error:
+        raise _failed(target, error) from error
+    if not stat.S_ISREG(mode):
+        raise SourceError(f"{target}: is a folder" if stat.S_ISDIR(mode) else f"{target}: is not a regular file")
+    if not overwrite:
+        raise _exists(target)
+
+
+def _create(partial: Path, target: Path) -> _Output:
+    try:
+        return _Output(partial, target)
+    except FileNotFoundError as error:
+        raise SourceError(error.errno, f"{target}: there is no folder {target.parent}") from error
+    except OSError as error:
+        raise _failed(target, error) from error
+
+
+def _link(partial: Path, target: Path) -> None:
+    """Give a file its name unless something has that name: a link is made or refused in one step, a rename is not."""
+    try:
+        os.link(partial, target)
+    except FileExistsError as error:
+        raise _exists(target) from error
+    except OSError:
+        _claim(partial, target)  # a file system without hard links
+
+
+def _claim(partial: Path, target: Path) -> None:
+    """The same by way of an empty file of that name, which is ours alone if it could be made."""
+    try:
+        target.open("xb").close()
+    except FileExistsError as error:
+        raise _exists(target) from error
+    except OSError as error:
+        raise _failed(target, error) from error
+    try:
+        _replace(partial, target)
+    except BaseException:
+        target.unlink(missing_ok=True)
+        raise
+
+
+def _replace(partial: Path, target: Path) -> None:
+    try:
+        partial.replace(target)
+    except OSError as error:
+        raise _failed(target, error) from error
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name survive a power cut, where the file system offers that."""
+    with suppress(OSError):
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
+
+
+def _exists(target: Path) -> SourceError:
+    return SourceError(f"{target}: is there already and is not overwritten")
+
+
+def _failed(target: Path, error: OSError) -> SourceError:
+    return SourceError(error.errno, f"{target}: cannot be written: {error.strerror}")

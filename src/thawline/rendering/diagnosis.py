@@ -1,0 +1,223 @@
+"""A report for a person: every finding at its bytes, then how bad it is, what can be read, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from pathlib import PurePath
+
+from rich.text import Text
+
+from thawline.cold import ColdFile
+from thawline.model import Finding, Report, Severity, Span
+from thawline.rendering.words import counted, exact, grouped, printable, quoted, share
+from thawline.tracing import trace
+
+ROW = 16
+SHOWN_FINDINGS = 50
+SHOWN_SPANS = 4
+LONGEST_UNIT = 1 << 20
+"""How much of a unit is read once more, to name the field at fault."""
+STYLES: dict[Severity, str] = {"error": "bold red", "warning": "bold yellow", "note": "bold blue"}
+POSITIONS = {"at", "start", "end", "position", "address"}
+SIZES = {"claimed", "left", "size"}
+CHECKSUMS = ("crc", "checksum")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The bytes that a finding points at, and a word beside them."""
+
+    span: Span
+    label: str = ""
+    is_field: bool = False
+    """Whether the label says which field it is and what is wrong with it."""
+
+
+def diagnosis(cold: ColdFile, report: Report, *, is_verbose: bool = False) -> Iterator[Text]:
+    """Lines about a report: its findings, the first fifty unless all are wanted, then the verdict."""
+    limit = len(report.findings) if is_verbose else SHOWN_FINDINGS
+    hint = ""
+    for finding in report.findings[:limit]:
+        yield from _finding_lines(cold, report, finding)
+        if finding.hint and finding.hint != hint:
+            hint = finding.hint
+            yield Text.assemble(("help", "bold cyan"), f": {printable(hint)}")
+        yield Text()
+    if len(report.findings) > limit:
+        yield Text(f"… and {grouped(len(report.findings) - limit)} more; -v shows all of them")
+        yield Text()
+    yield from _verdict(cold, report)
+
+
+def _finding_lines(cold: ColdFile, report: Report, finding: Finding) -> Iterator[Text]:
+    name, span = printable(report.file), finding.span
+    yield Text.assemble((finding.code.id, STYLES[finding.severity]), f" {finding.message}", _compared(finding.detail))
+    yield Text(f"  --> {name} @ {span} ({counted(span.size, 'byte')})")
+    mark = _mark(cold, finding)
+    if span.size:
+        yield from _hex_lines(cold, finding, mark)
+    for key, value in _facts(finding.detail, mark):
+        yield Text.assemble("   = ", (f"{key}: ", "bold"), value)
+    yield Text.assemble("   = ", ("note: ", "bold"), _what_follows(report, finding))
+
+
+def _compared(detail: Mapping[str, object]) -> str:
+    """What was stored against what was computed, where a finding has both."""
+    for key, stored in detail.items():
+        name = key.removesuffix("_stored")
+        if name != key and f"{name}_computed" in detail:
+            return f": stored {_value(key, stored)}, computed {_value(key, detail[f'{name}_computed'])}"
+    return ""
+
+
+def _facts(detail: Mapping[str, object], mark: Mark) -> Iterator[tuple[str, str]]:
+    """The rest of what a finding knows, what is lost first. A marked field needs no second word."""
+    told = {"at", "field", "reason"} if mark.is_field else set()
+    for key in sorted(detail, key=lambda key: key != "lost"):
+        if not key.endswith(("_stored", "_computed")) and key not in told:
+            yield key.replace("_", " "), _value(key, detail[key])
+
+
+def _value(key: str, value: object) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        if key.startswith(CHECKSUMS):
+            return f"{value:#010x}"
+        if key in SIZES:
+            return counted(value, "byte")
+        return f"{value:#x}" if key in POSITIONS else grouped(value)
+    return value.hex() if isinstance(value, bytes) else printable(str(value))
+
+
+def _what_follows(report: Report, finding: Finding) -> str:
+    end = finding.span.end
+    if end == report.size:
+        return "the file ends here"
+    if any(other.span.start == end for other in report.findings):
+        return f"more at {end:#x}, see below"
+    return f"intact again from {end:#x}"
+
+
+def _hex_lines(cold: ColdFile, finding: Finding, mark: Mark) -> Iterator[Text]:
+    """A row of bytes, with what is wrong marked below it."""
+    start = finding.span.start if mark.span.start < finding.span.start + ROW else mark.span.start - ROW // 2
+    row = bytes(cold.source.view(start, min(start + ROW, cold.size)))
+    place = f"{start:#06x}"
+    yield Text(" " * len(place) + "|")
+    ascii_text = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in row)  # noqa: PLR2004 - printable ASCII
+    yield Text.assemble((place, "dim"), f"| {row.hex(' ').ljust(3 * ROW - 1)} |{ascii_text}|")
+    first, last = mark.span.start - start, min(mark.span.end - start, len(row))
+    carets = " " * (3 * first) + "^" * (3 * (last - first) - 1)
+    yield Text.assemble(" " * len(place) + "| ", (f"{carets} {mark.label}".rstrip(), STYLES[finding.severity]))
+
+
+def _mark(cold: ColdFile, finding: Finding) -> Mark:
+    """The bytes to point at: the field at fault, the stored checksum, else the whole stretch."""
+    at = finding.detail.get("at")
+    if isinstance(at, int) and at in finding.span:
+        return _field(cold, finding.span.start, at) or Mark(Span(at, at + 1), str(finding.detail.get("reason", "")))
+    for key, value in finding.detail.items():
+        if key.endswith("_stored") and isinstance(value, int):
+            found = _find(cold, finding.span, value)
+            if found is not None:
+                return Mark(found, key.removesuffix("_stored"))
+    return Mark(finding.span)
+
+
+def _field(cold: ColdFile, start: int, at: int) -> Mark | None:
+    """The field at fault, if reading the unit that starts here stops at it."""
+    data = bytes(cold.source.view(start, min(start + LONGEST_UNIT, cold.size)))
+    field = trace(cold.format.unit, data).failing
+    if field is None or start + field.start != at:
+        return None
+    return Mark(Span(at, start + max(field.end, field.start + 1)), f"{field.label} {field.reason}", is_field=True)
+
+
+def _find(cold: ColdFile, span: Span, value: int) -> Span | None:
+    """Where a checksum stands: formats keep it near the start or the end of a unit, in either byte order."""
+    if not 0 <= value < 1 << 32:
+        return None
+    near = 4 * ROW
+    for start, end in ((max(span.end - near, span.start), span.end), (span.start, min(span.start + near, span.end))):
+        data = bytes(cold.source.view(start, end))
+        for order in ("little", "big"):
+            place = data.rfind(value.to_bytes(4, order))
+            if place >= 0:
+                return Span(start + place, start + place + 4)
+    return None
+
+
+def _verdict(cold: ColdFile, report: Report) -> Iterator[Text]:
+    name = printable(report.file)
+    if report.ok:
+        remarks = f", {counted(len(report.findings), 'remark')}" if report.findings else ""
+        held = f"{report.format}, {_intact(cold, report)}, {exact(report.size)}"
+        yield Text.assemble(("ok", "bold green"), f"  {name}: {held}; every byte accounted for{remarks}")
+        return
+    places = regions(report)
+    yield Text.assemble(("!", "bold red"), f"   {name}: {report.format}, damaged in {counted(len(places), 'place')}")
+    damaged = f"{grouped(report.damaged_bytes)} of {counted(report.size, 'byte')}"
+    is_are = "is" if report.damaged_bytes == 1 else "are"
+    yield _fact("how bad", f"{damaged} ({share(report.damaged_bytes, report.size)}) {is_are} damaged")
+    yield _fact("readable", _readable(cold, report, places))
+    yield _fact("looks like", _cause(report, places))
+    for title, line in zip(("next", *[""] * 9), _next_commands(report), strict=False):
+        yield _fact(title, line)
+
+
+def _fact(title: str, text: str) -> Text:
+    return Text.assemble("    ", (f"{title:<11}", "bold"), text)
+
+
+def _intact(cold: ColdFile, report: Report) -> str:
+    units = counted(report.units, cold.format.unit_name)
+    return units if report.units == report.rows else f"{units} with {counted(report.rows, 'row')}"
+
+
+def regions(report: Report) -> list[Span]:
+    """Damaged stretches, those that touch joined into one."""
+    joined: list[Span] = []
+    for span in (finding.span for finding in report.findings if finding.severity == "error"):
+        if joined and joined[-1].end == span.start:
+            joined[-1] = Span(joined[-1].start, span.end)
+        else:
+            joined.append(span)
+    return joined
+
+
+def _readable(cold: ColdFile, report: Report, damaged: list[Span]) -> str:
+    if not report.units:
+        return f"no {cold.format.unit_name}"
+    edges = [Span(0, 0), *damaged, Span(report.size, report.size)]
+    intact = [Span(left.end, right.start) for left, right in pairwise(edges) if left.end < right.start]
+    more = f" and {len(intact) - SHOWN_SPANS} more" if len(intact) > SHOWN_SPANS else ""
+    return f"{_intact(cold, report)} at {', '.join(map(str, islice(intact, SHOWN_SPANS)))}{more}"
+
+
+def _cause(report: Report, damaged: list[Span]) -> str:
+    """What such damage usually comes from; where it lies is all that tells."""
+    if not report.units:
+        return "another format or version, or a file that lost its beginning"
+    if len(damaged) > 1:
+        return "media or copy errors: several places, with intact data between them"
+    if damaged[0].end == report.size:
+        return "an unfinished write or a cut copy: only the end is affected"
+    if damaged[0].start == 0:
+        return "a lost beginning: everything behind it is intact"
+    return "a media or copy error, not a crash: the data before and behind it is intact"
+
+
+def _next_commands(report: Report) -> Iterator[str]:
+    name = quoted(report.file)
+    number = next(number for number, finding in enumerate(report.findings, 1) if finding.severity == "error")
+    yield f"thawline inspect {name} --finding {number}"
+    yield f"thawline explain {report.findings[number - 1].code.id}"
+    hints = [finding.hint for finding in report.findings if finding.hint.startswith("thawline salvage ")]
+    if report.units:
+        yield printable(hints[0]) if hints else f"thawline salvage {name} -o {quoted(_intact_name(report))}"
+
+
+def _intact_name(report: Report) -> str:
+    path = PurePath(report.file)
+    return f"{path.stem}.intact{path.suffix}" if path.suffix else f"intact.{report.format}"

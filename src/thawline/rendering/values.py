@@ -1,0 +1,193 @@
+"""Columns as values that JSON, CSV and a terminal can show: bytes as text, times with their zone.
+
+Bytes are text where they are valid UTF-8. Where they are not, the column is null and a companion `<name>_b64` holds
+them, so that nothing is lost and nothing is guessed. `hex`, `base64` and `utf8` show all bytes of a column alike.
+"""
+
+from __future__ import annotations
+
+import binascii
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Literal
+
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Bytes = Literal["auto", "hex", "base64", "utf8"]
+BYTES: tuple[Bytes, ...] = ("auto", "hex", "base64", "utf8")
+
+JSON = orjson.OPT_UTC_Z | orjson.OPT_NAIVE_UTC | orjson.OPT_NON_STR_KEYS
+"""How JSON is written: times in UTC, with their `Z`."""
+
+COMPANION = "_b64"
+
+
+def hexed(value: bytes) -> str:
+    """Bytes as hexadecimal digits."""
+    return value.hex()
+
+
+def base64ed(value: bytes) -> str:
+    """Bytes as base64."""
+    return binascii.b2a_base64(value, newline=False).decode("ascii")
+
+
+def decoded(value: bytes) -> str:
+    """Bytes as UTF-8, with a replacement character for what is not."""
+    return value.decode("utf-8", "replace")
+
+
+SHOWN: dict[Bytes, Callable[[bytes], str]] = {"hex": hexed, "base64": base64ed, "utf8": decoded}
+
+
+def is_bytes(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds bytes."""
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
+
+
+def listed(batch: pa.RecordBatch, mode: Bytes) -> dict[str, list[Any]]:
+    """Columns by name, as lists of what JSON can hold; with companions where bytes are no text."""
+    columns: dict[str, list[Any]] = {}
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if is_bytes(column.type):
+            columns |= _bytes_listed(name, column, mode)
+        else:
+            columns[name] = _listed(column, mode)
+    return columns
+
+
+def _listed(column: pa.Array, mode: Bytes) -> list[Any]:
+    if pa.types.is_timestamp(column.type):
+        values: list[Any] = iso_times(column).to_pylist()
+        return values
+    convert = converter(column.type, mode)
+    values = column.to_pylist()
+    return values if convert is None else [None if value is None else convert(value) for value in values]
+
+
+def _bytes_listed(name: str, column: pa.Array, mode: Bytes) -> dict[str, list[Any]]:
+    if mode != "auto":
+        show = SHOWN[mode]
+        return {name: [None if value is None else show(value) for value in column.to_pylist()]}
+    text = as_text(column)
+    if text is not None:
+        return {name: text.to_pylist()}
+    pairs = [_text_or_base64(value) for value in column.to_pylist()]
+    return {name: [pair[0] for pair in pairs], name + COMPANION: [pair[1] for pair in pairs]}
+
+
+def as_text(column: pa.Array) -> pa.Array | None:
+    """A column of bytes as text; None if any value is not valid UTF-8."""
+    try:
+        if pa.types.is_fixed_size_binary(column.type):
+            column = column.cast(pa.binary())
+        return column.cast(pa.string() if pa.types.is_binary(column.type) else pa.large_string())
+    except pa.ArrowInvalid:
+        return None
+
+
+def _text_or_base64(value: bytes | None) -> tuple[str | None, str | None]:
+    if value is None:
+        return None, None
+    try:
+        return value.decode("utf-8"), None
+    except UnicodeDecodeError:
+        return None, base64ed(value)
+
+
+def iso_times(column: pa.Array) -> pa.Array:
+    """Times in ISO 8601, in UTC, as exact as they are stored."""
+    plain = column.cast(pa.timestamp(column.type.unit))
+    return pc.binary_join_element_wise(pc.strftime(plain, format="%Y-%m-%dT%H:%M:%S"), "Z", "")
+
+
+def converter(kind: pa.DataType, mode: Bytes) -> Callable[[Any], Any] | None:
+    """What makes a value of this type fit for JSON; None where it is already."""
+    if is_bytes(kind):
+        return SHOWN.get(mode, lambda value: _text_or_base64(value)[0])
+    if pa.types.is_struct(kind):
+        return _struct_converter([kind.field(i) for i in range(kind.num_fields)], mode)
+    if pa.types.is_map(kind):
+        return _map_converter(kind, mode)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return _list_converter(kind.value_field, mode)
+    if pa.types.is_decimal(kind) or pa.types.is_duration(kind):
+        return str
+    return None
+
+
+def _struct_converter(fields: list[pa.Field], mode: Bytes) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    converters = {field.name: converter(field.type, mode) for field in fields}
+    split = {field.name for field in fields if mode == "auto" and is_bytes(field.type)}
+
+    def convert(value: dict[str, Any]) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        for name, item in value.items():
+            change = converters[name]
+            made[name] = item if item is None or change is None else change(item)
+            if name in split and item is not None and made[name] is None:
+                made[name + COMPANION] = base64ed(item)
+        return made
+
+    return convert
+
+
+def _list_converter(field: pa.Field, mode: Bytes) -> Callable[[list[Any]], list[Any]] | None:
+    # An item has no name that a companion could stand beside, so bytes that are no text are base64 themselves.
+    change = base64ed if mode == "auto" and is_bytes(field.type) else converter(field.type, mode)
+    if change is None:
+        return None
+    return lambda values: [None if value is None else change(value) for value in values]
+
+
+def _map_converter(kind: pa.MapType, mode: Bytes) -> Callable[[list[tuple[Any, Any]]], dict[Any, Any]]:
+    key = converter(kind.key_type, "base64" if mode == "auto" else mode) or _same
+    item = converter(kind.item_type, "base64" if mode == "auto" else mode) or _same
+    return lambda pairs: {key(name): None if value is None else item(value) for name, value in pairs}
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def flat(batch: pa.RecordBatch, mode: Bytes) -> pa.RecordBatch:
+    """The batch as columns of numbers and text, for CSV. With `auto`, every column of bytes has its companion."""
+    arrays, names = [], []
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        for flat_name, array in _flat(name, column, mode):
+            names.append(flat_name)
+            arrays.append(array)
+    return pa.RecordBatch.from_arrays(arrays, names=names)
+
+
+def _flat(name: str, column: pa.Array, mode: Bytes) -> list[tuple[str, pa.Array]]:
+    if is_bytes(column.type):
+        made = _bytes_listed(name, column, mode)
+        if mode == "auto":
+            made.setdefault(name + COMPANION, [None] * len(column))
+        return [(key, pa.array(values, pa.string())) for key, values in made.items()]
+    if pa.types.is_timestamp(column.type):
+        return [(name, iso_times(column))]
+    if pa.types.is_nested(column.type):
+        values = [None if value is None else json_text(value) for value in _listed(column, mode)]
+        return [(name, pa.array(values, pa.string()))]
+    return [(name, column)]
+
+
+def json_text(value: Any) -> str:
+    """A value as one line of JSON."""
+    return orjson.dumps(value, option=JSON, default=plain).decode("utf-8")
+
+
+def json_line(value: Any) -> bytes:
+    """A value as one line of JSON, with the line's end."""
+    return orjson.dumps(value, option=JSON | orjson.OPT_APPEND_NEWLINE, default=plain)
+
+
+def plain(value: Any) -> Any:
+    """What JSON holds in place of a value that it does not know."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value).hex()
+    return value.isoformat() if isinstance(value, datetime) else str(value)

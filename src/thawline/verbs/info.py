@@ -1,0 +1,38 @@
+"""What a file is and how much is in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thawline.cold import ColdFile
+from thawline.rendering.values import listed
+from thawline.verbs.identify import identify
+
+
+def info(cold: ColdFile) -> dict[str, Any]:
+    """Format, version, counts and tables of a file. The whole file is read, so the counts are exact."""
+    report = cold.verify()
+    return {
+        **identify(cold),
+        "title": cold.format.title,
+        "ok": report.ok,
+        "unit": cold.format.unit_name,
+        "units": report.units,
+        "rows": report.rows,
+        "intact_bytes": report.intact_bytes,
+        "damaged_bytes": report.damaged_bytes,
+        "findings": len(report.findings),
+        "tables": {table: cold.format.schema(table).names for table in cold.format.tables},
+    }
+
+
+def glance(cold: ColdFile) -> dict[str, Any]:
+    """The same without the counts, and the last row where the format finds it from the end: at once, however large."""
+    last = cold.format.tail(cold.source, 1) or []
+    rows = [row for batch in last for row in _rows(batch)]
+    return {**identify(cold), "title": cold.format.title, "last": rows[-1] if rows else None}
+
+
+def _rows(batch: Any) -> list[dict[str, Any]]:
+    columns = listed(batch, "auto")
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]

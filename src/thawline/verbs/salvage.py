@@ -1,0 +1,140 @@
+"""A new file with what is intact in a damaged one; the damaged one is not touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from thawline.cold import ColdFile
+from thawline.errors import SourceError
+from thawline.model import Finding, Run
+from thawline.outputs import refuse_same_file, replacing
+from thawline.source import Source
+
+__all__ = ["Cut", "Salvaged", "salvage", "truncate"]
+
+PIECE = 4 << 20
+"""Bytes that are copied in one go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Salvaged:
+    """What went into the new file, and what did not."""
+
+    target: Path
+    units: int
+    """Units in the new file, the recovered ones included."""
+    rows: int
+    """Their rows of the format's default table."""
+    bytes_written: int
+    lost: tuple[Finding, ...]
+    """Damage of the old file of which nothing was recovered."""
+    recovered: tuple[Run, ...] = ()
+    """Units that a reader of the old file rejects; the label `recovered` is the code of the finding about them."""
+    suspects: int = 0
+    """Units that were left out because they may lie in the payload of a broken one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A copy of the start of a file."""
+
+    target: Path
+    bytes_written: int
+    bytes_cut: int
+    """How much of the old file is not in it."""
+
+
+@runtime_checkable
+class Recovering(Protocol):
+    """A format that can prove units which its readers must reject."""
+
+    def recover(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[Run | Finding]:
+        """The items of a scan with proven units as runs, labelled `recovered` with the code of their finding."""
+        ...
+
+
+@runtime_checkable
+class Cuttable(Protocol):
+    """A format of which a start is a file by itself."""
+
+    def check_cut(self, source: Source, items: Iterator[Run | Finding], at: int) -> None:
+        """Raise a `ThawlineError` that names better places, unless the first `at` bytes are a file by themselves."""
+        ...
+
+
+def salvage(
+    cold: ColdFile, target: Path, *, overwrite: bool = False, recover: bool = False, include_suspects: bool = False
+) -> Salvaged:
+    """Write the intact units of a file to a new one, which appears when it is complete.
+
+    Suspects are left out unless they are asked for: a unit inside the extent of a broken one is most likely a copy
+    that the broken one carried. To leave out a true record costs a look at the original, which is still there, and
+    the result says how many there were; to add one that never was a record of this log goes unnoticed for good.
+    `recover` adds the units that are proven although readers reject them.
+    """
+    refuse_same_file(cold.name, target)
+    items = cold.scan()
+    if recover:
+        items = _recovering(cold).recover(cold.source, items)
+    tally = _Tally(include_suspects=include_suspects)
+    with replacing(target, overwrite=overwrite) as file:
+        pieces = cold.format.salvage(cold.source, tally.kept(items))
+        written = sum(file.write(piece) for piece in pieces)
+    return tally.result(target, written)
+
+
+def truncate(cold: ColdFile, target: Path, at: int, *, overwrite: bool = False) -> Cut:
+    """Copy the first `at` bytes of a file, if they are a file by themselves: up to an RBF log's DataTail.
+
+    Everything before the cut is copied as it is, damage included. `SourceError` for formats that cannot be cut.
+    """
+    if not isinstance(cold.format, Cuttable):
+        raise SourceError(f"{cold.name}: {cold.format.title} files have no places to cut at; salvage it without one")
+    refuse_same_file(cold.name, target)
+    cold.format.check_cut(cold.source, cold.scan(), at)
+    with replacing(target, overwrite=overwrite) as file:
+        for start in range(0, at, PIECE):
+            file.write(cold.source.view(start, min(start + PIECE, at)))
+            cold.source.release(start)
+    return Cut(target, at, cold.size - at)
+
+
+def _recovering(cold: ColdFile) -> Recovering:
+    if not isinstance(cold.format, Recovering):
+        raise SourceError(f"{cold.name}: {cold.format.title} files have nothing to recover beyond what is intact")
+    return cold.format
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Counts what passes by on its way into the new file, and holds back what does not belong there."""
+
+    include_suspects: bool
+    units: int = 0
+    rows: int = 0
+    suspects: int = 0
+    lost: list[Finding] = field(default_factory=list)
+    recovered: list[Run] = field(default_factory=list)
+
+    def kept(self, items: Iterable[Run | Finding]) -> Iterator[Run | Finding]:
+        """The items but for the suspects."""
+        for item in items:
+            if isinstance(item, Run) and item.labels.get("nested_suspect") and not self.include_suspects:
+                self.suspects += item.units
+            else:
+                self._count(item)
+                yield item
+
+    def _count(self, item: Run | Finding) -> None:
+        if isinstance(item, Run):
+            self.units += item.units
+            self.rows += item.rows
+            self.recovered += [item] if "recovered" in item.labels else []
+        elif item.severity == "error":
+            self.lost.append(item)
+
+    def result(self, target: Path, written: int) -> Salvaged:
+        return Salvaged(target, self.units, self.rows, written, tuple(self.lost), tuple(self.recovered), self.suspects)

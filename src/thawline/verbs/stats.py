@@ -1,0 +1,110 @@
+"""What is in each column: nulls, range, sizes and the most frequent values, in one pass and bounded memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thawline.cold import ColdFile
+from thawline.rendering.values import is_bytes, iso_times
+
+MOST_VALUES = 1000
+"""How many different values of a column are counted; where there are more, none is called frequent."""
+LONGEST_VALUE = 256
+TOP = 3
+
+
+class Range:
+    """The least and the greatest value of those that were added."""
+
+    def __init__(self) -> None:
+        self.least: Any = None
+        self.most: Any = None
+
+    def add(self, column: pa.Array) -> None:
+        """Take some more values into account."""
+        found = pc.min_max(column).as_py()
+        if found["min"] is not None:
+            self.least = found["min"] if self.least is None else min(self.least, found["min"])
+            self.most = found["max"] if self.most is None else max(self.most, found["max"])
+
+
+class ColumnStats:
+    """The account of one column."""
+
+    def __init__(self, field: pa.Field) -> None:
+        self.name, self.type = field.name, field.type
+        self.rows = self.nulls = self.size = 0
+        self.range, self.sizes = Range(), Range()
+        self.has_sizes = is_bytes(field.type) or pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
+        self.values: Counter[Any] | None = None if pa.types.is_nested(field.type) else Counter()
+
+    def add(self, column: pa.Array) -> None:
+        """Account for some more rows."""
+        self.rows += len(column)
+        self.nulls += column.null_count
+        self._add_range(column)
+        if self.values is not None:
+            self._count(column)
+
+    def _add_range(self, column: pa.Array) -> None:
+        if self.has_sizes:
+            lengths = pc.binary_length(column)
+            self.size += pc.sum(lengths).as_py() or 0
+            self.sizes.add(lengths)
+        if not (is_bytes(self.type) or pa.types.is_nested(self.type) or pa.types.is_null(self.type)):
+            self.range.add(iso_times(column) if pa.types.is_timestamp(self.type) else column)
+
+    def _count(self, column: pa.Array) -> None:
+        """Count values, until there are too many different or too long ones for any to be worth showing."""
+        if is_bytes(self.type) and (pc.max(pc.binary_length(column)).as_py() or 0) > LONGEST_VALUE:
+            self.values = None
+            return
+        found = pc.value_counts(column.drop_null())
+        if len(found) <= MOST_VALUES and self.values is not None:
+            self.values.update(dict(zip(found.field(0).to_pylist(), found.field(1).to_pylist(), strict=True)))
+        if len(found) > MOST_VALUES or (self.values is not None and len(self.values) > MOST_VALUES):
+            self.values = None
+
+    def record(self) -> dict[str, Any]:
+        """The account, as far as it makes sense for the column's type."""
+        distinct = None if self.values is None else len(self.values)
+        return {
+            "column": self.name,
+            "type": str(self.type),
+            "rows": self.rows,
+            "nulls": self.nulls,
+            "min": self.range.least,
+            "max": self.range.most,
+            "bytes": self.size if self.has_sizes else None,
+            "shortest": self.sizes.least,
+            "longest": self.sizes.most,
+            "distinct": distinct,
+            "top": [] if distinct in {None, self.rows} else self._top(),
+        }
+
+    def _top(self) -> list[dict[str, Any]]:
+        counts = self.values.most_common(TOP) if self.values else []
+        return [{"value": _shown(value), "count": count} for value, count in counts]
+
+
+def _shown(value: Any) -> Any:
+    if not isinstance(value, bytes):
+        return value
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return "0x" + value.hex()
+
+
+def stats(cold: ColdFile) -> Iterator[dict[str, Any]]:
+    """A record for each column of the table."""
+    columns = [ColumnStats(field) for field in cold.schema]
+    for batch in cold.batches():
+        for column, values in zip(columns, batch.columns, strict=True):
+            column.add(values)
+    return (column.record() for column in columns)

@@ -1,0 +1,146 @@
+"""The kernels under AddressSanitizer and with bounds checks: `python -m tools.sanitize`.
+
+Builds the native module that way into a temporary folder, proves that it sees what it is there to see, and runs
+`tests/test_agreement.py` with it: golden files, vectors and mutants in blocks of memory that end where they end.
+
+Two guards watch, since neither sees all. AddressSanitizer sees what C code does with addresses (checksums, memcpy),
+but only at the end of a block, and Arrow rounds its blocks up. Cython's bounds checks see every index into a buffer or
+an array, but raise an exception that a kernel cannot pass on: it is written to stderr, which the tests count as failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from array import array
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SOURCES = ("src", "generated", "setup.py", "pyproject.toml", "README.md")
+TESTS = "exact_size or ranges or range or outgrows or native_checksums"
+"""Tests that read with compiled kernels only, or that make them read in uncommon ways."""
+MUTANTS = 20_000
+
+_PYBUF_READ = 0x100
+
+
+@contextmanager
+def exactly(data: bytes) -> Iterator[memoryview]:
+    """The bytes in a block of memory that ends where they end, which no object of Python's does: they end with a 0."""
+    libc = ctypes.CDLL(None)
+    libc.malloc.argtypes, libc.malloc.restype = [ctypes.c_size_t], ctypes.c_void_p
+    libc.free.argtypes = [ctypes.c_void_p]
+    make_view = ctypes.pythonapi.PyMemoryView_FromMemory
+    make_view.argtypes, make_view.restype = [ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int], ctypes.py_object
+    block = libc.malloc(len(data))
+    ctypes.memmove(block, data, len(data))
+    view: memoryview = make_view(block, len(data), _PYBUF_READ)
+    try:
+        yield view
+    finally:
+        view.release()
+        libc.free(block)
+
+
+def main() -> int:
+    """Build, prove, run; the exit code is that of the tests."""
+    arguments = argparse.ArgumentParser(prog="python -m tools.sanitize", description=__doc__.partition("\n")[0])
+    arguments.add_argument("--mutants", type=int, default=MUTANTS, help="for each table (%(default)s)")
+    arguments.add_argument("tests", nargs="*", help="more test files, run whole")
+    options = arguments.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        package = build(Path(folder))
+        environment = sanitized(package, options.mutants)
+        prove(environment, package)
+        return run_tests(environment, options.tests)
+
+
+def build(folder: Path) -> Path:
+    """A copy of the package with the native module built for the sanitizer; the folder to import it from."""
+    for name in SOURCES:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+        else:
+            shutil.copy(ROOT / name, folder / name)
+    command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+    environment = os.environ | {"THAWLINE_SANITIZE": "1"}
+    run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    package = folder / "src"
+    if not list(package.glob("thawline/_native*.so")):  # it is optional, so the build succeeds without it
+        sys.exit(f"the native module could not be built:\n{run.stdout[-2000:]}{run.stderr[-2000:]}")
+    (package / "thawline" / "generated").symlink_to(folder / "generated")
+    return package
+
+
+def sanitized(package: Path, mutants: int) -> dict[str, str]:
+    """The environment in which Python runs with the sanitizer and imports the package from a folder."""
+    # The sanitizer has to come first, and before it starts it wants to see the C++ library that throws in pyarrow.
+    libraries = [library("libasan.so"), library("libstdc++.so.6")]
+    return os.environ | {
+        "LD_PRELOAD": " ".join(libraries),
+        "ASAN_OPTIONS": "detect_leaks=0",  # CPython leaks on purpose at its end
+        "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+        "PYTHONMALLOC": "malloc",  # Python's own allocator would hide blocks from the sanitizer,
+        "ARROW_DEFAULT_MEMORY_POOL": "system",  # and so would Arrow's
+        "PYTHONPATH": str(package),
+        "THAWLINE_MUTANTS": str(mutants),
+    }
+
+
+def library(name: str) -> str:
+    """Path of one of the compiler's own libraries."""
+    compiler = os.environ.get("CC", "gcc")
+    found = subprocess.run([compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=True)
+    return found.stdout.strip()
+
+
+def prove(environment: Mapping[str, str], package: Path) -> None:
+    """Exit unless reads of one byte too many are seen by the guard that has to see them."""
+    expected = {"checksum": "heap-buffer-overflow", "kernel": "Out of bounds on buffer access"}
+    for part, message in expected.items():
+        code = f"from tools import sanitize; sanitize.read_one_byte_too_many({part!r}, {str(package)!r})"
+        command = [sys.executable, "-c", code]
+        run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        if message not in run.stderr:
+            sys.exit(f"a {part} that reads one byte too many goes unnoticed:\n{run.stderr[-2000:]}")
+        print(f"a {part} that reads one byte too many is seen: {message}")
+
+
+def read_one_byte_too_many(part: str, package: str) -> None:
+    """What no input may make the module do. Its functions trust their caller about the places in a buffer."""
+    from thawline.generated.kernels.tables import TABLES  # noqa: PLC0415
+
+    from thawline import _native, kernels  # noqa: PLC0415 - the sanitized ones
+    from thawline.chunks import Ranges  # noqa: PLC0415
+
+    if not str(_native.__file__).startswith(package):
+        sys.exit(f"{_native.__file__} is not the sanitized module")
+    with exactly(bytes(15)) as view:
+        if part == "checksum":
+            _native.crc32c_ranges(view, array("q", [0]), array("q", [16]), 1, array("q", [0]))
+        else:
+            table = TABLES["kafka_offset_index"]
+            list(kernels.read(table, view, Ranges.of([(0, 16, -1)]), table.columns, (9, 99)))
+
+
+def run_tests(environment: Mapping[str, str], more: list[str]) -> int:
+    """Run the tests; what a kernel cannot pass on is an error."""
+    pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "fuzz or not fuzz"]
+    pytest += ["-W", "error::pytest.PytestUnraisableExceptionWarning", "--durations=3"]
+    codes = [
+        subprocess.run([*pytest, *selection], cwd=ROOT, env=environment, check=False).returncode
+        for selection in (["tests/test_agreement.py", "-k", TESTS], more)
+        if selection
+    ]
+    return max(codes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
