@@ -14,6 +14,7 @@ from tools.columnar.lowering import lower
 from tools.columnar.subset import tables
 from tools.ksy import SCHEMAS, Spec, SpecError, load_specs
 
+COMMON = load_specs(SCHEMAS / "common")
 HEAD = "meta:\n  id: toy\n  endian: le\n  bit-endian: be\n-columnar:\n  rows: toys\n"
 """The toys' head; a spec that begins with `meta` brings its own."""
 
@@ -24,7 +25,7 @@ def load(folder: Path, text: str, **others: str) -> dict[str, Spec]:
         head = HEAD if name == "toy" else f"meta:\n  id: {name}\n"
         whole = body if body.startswith("meta") else head + body
         (folder / f"{name}.ksy").write_text(whole, encoding="utf-8")
-    return load_specs(folder) | load_specs(SCHEMAS / "common")
+    return load_specs(folder) | COMMON
 
 
 def kernel(folder: Path, text: str, **others: str) -> ir.Kernel:

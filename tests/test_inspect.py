@@ -235,6 +235,22 @@ def test_the_file_the_format_and_its_version_stand_in_the_first_line(tmp_path: P
         assert next(inspect(cold)).plain == f"{path}  frame 0  0x4..0x20 (28 bytes)  rbf 0.27"
 
 
+def test_the_bytes_of_a_field_have_the_colour_of_its_name() -> None:
+    with open_cold(LOG) as cold:
+        line = list(inspect(cold, unit=0))[3]
+    styles = {line.plain[span.start : span.end].strip(): span.style for span in line.spans}
+    assert line.style == ""
+    assert (styles["41 42 43 44"], styles["ABCD"], styles["frame_tag"]) == ("green", "green", "bold green")
+
+
+def test_bytes_in_no_field_are_coloured_by_what_they_may_be() -> None:
+    with open_cold(FENCE + b"\xff\xff\xff\xffAB\0\0 \n\x01\x80", format="rbf") as cold:
+        line = list(inspect(cold))[-1]
+    styles = {line.plain[span.start : span.end].strip(): span.style for span in line.spans}
+    assert (styles["41 42"], styles["00 00"], styles["20 0a"]) == ("cyan", "dim", "green")
+    assert (styles["01"], styles["80"]) == ("magenta", "yellow")
+
+
 def test_a_long_stretch_of_garbage_takes_a_bounded_number_of_rows() -> None:
     lines = shown(FENCE + b"garbage." * 10_000)
     assert len(lines) < RAW_ROWS + 10
@@ -272,12 +288,12 @@ def test_the_rows_of_a_golden_frame_hold_its_bytes_once_each(golden: Golden) -> 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_no_damage_is_too_much(seed: int) -> None:
-    for mutant in mutants(log(HELLO, frame(log(HELLO)), LAST), seed, 60):
+    for mutant in mutants(log(HELLO, frame(log(HELLO)), LAST), seed, 25):
         with open_cold(mutant, format="rbf") as cold:
             findings = list(cold.findings())
             for number in range(1, len(findings) + 1):
                 assert list(inspect(cold, finding=number))
-            for at in range(0, len(mutant), 7):
+            for at in range(0, len(mutant), 11):
                 assert list(inspect(cold, at=at))
 
 

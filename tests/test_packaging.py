@@ -12,10 +12,12 @@ import thawline.generated
 from conftest import ROOT
 from thawline.generated.parsers.kafka_record_batch import KafkaRecordBatch
 
-SOURCES = ["src", "generated", "pyproject.toml", "setup.py", "README.md"]
-READ = """
+SOURCES = ["src", "generated", "schemas", "pyproject.toml", "setup.py", "README.md"]
+WITHOUT_EDITABLE = """
 import sys
 sys.meta_path = [finder for finder in sys.meta_path if "editable" not in repr(finder)]
+"""
+READ = f"""{WITHOUT_EDITABLE}
 import thawline.columns
 print(thawline.__file__)
 chunks = thawline.columns.scan("kafka_offset_index", bytes(7) + b"*")
@@ -60,6 +62,26 @@ def test_a_wheel_holds_everything_that_is_generated(wheel: Path) -> None:
         if source.suffix in {".py", ".md"}:
             assert (wheel / "thawline" / "generated" / source.relative_to(ROOT / "generated")).is_file()
     assert (wheel / "thawline" / "py.typed").is_file()
+
+
+def test_a_wheel_holds_the_specs_the_pages_and_every_package(wheel: Path) -> None:
+    for source in (ROOT / "schemas").rglob("*"):
+        if source.suffix in {".ksy", ".md"}:
+            assert (wheel / "thawline" / "schemas" / source.relative_to(ROOT / "schemas")).is_file()
+    for source in (ROOT / "src" / "thawline").rglob("*.py"):
+        assert (wheel / "thawline" / source.relative_to(ROOT / "src" / "thawline")).is_file()
+
+
+def test_the_command_of_a_wheel_serves_the_specs_and_pages_that_it_holds(wheel: Path) -> None:
+    (entries,) = wheel.glob("thawline-*.dist-info/entry_points.txt")
+    assert "thawline = thawline.cli:main" in entries.read_text(encoding="utf-8")
+    for arguments, page in (["help", "rbf"], "rbf.md"), (["schema", "rbf", "--ksy"], "rbf_frame.ksy"):
+        code = f"{WITHOUT_EDITABLE}\nfrom thawline.cli import run; raise SystemExit(run({arguments!r}))"
+        command = [sys.executable, "-c", code]
+        run = subprocess.run(
+            command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(wheel)}
+        )
+        assert (ROOT / "schemas" / page).read_text(encoding="utf-8").strip() in run.stdout
 
 
 def test_without_a_c_compiler_the_install_succeeds_and_reads_with_one_remark(wheel: Path) -> None:

@@ -15,7 +15,7 @@ from thawline.model import Report
 from tools.damage import CUT, FLIP, HEAD, KINDS, SWAP, TAIL, Damage, damaged, damages
 
 SEEDS = range(6)
-MORE_SEEDS = range(len(SEEDS), 200)
+MORE_SEEDS = range(len(SEEDS), 40)
 PARTS_OF_FILES = (".address",)
 """Golden files that are not files of their format, but what payloads hold."""
 

@@ -77,8 +77,16 @@ def replay(transcript: str) -> str:
     """The transcript with what its commands print now."""
     with tempfile.TemporaryDirectory(prefix="transcript-") as folder:
         Path(folder, "golden").symlink_to(GOLDEN)
-        kept = (line for line in transcript.splitlines() if line.startswith(("$ ", "# ")))
-        return "".join(_entry(line, folder) for line in kept).rstrip("\n") + "\n"
+        return "".join(_entry(line, folder) for line in _script(transcript)).rstrip("\n") + "\n"
+
+
+def _script(transcript: str) -> Iterator[str]:
+    """The commands, each behind its remarks: the lines with a # right above it. Other such lines were printed."""
+    remarks: list[str] = []
+    for line in transcript.splitlines():
+        if line.startswith("$ "):
+            yield from [*remarks, line]
+        remarks = [*remarks, line] if line.startswith("# ") else []
 
 
 def _entry(line: str, folder: str) -> str:

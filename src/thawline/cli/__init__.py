@@ -58,7 +58,11 @@ def _is_file(name: str) -> bool:
     return name == "-" or "://" in name or any(mark in name for mark in "/.*") or Path(name).exists()
 
 
-@click.group(cls=Thawline, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Thawline,
+    subcommand_metavar="COMMAND FILE…",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(package_name="thawline", message="%(prog)s %(version)s")
 def commands() -> None:
     """Read, verify, query, salvage and convert cold data without restoring it.

@@ -37,7 +37,8 @@ def verify(run: Session) -> int:
     On a terminal: each finding at its bytes, what is lost, how bad it is and what to do next. In a pipe: one JSON
     object a file, whose keys are a promise (see the README). csv and arrow give one row a finding.
 
-    Exit code 0: nothing is wrong. 1: damage was found. Nothing is ever written to the files.
+    Exit code 0: nothing is wrong. 1: damage was found. Nothing is ever written to the files. `check` and `validate`
+    are the same command.
     """
     from thawline.rendering.findings import FINDING_NAMES
 
@@ -129,6 +130,7 @@ def salvage(
 
     FILE is not touched, and OUT appears when it is complete. The exit code is 1 where something was lost.
     """
+    from thawline.rendering.values import json_line
     from thawline.rendering.words import exact, quoted
     from thawline.verbs.salvage import salvage as copy
     from thawline.verbs.salvage import truncate
@@ -143,7 +145,7 @@ def salvage(
             run.meet(cold)
             _say_salvaged(run, cold, done)
             if as_json:
-                run.show([_salvaged_object(cold, done)])
+                run.stdout.write(json_line(_salvaged_object(cold, done)))
     run.remark(f"now run: thawline verify {quoted(output)}")
     return run.exit_code
 

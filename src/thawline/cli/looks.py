@@ -106,7 +106,7 @@ def stats(run: Session) -> int:
 def _top_text(top: list[dict[str, Any]]) -> str:
     from thawline.rendering.rows import shown
 
-    return ", ".join(f"{shown(item['value']) or repr('')} ({item['count']} times)" for item in top)
+    return ", ".join(f"{shown(item['value']) or repr('')} ({item['count']})" for item in top)
 
 
 @click.command(hidden=True)

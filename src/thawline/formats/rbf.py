@@ -237,6 +237,8 @@ def _chunks(source: Source, span: Span, wanted: Collection[str]) -> Iterator[Chu
 
 
 def _batch(chunk: Chunk, base: int, wanted: list[str], *, is_suspect: bool) -> pa.RecordBatch:
+    if not wanted:
+        return pa.RecordBatch.from_arrays([chunk.starts], ["address"]).select([])  # has as many rows all the same
     made = {
         "address": lambda: pc.add(chunk.starts, base),
         "tag_text": lambda: _tag_text(chunk.batch["frame_tag"]),

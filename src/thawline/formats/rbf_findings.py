@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from thawline import columns
 from thawline.checksums import crc32c
-from thawline.chunks import Chunk, Ranges
+from thawline.chunks import Break, Chunk, Ranges
 from thawline.formats.rbf_frames import FENCE, LEAST_FRAME, has_right_status
 from thawline.model import Code, Finding, Span
 from thawline.source import Source
@@ -126,6 +126,7 @@ class Gaps:
         self.budget = EXPLAIN_BUDGET * source.size
         self.broken = Span(0, 0)
         """The last frame that is broken and whose extent is known."""
+        self.breaks: dict[str, Break] = {}
         starts = {gap.start or len(FENCE) for gap in gaps}
         claims = [claim for gap in gaps if (claim := self._tail_claim(gap.end)) and claim.start in starts]
         self.claims = {claim.start: claim for claim in reversed(claims)}
@@ -165,7 +166,7 @@ class Gaps:
             return self._no_frame(rest, claim or self._head_claim(rest.start, size), rest.start, {"reason": TOO_COSTLY})
         # The kernel gets the frame with its fence; of one that the file has no room for the head is enough.
         view = self.source.view(rest.start, rest.start + min(left, size + len(FENCE) if size <= left else LEAST_FRAME))
-        item = next(columns.scan("rbf_frames", view, Ranges.of([(0, len(view), 1)]), columns=("crc32c",)))
+        item = self._read(view, size)
         frame = Span(rest.start, rest.start + size)
         if isinstance(item, Chunk):
             return self._readable(rest, frame, item)
@@ -179,6 +180,16 @@ class Gaps:
             lost = f"the last frame, of which {left} bytes are there"
             return self._found(TORN_TAIL, rest, {"claimed": size, "left": left, "lost": lost})
         return self._no_frame(rest, claim or self._head_claim(rest.start, size), rest.start + item.at, where)
+
+    def _read(self, view: memoryview, size: int) -> Chunk | Break:
+        """What the kernel makes of a frame; a length that cannot be is the same to it every time."""
+        kind = "wrong" if size < LEAST_FRAME or size % 4 else "beyond the end" if size > len(view) else ""
+        item = self.breaks.get(kind)
+        if item is None or len(view) < len(FENCE):
+            item = next(columns.scan("rbf_frames", view, Ranges.of([(0, len(view), 1)]), columns=("crc32c",)))
+        if kind and isinstance(item, Break) and len(view) >= len(FENCE):
+            self.breaks[kind] = item
+        return item
 
     def _readable(self, rest: Span, frame: Span, chunk: Chunk) -> Finding:
         """A frame that breaks no rule of the layout: its checksum is wrong, or the reverse scan passes it by."""

@@ -20,9 +20,9 @@ class Grid:
     >>> from rich.console import Console
     >>> grid = Grid(Console(width=22), ["name", "size"], right=[False, True])
     >>> grid.show([["a.rbf", "12"], ["a-long-name.rbf", "1234567"]])
-    name               size
-    a.rbf                12
-    a-long-name.…   1234567
+    name              size
+    a.rbf               12
+    a-long-name.…  1234567
     """
 
     def __init__(self, console: Console, header: Sequence[str], right: Sequence[bool]) -> None:

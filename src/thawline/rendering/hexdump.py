@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
 from rich.text import Text
 
@@ -75,14 +77,13 @@ class Dump:
 
     def _row(self, stretch: Stretch, start: int, end: int, *, is_first: bool) -> Text:
         data = bytes(self.source.view(start, end))
-        line = Text(f"0x{start:0{self.digits}x}", "dim").append("| ")
-        line.append("   " * (start % ROW))
-        for byte in data:
-            line.append(f"{byte:02x} ", stretch.style or _byte_style(byte))
-        line.append("   " * (ROW - start % ROW - len(data))).append("|", "dim").append(" " * (start % ROW))
-        for byte in data:
-            line.append(chr(byte) if _is_printable(byte) else ".", stretch.style or _byte_style(byte))
-        line.append(" " * (ROW - start % ROW - len(data))).append("|", "dim")
+        before, behind = start % ROW, ROW - start % ROW - len(data)
+        styles = [stretch.style or _byte_style(byte) for byte in data]
+        line = Text().append(f"0x{start:0{self.digits}x}| ", "dim").append("   " * before)
+        _append(line, [f"{byte:02x} " for byte in data], styles)
+        line.append("   " * behind).append("|", "dim").append(" " * before)
+        _append(line, [chr(byte) if _is_printable(byte) else "." for byte in data], styles)
+        line.append(" " * behind).append("|", "dim")
         return line.append_text(_annotation(stretch)) if is_first else line
 
     def _marks(self, start: int, end: int, text: str) -> Text:
@@ -96,6 +97,12 @@ class Dump:
         line = Text(" " * (self.digits + 2)).append("| ", "dim")
         line.append(f"… {counted(count, 'byte')} more".ljust(3 * ROW), "italic")
         return line.append(f"|{' ' * ROW}|", "dim")
+
+
+def _append(line: Text, cells: list[str], styles: list[str]) -> None:
+    """Add cells, those of one style in one piece."""
+    for style, group in groupby(zip(styles, cells, strict=True), key=itemgetter(0)):
+        line.append("".join(cell for _, cell in group), style)
 
 
 def _annotation(stretch: Stretch) -> Text:

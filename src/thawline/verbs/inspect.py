@@ -10,18 +10,19 @@ from typing import Any
 
 from rich.text import Text
 
-from thawline import checksums, specs
+from thawline import checksums, columns, specs
+from thawline.chunks import Chunk, Ranges
 from thawline.cold import ColdFile
 from thawline.errors import FormatError
 from thawline.generated.kernels.tables import TABLES
 from thawline.model import Finding, Run, Span
 from thawline.rendering.hexdump import Dump, Stretch
 from thawline.rendering.words import counted, grouped, printable
-from thawline.tables import Checksum
 from thawline.tracing import MAX_FIELDS, Field, Trace, Value, trace
 
 LONGEST_UNIT = 64 << 20
-"""Fields are read from this many bytes; of a longer unit those before the one that does not fit."""
+"""Fields are read from this many bytes, which takes some four times as much memory; of a longer unit those before the
+one that does not fit."""
 FIELD_ROWS, RAW_ROWS = 4, 64
 """Rows that are shown of a field, and of a stretch that is none."""
 MOST_SEPARATORS = 1_024
@@ -307,39 +308,43 @@ class _Unit:
     def _value(self, field: Field) -> str:
         if field.value is None:
             return ""
-        if isinstance(field.value, int) and self._checksum(field):
+        if isinstance(field.value, int) and self._is_checksum(field):
             return f"{field.value:#010x}"
         return _shown(field.value, field.left_out, is_tag="tag" in field.name.split("_"))
 
-    def _checksum(self, field: Field) -> Checksum | None:
-        """The checksum that is stored in a field; None if it is another field."""
+    def _is_checksum(self, field: Field) -> bool:
         table = self.view.table
         if table is None or table.checksum is None:
-            return None
-        stored = {column.name: column.attributes for column in table.columns}[table.checksum.column]
-        return table.checksum if field.keys == stored else None
+            return False
+        stored: tuple[str, ...] = {it.name: it.attributes for it in table.columns}[table.checksum.column]
+        return field.keys == stored
 
     def _note(self, field: Field) -> str:
         """Whether a checksum is right, or where a length leads if that is the end of the unit."""
         if field.reason or not isinstance(field.value, int):
             return ""
-        if checksum := self._checksum(field):
-            computed = self._computed(checksum)
+        if self._is_checksum(field):
+            computed = self._computed()
             return "" if computed is None else _compared(field.value, computed)
         is_length = field.name.startswith("len_") and self.end in {field.value, field.end + field.value}
         return f"-> {self.start + self.end:#x}" if is_length and self.is_end_known else ""
 
-    def _computed(self, checksum: Checksum) -> int | None:
+    def _computed(self) -> int | None:
         """What the checksum of the unit should be; None if the unit cannot be read."""
+        table = self.view.table
+        if table is None or table.checksum is None:
+            return None
+        row = next(columns.scan(table.name, self.data, Ranges.of([(0, len(self.data), 1)]), columns=()))
+        if isinstance(row, Chunk) and row.checksums:
+            return int(row.checksums[0].as_py())
+        # The unit may be whole and the separator behind it not.
         try:
             covered: Any = specs.parse(self.view.cold.format.unit, self.data)
-            # The table's attributes start from what holds the unit, if something does.
-            for name in checksum.attributes[bool(self.view.holder) :]:
+            for name in table.checksum.attributes[bool(self.view.holder) :]:
                 covered = getattr(covered, name)
         except FormatError:
             return None
-        compute: Callable[[bytes], int] = getattr(checksums, checksum.algorithm)
-        return compute(covered)
+        return int(getattr(checksums, table.checksum.algorithm)(covered))
 
 
 def _groups(leaves: Sequence[Field]) -> Iterator[list[Field]]:
