@@ -126,7 +126,7 @@ class Gaps:
         self.budget = EXPLAIN_BUDGET * source.size
         self.broken = Span(0, 0)
         """The last frame that is broken and whose extent is known."""
-        self.breaks: dict[str, Break] = {}
+        self.breaks: dict[tuple[bool, bool], Break] = {}
         starts = {gap.start or len(FENCE) for gap in gaps}
         claims = [claim for gap in gaps if (claim := self._tail_claim(gap.end)) and claim.start in starts]
         self.claims = {claim.start: claim for claim in reversed(claims)}
@@ -182,12 +182,13 @@ class Gaps:
         return self._no_frame(rest, claim or self._head_claim(rest.start, size), rest.start + item.at, where)
 
     def _read(self, view: memoryview, size: int) -> Chunk | Break:
-        """What the kernel makes of a frame; a length that cannot be is the same to it every time."""
-        kind = "wrong" if size < LEAST_FRAME or size % 4 else "beyond the end" if size > len(view) else ""
-        item = self.breaks.get(kind)
-        if item is None or len(view) < len(FENCE):
-            item = next(columns.scan("rbf_frames", view, Ranges.of([(0, len(view), 1)]), columns=("crc32c",)))
-        if kind and isinstance(item, Break) and len(view) >= len(FENCE):
+        """What the kernel makes of a frame; about a HeadLen that cannot be it is asked only once."""
+        is_length = len(view) >= len(FENCE)
+        kind = (size < LEAST_FRAME or size % 4 != 0, size > len(view)) if is_length else (False, False)
+        if kind in self.breaks:
+            return self.breaks[kind]
+        item = next(columns.scan("rbf_frames", view, Ranges.of([(0, len(view), 1)]), columns=("crc32c",)))
+        if any(kind) and isinstance(item, Break):
             self.breaks[kind] = item
         return item
 
