@@ -18,7 +18,8 @@ SANITIZER = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer"]
 native = Extension(
     "thawline._native",
     ["src/thawline/_native.pyx"],
-    depends=["src/thawline/gather.py", "src/thawline/rbf_reverse.py", "src/thawline/crc.h", "generated/kernels/scans.py"],
+    depends=[f"src/thawline/{name}" for name in ("gather.py", "rbf_reverse.py", "crc.h")]
+    + ["generated/kernels/scans.py"],
     include_dirs=["src/thawline"],
     extra_compile_args=["-O1", "-g", *SANITIZER] if SANITIZE else ["-O3", "-g0"],
     extra_link_args=SANITIZER if SANITIZE else [],

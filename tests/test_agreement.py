@@ -7,6 +7,7 @@ differ stands in DIFFERENCES.
 
 from __future__ import annotations
 
+import base64
 import mmap
 import os
 import re
@@ -495,6 +496,67 @@ def test_a_column_alone_is_what_it_is_among_all(engine: Callable[..., Found], na
         assert alone.combine_chunks() == whole.select([column.name])
 
 
+def check_values(given: Input) -> pa.Table:
+    """All rows, on which the three engines agree."""
+    check_agreement(given, is_uncompiled_too=True)
+    return rows(read(compiled_read, given), given.table)[0]
+
+
+def message(random: Random) -> bytes:
+    """A Kafka message with or without timestamp, key and value."""
+    magic = random.randrange(2)
+    parts = [random.choice((None, b"", random.randbytes(3))) for _ in range(2)]
+    body = bytes((magic, random.randrange(4) | random.randrange(2) << 3)) + random.randbytes(8 * magic)
+    body += b"".join(struct.pack(">i", -1 if part is None else len(part)) + (part or b"") for part in parts)
+    return struct.pack(">qiI", 0, 4 + len(body), zlib.crc32(body)) + body
+
+
+def test_nulls_are_where_the_parser_has_them() -> None:
+    messages = [message(Random(seed)) for seed in range(203)]
+    for size in (1, 7, 8, 9, 63, 64, 65, 203):
+        given = Input("kafka_messages", b"".join(messages[-size:]))
+        assert len(check_values(given)) == size
+        assert rows(read(compiled_read, given), given.table)[0]["crc"].to_pylist() == checksums_of(given)
+
+
+def checksums_of(given: Input) -> list[int]:
+    _, places = rows(read(compiled_read, given), given.table)
+    return [checksum for *_, checksum in places]
+
+
+NOT_UTF_8 = [
+    b"\x80", b"\xc3", b"\xc0\x80", b"\xe0\x80\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xf8\x88\x80\x80\x80", b"\xff",
+]  # fmt: skip
+"""A lone tail, a lone head, overlong forms, a surrogate, a character beyond the last, and what never occurs."""
+
+
+@pytest.mark.parametrize("text", NOT_UTF_8, ids=bytes.hex)
+def test_text_that_is_not_utf_8_is_replaced_alike(text: bytes) -> None:
+    keys = [b"plain", "ä€😀".encode(), b"a" + text + b"b", text, b""]
+    headers = check_values(Input("kafka_records", record(*((key, key) for key in keys))))["headers"].to_pylist()[0]
+    assert [header["key"] for header in headers] == [key.decode("utf-8", "replace") for key in keys]
+    assert [header["value"] for header in headers] == keys
+
+
+DIGESTS = {
+    b"AAECAwQFBgcICQoLDA0ODyD/f4A=": True, b"AAECAwQFBgcICQoLDA0ODyD/f4B=": True, b"AAECAwQFBgcICQoLDA0ODyD/f+==": True,
+    b"AAECAwQFBgcICQoLDA0ODyD/f+AA": True, b"AAECAwQFBgcICQoLDA0ODyD/f===": False, b"AAECAwQFBgcICQoLDA0ODyD/====": False,
+    b"AAECAwQFBgcICQoLDA0ODyD/f=A=": False, b"AAEC=wQFBgcICQoLDA0ODyD/f4A=": False, b"AA==AwQFBgcICQoLDA0ODyD/f4A=": False,
+    b"AAECAwQFBgcICQoLDA0ODyD_f4A=": False, b"AAECAwQFBgcICQoLDA0ODyD-f4A=": False, b"AAEC wQFBgcICQoLDA0ODyD/f4A=": False,
+    b"AAEC\nwQFBgcICQoLDA0ODyD/f4A=": False, b"AAECAwQFBgcICQoLDA0ODyD\xff\x80\x00A=": False, bytes(28): False,
+}  # fmt: skip
+"""Whether the bytes in a digest's place are base-64."""
+
+
+@pytest.mark.parametrize("digest, is_good", DIGESTS.items(), ids=repr)
+def test_base_64_is_decoded_or_refused_alike(digest: bytes, *, is_good: bool) -> None:
+    good = b"+ n test\n+ d AAECAwQFBgcICQoLDA0ODyD/f4A=\n+ g 0\n+ t 0\n+ b 0\n"
+    other = good.replace(b"AAECAwQFBgcICQoLDA0ODyD/f4A=", digest)
+    digests = check_values(Input("aerospike_records", good + other + good))["digest"]
+    assert [value is not None for value in digests.to_pylist()] == [True, is_good, True]
+    assert not is_good or digests[1].as_py() == base64.b64decode(digest)
+
+
 SPARK_TYPES = {pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.bool_(), pa.string(), pa.binary()}
 
 
@@ -643,15 +705,23 @@ def test_where_it_is_not_built_the_parsers_serve_the_same_rows_and_one_line_says
 # Out of bounds: `python -m tools.sanitize` runs this with a module that the address sanitizer watches.
 
 
-@pytest.mark.fuzz
-@each_table
-def test_kernels_read_nothing_beyond_a_buffer_of_exact_size(name: str, request: pytest.FixtureRequest) -> None:
-    inputs = golden_inputs(name)
-    if name not in WITHOUT_VECTORS:
-        inputs = inputs + vector_inputs(request.getfixturevalue("vectors"), name)
-    table = TABLES[name]
-    for given in [*inputs, *mutants_of(inputs, 1 << 35, LONG_RUN)]:
+def read_exactly(inputs: Sequence[Input], seed: int) -> None:
+    """Read inputs and mutants of them from buffers of exact size, and all that comes of it."""
+    for given in [*inputs, *mutants_of(inputs, seed, LONG_RUN)]:
+        table = TABLES[given.table]
         with exactly(given.data) as view:
             for part in kernels.read(table, view, given.ranges(), table.columns, LIMITS):
                 if isinstance(part, Chunk):
                     part.batch.validate(full=True)
+
+
+@pytest.mark.fuzz
+@each_table
+def test_kernels_read_golden_files_in_buffers_of_exact_size(name: str) -> None:
+    read_exactly(golden_inputs(name), seed=1 << 35)
+
+
+@pytest.mark.fuzz
+@each_table_with_vectors
+def test_kernels_read_vectors_in_buffers_of_exact_size(vectors: Path, name: str) -> None:
+    read_exactly(vector_inputs(vectors, name), seed=1 << 36)

@@ -134,6 +134,7 @@ def run_tests(environment: Mapping[str, str], more: list[str]) -> int:
     """Run the tests; what a kernel cannot pass on is an error."""
     pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "fuzz or not fuzz"]
     pytest += ["-W", "error::pytest.PytestUnraisableExceptionWarning", "--durations=3"]
+    pytest += ["--capture=sys"]  # what the sanitizer says as it ends the process must not be held back
     codes = [
         subprocess.run([*pytest, *selection], cwd=ROOT, env=environment, check=False).returncode
         for selection in (["tests/test_agreement.py", "-k", TESTS], more)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 from thawline import formats
 from thawline.errors import FormatError
 from thawline.model import Finding, Report, Run, report
-from thawline.source import LocalSource, Readable, RemoteSource, open_source
+from thawline.source import Readable, Source, open_source
 
 OnError = Literal["skip", "keep", "raise"]
 
@@ -36,9 +36,7 @@ class ColdFile:
     RBF105 0x1c..0x20 these bytes are no frame
     """
 
-    def __init__(
-        self, source: LocalSource | RemoteSource, format_name: str | None, table: str | None, on_error: OnError
-    ) -> None:
+    def __init__(self, source: Source, format_name: str | None, table: str | None, on_error: OnError) -> None:
         self.source = source
         self.claim = None if format_name else formats.identify(source)
         self.format = formats.get(format_name or self.claim.format)  # type: ignore[union-attr]
@@ -124,16 +122,7 @@ class ColdFile:
             found = self.format.tail(self.source, rows)
             if found is not None:
                 return found
-        kept: deque[pa.RecordBatch] = deque()
-        count = 0
-        for batch in self.batches():
-            kept.append(batch)
-            count += batch.num_rows
-            while kept and count - kept[0].num_rows >= rows:
-                count -= kept.popleft().num_rows
-        table = pa.Table.from_batches(kept, self.schema)
-        last: list[pa.RecordBatch] = table.slice(max(table.num_rows - rows, 0)).to_batches()
-        return last
+        return last(self.batches(), rows, self.schema)
 
     def __arrow_c_schema__(self) -> Any:
         return self.schema.__arrow_c_schema__()
@@ -157,6 +146,20 @@ class ColdFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def last(batches: Iterable[pa.RecordBatch], rows: int, schema: pa.Schema) -> list[pa.RecordBatch]:
+    """The last rows of some batches; no more of them are kept than are needed."""
+    kept: deque[pa.RecordBatch] = deque()
+    count = 0
+    for batch in batches:
+        kept.append(batch)
+        count += batch.num_rows
+        while kept and count - kept[0].num_rows >= rows:
+            count -= kept.popleft().num_rows
+    table = pa.Table.from_batches(kept, schema)
+    ending: list[pa.RecordBatch] = table.slice(max(table.num_rows - rows, 0)).to_batches()
+    return ending
 
 
 def _widened(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

@@ -15,6 +15,7 @@ import click
 
 from thawline.cli.checks import inspect, salvage, verify
 from thawline.cli.looks import glance, identify, info, stats
+from thawline.cli.options import spelled_out
 from thawline.cli.reference import completion, explain, formats, help_page, schema
 from thawline.cli.rows import cat, convert, head, tail
 from thawline.errors import ThawlineError
@@ -117,7 +118,7 @@ def _dispatch(arguments: list[str]) -> int:
 
         return shell_complete(commands, {}, "thawline", COMPLETE, instruction)
     try:
-        with commands.make_context("thawline", arguments) as context:
+        with commands.make_context("thawline", spelled_out(arguments)) as context:
             return int(commands.invoke(context) or 0)
     except click.exceptions.Exit as error:
         return error.exit_code

@@ -31,6 +31,7 @@ class Options:
     input_format: str | None = None
     table: str | None = None
     columns: tuple[str, ...] = ()
+    where: tuple[tuple[str, str], ...] = ()
     limit: int | None = None
     on_error: OnError = "skip"
     format: Shape = "auto"
@@ -63,6 +64,36 @@ def names(value: str | tuple[str, ...]) -> tuple[str, ...]:
     return found
 
 
+def condition(value: str | tuple[str, str]) -> tuple[str, str]:
+    """A column and the value it must have, from `COLUMN=VALUE`."""
+    if isinstance(value, tuple):
+        return value
+    column, is_given, wanted = value.partition("=")
+    if not is_given:
+        raise click.BadParameter(f"{value!r} has no value; write it like tag=5")
+    return column, wanted
+
+
+def spelled_out(arguments: list[str]) -> list[str]:
+    """Arguments with every `--where-COLUMN VALUE` as `--where COLUMN=VALUE`.
+
+    >>> spelled_out(["cat", "--where-tag", "5", "a.rbf", "--where-tombstone=no", "--", "--where-is"])
+    ['cat', '--where', 'tag=5', 'a.rbf', '--where', 'tombstone=no', '--', '--where-is']
+    """
+    given = list(arguments)
+    found: list[str] = []
+    while given:
+        argument = given.pop(0)
+        if argument == "--":
+            return [*found, argument, *given]
+        if not argument.startswith("--where-"):
+            found.append(argument)
+            continue
+        column, is_given, value = argument.removeprefix("--where-").partition("=")
+        found += ["--where", f"{column}={value if is_given else given.pop(0) if given else ''}"]
+    return found
+
+
 def format_names(_context: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Names of formats, for completion."""
     from thawline.formats import FORMATS
@@ -85,6 +116,13 @@ READING = [
 ROWS = [
     click.option("--table", metavar="NAME", help="The table to read; a format's first one by default."),
     click.option("--columns", type=names, default=(), metavar="A,B,…", help="Only these columns, in this order."),
+    click.option(
+        "--where",
+        type=condition,
+        multiple=True,
+        metavar="COLUMN=VALUE",
+        help="Only rows with this value, also written --where-COLUMN VALUE; may be given more than once.",
+    ),
 ]
 DAMAGE = [
     click.option(

@@ -54,7 +54,7 @@ def cat(run: Session) -> int:
 
     def some(cold: WatchedFile) -> Iterable[pa.RecordBatch]:
         nonlocal left
-        for batch in rows(cold, run.options.columns or None, left):
+        for batch in rows(cold, run.options.columns or None, left, dict(run.options.where)):
             left = None if left is None else left - batch.num_rows
             yield batch
 
@@ -68,7 +68,7 @@ def head(run: Session, count: int) -> int:
     """Print the first rows of each file."""
     from thawline.verbs.cat import cat as rows
 
-    return _print(run, lambda cold: rows(cold, run.options.columns or None, count))
+    return _print(run, lambda cold: rows(cold, run.options.columns or None, count, dict(run.options.where)))
 
 
 @click.command()
@@ -82,7 +82,7 @@ def tail(run: Session, count: int) -> int:
     """
     from thawline.verbs.cat import tail as rows
 
-    return _print(run, lambda cold: rows(cold, count, run.options.columns or None))
+    return _print(run, lambda cold: rows(cold, count, run.options.columns or None, dict(run.options.where)))
 
 
 def _print(run: Session, rows: Callable[[WatchedFile], Iterable[pa.RecordBatch]]) -> int:
@@ -148,6 +148,7 @@ def convert(run: Session, output: str, *, overwrite: bool) -> int:
         files(),
         Path(output),
         columns=run.options.columns or None,
+        where=dict(run.options.where),
         mode=run.options.bytes,
         overwrite=overwrite,
         named=run.has_many,

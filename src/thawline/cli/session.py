@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import click
 
@@ -18,7 +18,8 @@ from thawline.rendering.console import console
 from thawline.rendering.records import Record, Records
 from thawline.rendering.rows import Kind
 from thawline.rendering.words import counted, printable
-from thawline.source import LocalSource, open_source
+from thawline.source import open_source
+from thawline.verbs.where import value_of
 
 DAMAGED = 1
 
@@ -123,8 +124,7 @@ class Session:
         """An input, with the table and the columns that were asked for."""
         source = open_source(path)
         try:
-            # `ColdFile` asks for one of the two sources that there are, and needs no more than what both offer.
-            watched = cast("LocalSource", WatchedSource(source, self.progress))
+            watched = WatchedSource(source, self.progress)
             cold = WatchedFile(watched, self.options.input_format, self.options.table, self.options.on_error)
             cold.progress = self.progress
             self._check_columns(cold)
@@ -136,10 +136,13 @@ class Session:
         return cold
 
     def _check_columns(self, cold: ColdFile) -> None:
-        unknown = [name for name in self.options.columns if name not in cold.schema.names]
+        where = dict(self.options.where)
+        unknown = [name for name in (*self.options.columns, *where) if name not in cold.schema.names]
         if unknown:
             known = ", ".join(cold.schema.names)
             raise ValueError(f"{cold.format.name}.{cold.table} has no column {', '.join(unknown)}; it has {known}")
+        for name, text in where.items():
+            value_of(text, cold.schema.field(name))
 
     @property
     def exit_code(self) -> int:

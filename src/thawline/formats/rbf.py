@@ -56,6 +56,8 @@ class Rbf:
             if is_newer_layout(source):
                 return Claim(self.name, "0.40", "starts with the fence RBF1, frames end as in layout 0.40", "certain")
             return Claim(self.name, "0.27", "starts with the fence RBF1", "certain")
+        if source.size < len(FENCE) and source.name.endswith(".rbf"):
+            return Claim(self.name, "0.27", "named .rbf, and too short to hold even a fence", "possible")
         first = bytes(source.view(0, min(source.size, 1 << 16))).find(FENCE, 4)
         if first > 0 and source.name.endswith(".rbf"):
             return Claim(
@@ -69,9 +71,9 @@ class Rbf:
 
     def scan(self, source: Source) -> Iterator[Run | Finding]:
         """Intact frames and findings, in file order."""
-        if 0 < source.size < len(FENCE):
+        if source.size < len(FENCE):
             yield Finding(TOO_SHORT, Span(0, source.size))
-        elif source.size:
+        else:
             segments = list(_segments(source))
             yield from _tiles(source, segments)
 

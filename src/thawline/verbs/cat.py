@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
-from thawline.cold import ColdFile
+from thawline.cold import ColdFile, last
+from thawline.verbs.where import matching
+
+EVERY: Mapping[str, str] = {}
+"""The condition that every row meets."""
 
 
-def cat(cold: ColdFile, columns: Sequence[str] | None = None, limit: int | None = None) -> Iterator[pa.RecordBatch]:
-    """The first rows of a file, or all; columns in the order in which they are asked for."""
-    batches = cold.batches(columns) if limit is None else first(cold.batches(columns), limit)
+def cat(
+    cold: ColdFile, columns: Sequence[str] | None = None, limit: int | None = None, where: Mapping[str, str] = EVERY
+) -> Iterator[pa.RecordBatch]:
+    """The first rows that meet the conditions, or all; columns in the order in which they are asked for."""
+    batches = matching(cold.batches({*columns, *where} if columns else None), where)
+    if limit is not None:
+        batches = first(batches, limit)
     return (batch.select(columns) for batch in batches) if columns else batches
 
 
-def tail(cold: ColdFile, rows: int, columns: Sequence[str] | None = None) -> list[pa.RecordBatch]:
-    """The last rows of a file, read from its end where the format can."""
+def tail(
+    cold: ColdFile, rows: int, columns: Sequence[str] | None = None, where: Mapping[str, str] = EVERY
+) -> list[pa.RecordBatch]:
+    """The last rows that meet the conditions; where there are none, read from the end of the file if the format can."""
+    if where:
+        return last(cat(cold, columns, where=where), rows, columns_of(cold, columns))
     return [batch.select(columns) if columns else batch for batch in cold.tail(rows)]
 
 

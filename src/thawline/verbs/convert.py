@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ from thawline.outputs import refuse_same_file, replacing
 from thawline.rendering.console import console
 from thawline.rendering.rows import Kind, RowSink
 from thawline.rendering.values import Bytes
-from thawline.verbs.cat import cat, columns_of, with_file
+from thawline.verbs.cat import EVERY, cat, columns_of, with_file
 
 SUFFIXES: dict[str, Kind] = {".parquet": "parquet", ".arrow": "arrow-file", ".jsonl": "jsonl", ".csv": "csv"}
 
@@ -28,6 +28,7 @@ def convert(
     target: Path,
     *,
     columns: Sequence[str] | None = None,
+    where: Mapping[str, str] = EVERY,
     mode: Bytes = "auto",
     overwrite: bool = False,
     named: bool = False,
@@ -40,7 +41,7 @@ def convert(
     with replacing(target, overwrite=overwrite) as file, RowSink(kind, file, console(sys.stdout), mode) as sink:
         for cold in files:
             refuse_same_file(cold.name, target)
-            schema, batches = columns_of(cold, columns), cat(cold, columns)
+            schema, batches = columns_of(cold, columns), cat(cold, columns, where=where)
             if named:
                 schema, batches = schema.insert(0, pa.field("file", pa.string())), with_file(batches, cold.name)
             sink.add(schema, batches, cold.name)
