@@ -23,7 +23,7 @@ from thawline.errors import CodecError
 from tools.mutants import mutants
 
 SHORT = 4096
-"""Longer inputs are read as they are, but have no mutants."""
+"""Longer inputs are read as they are, but have no mutants and are not read uncompiled, which is slow."""
 WITHOUT_VECTORS = {"rbak_records", "kafka_transaction_index"}
 
 

@@ -70,7 +70,8 @@ def build(folder: Path) -> Path:
         else:
             shutil.copy(ROOT / name, folder / name)
     command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
-    environment = os.environ | {"THAWLINE_SANITIZE": "1"}
+    # CPython's own flags let integers wrap around; where a compiler does not know that flag, overflow is undefined.
+    environment = os.environ | {"THAWLINE_SANITIZE": "1", "CFLAGS": f"{os.environ.get('CFLAGS', '')} -fno-wrapv"}
     run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     package = folder / "src"
     if not list(package.glob("thawline/_native*.so")):  # it is optional, so the build succeeds without it
