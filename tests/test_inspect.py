@@ -187,7 +187,7 @@ def test_fences_in_a_row_are_shown_as_fences() -> None:
 @pytest.mark.parametrize(
     ("data", "title", "rows"),
     [
-        (b"", "empty  0x0..0x0 (0 bytes)", 0),
+        (b"", "finding 1: RBF109 shorter than a fence  0x0..0x0 (0 bytes)", 0),
         (b"R", "finding 1: RBF109 shorter than a fence  0x0..0x1 (1 byte)", 1),
         (b"RBF", "finding 1: RBF109 shorter than a fence  0x0..0x3 (3 bytes)", 1),
         (FENCE, "no frame  0x0..0x4 (4 bytes)", 1),
