@@ -27,7 +27,7 @@ generate: $(READY) ## compile the specs in schemas/ into generated/ (needs Node.
 
 check-generated: $(READY) ## fail where generated/ is not what the specs give (needs Node.js)
 	$(BIN)/python -m tools.generate --check
-	$(BIN)/python -m pytest -q tests/test_generate.py
+	$(BIN)/python -m pytest -q -n auto tests/test_generate.py tests/test_columnar_emission.py
 
 golden: $(READY) ## rebuild the golden files in tests/golden/
 	$(BIN)/python -m tools.samples

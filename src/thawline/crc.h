@@ -43,11 +43,54 @@ static uint32_t crc32c_by_tables(uint32_t crc, const unsigned char *data, size_t
     return crc_by_tables(crc32c_tables, crc, data, size);
 }
 
+/* Polynomials modulo that of CRC-32C, reflected: bit 31 is x^0. */
+static uint32_t times_x(uint32_t a) { return (a >> 1) ^ (0x82f63b78u & (0u - (a & 1))); }
+
+static uint32_t over_x(uint32_t a) { return a >> 31 ? (a ^ 0x82f63b78u) << 1 | 1 : a << 1; }
+
+static uint32_t multiply(uint32_t a, uint32_t b) {
+    uint32_t product = 0;
+    for (; a; a <<= 1, b = times_x(b)) product ^= b & (0u - (a >> 31));
+    return product;
+}
+
+/* What LANE and 2 * LANE zero bytes make of a register, looked up byte by byte. */
+#define LANE 256
+static uint32_t crc32c_lanes[2][4][256];
+
+static inline uint32_t pass_lanes(int lanes, uint32_t crc) {
+    uint32_t (*tables)[256] = crc32c_lanes[lanes - 1];
+    return tables[0][crc & 255] ^ tables[1][(crc >> 8) & 255] ^ tables[2][(crc >> 16) & 255] ^ tables[3][crc >> 24];
+}
+
+static void prepare_lanes(void) {
+    uint32_t lane = 0x80000000u;
+    for (int bit = 0; bit < 8 * LANE; bit++) lane = times_x(lane);
+    for (int place = 0; place < 4; place++)
+        for (uint32_t byte = 0; byte < 256; byte++) {
+            crc32c_lanes[0][place][byte] = multiply(lane, byte << (8 * place));
+            crc32c_lanes[1][place][byte] = multiply(lane, crc32c_lanes[0][place][byte]);
+        }
+}
+
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #include <nmmintrin.h>
+/* The instruction takes three cycles and can start in each of them, so three lanes cost no more than one. */
 __attribute__((target("sse4.2")))
 static uint32_t crc32c_by_instruction(uint32_t crc, const unsigned char *data, size_t size) {
     uint64_t wide = crc, word;
+    for (; size >= 3 * LANE; data += 3 * LANE, size -= 3 * LANE) {
+        uint64_t second = 0, third = 0;
+        for (size_t at = 0; at < LANE; at += 8) {
+            memcpy(&word, data + at, 8);
+            wide = _mm_crc32_u64(wide, word);
+            memcpy(&word, data + LANE + at, 8);
+            second = _mm_crc32_u64(second, word);
+            memcpy(&word, data + 2 * LANE + at, 8);
+            third = _mm_crc32_u64(third, word);
+        }
+        wide = pass_lanes(2, (uint32_t)wide) ^ pass_lanes(1, (uint32_t)second) ^ (uint32_t)third;
+    }
     for (; size >= 8; data += 8, size -= 8) {
         memcpy(&word, data, 8);
         wide = _mm_crc32_u64(wide, word);
@@ -88,6 +131,7 @@ static crc_function crc32c_best = crc32c_by_tables;
 static void prepare_crc(int use_instruction) {
     fill_tables(crc32c_tables, 0x82f63b78u);
     fill_tables(crc32_tables, 0xedb88320u);
+    prepare_lanes();
     crc32c_best = use_instruction && has_crc32c_instruction() ? crc32c_by_instruction : crc32c_by_tables;
 }
 
@@ -95,24 +139,13 @@ static inline uint32_t crc_of_range(crc_function update, const unsigned char *da
     return ~update(0xffffffffu, data, size);
 }
 
-/* CRC-32C of a range from the register's state before and after it: after ^ before * x^(8 size) mod P. Polynomials
-   are reflected, bit 31 is x^0. The powers are looked up for every 12 bits of the size. */
+/* CRC-32C of a range from the register's state before and after it: after ^ before * x^(8 size) mod P. The powers are looked up for every 12 bits of the size. */
 #define POWER_BITS 12
 #define POWER_DIGITS 3
 typedef uint32_t power_tables[POWER_DIGITS][1 << POWER_BITS];
 typedef uint32_t (*move_function)(uint32_t state, uint64_t size);
 
 static power_tables crc32c_powers;
-
-static uint32_t times_x(uint32_t a) { return (a >> 1) ^ (0x82f63b78u & (0u - (a & 1))); }
-
-static uint32_t over_x(uint32_t a) { return a >> 31 ? (a ^ 0x82f63b78u) << 1 | 1 : a << 1; }
-
-static uint32_t multiply(uint32_t a, uint32_t b) {
-    uint32_t product = 0;
-    for (; a; a <<= 1, b = times_x(b)) product ^= b & (0u - (a >> 31));
-    return product;
-}
 
 static uint32_t move_by_tables(uint32_t state, uint64_t size) {
     for (int digit = 0; size; digit++, size >>= POWER_BITS)

@@ -177,6 +177,18 @@ def gather_base64(
     return nulls
 
 
+def is_ascii(data: cython.const[cython.uchar][::1]):
+    """Whether no byte has its highest bit set."""
+    seen: cython.uchar = 0
+    at: cython.longlong = 0
+    size: cython.longlong = data.shape[0]
+    with cython.nogil:
+        while at < size:
+            seen |= data[at]
+            at += 1
+    return seen < 128
+
+
 def pack_bits(flags: cython.const[cython.uchar][::1], rows: cython.longlong, bitmap: cython.uchar[::1]):
     """Pack one byte a row into a bitmap of zeros; returns how many of the bytes are zero."""
     row: cython.longlong = 0
