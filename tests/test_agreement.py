@@ -654,8 +654,10 @@ def crc_way(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.mark.usefixtures("crc_way")
 @pytest.mark.parametrize("name, reference", [("crc32c", crc32c.crc32c), ("crc32", zlib.crc32)])
 def test_native_checksums_are_right_for_every_length_and_offset(name: str, reference: Callable[[bytes], int]) -> None:
-    data = Random(5).randbytes(320)
-    places = [(start, start + size) for start in (0, 1, 3, 7, 8, 13) for size in range(301)]
+    data = Random(5).randbytes(2400)
+    # Every short length, and those around one, two and three times the three lanes of 256 bytes.
+    sizes = [*range(301), *range(760, 780), *range(1530, 1550), *range(2300, 2312)]
+    places = [(start, start + size) for start in (0, 1, 3, 7, 8, 13) for size in sizes]
     starts, ends = (array("q", side) for side in zip(*places, strict=True))
     computed = array("q", bytes(8 * len(places)))
     getattr(_native, f"{name}_ranges")(data, starts, ends, len(places), computed)

@@ -56,7 +56,7 @@ def main() -> int:
         "--mutants",
         type=int,
         default=MUTANTS,
-        help="of each table, once from golden files and once from vectors (%(default)s)",
+        help="of each table's golden files, and as many of its vectors (%(default)s)",
     )
     arguments.add_argument("tests", nargs="*", help="more test files, run whole")
     options = arguments.parse_args()
