@@ -138,12 +138,13 @@ def read_one_byte_too_many(part: str, package: str) -> None:
 
 def run_tests(environment: Mapping[str, str], more: list[str]) -> int:
     """Run the tests; what a kernel cannot pass on is an error."""
-    pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "fuzz or not fuzz"]
-    pytest += ["-W", "error::pytest.PytestUnraisableExceptionWarning", "--durations=3"]
+    pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--durations=3"]
+    pytest += ["-W", "error::pytest.PytestUnraisableExceptionWarning"]
     pytest += ["--capture=sys"]  # what the sanitizer says as it ends the process must not be held back
+    agreement = ["tests/test_agreement.py", "-m", "fuzz or not fuzz", "-k", TESTS]
     codes = [
         subprocess.run([*pytest, *selection], cwd=ROOT, env=environment, check=False).returncode
-        for selection in (["tests/test_agreement.py", "-k", TESTS], more)
+        for selection in (agreement, more)
         if selection
     ]
     return max(codes)

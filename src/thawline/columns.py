@@ -25,7 +25,7 @@ from thawline.tables import Column, Table
 
 Buffer = bytes | bytearray | memoryview | mmap
 
-MAX_ROWS = 65_536
+MAX_ROWS = 16_384
 MAX_BYTES = 32 << 20
 """A chunk ends after this many rows, or with the row that crosses this many bytes of input."""
 

@@ -37,12 +37,14 @@ def gather_plain(
     valid: cython.uchar[::1],
     has_nulls: cython.bint,
 ):
-    """Copy values as they are; lengths below zero are nulls."""
+    """Copy values as they are; lengths below zero are nulls. Short values are copied quicker with room behind them."""
     row: cython.longlong = 0
     at: cython.longlong = 0
     length: cython.longlong
     start: cython.longlong
     i: cython.longlong
+    buf_size: cython.longlong = buf.shape[0]
+    data_size: cython.longlong = data.shape[0]
     offsets[0] = 0
     with cython.nogil:
         while row < rows:
@@ -50,7 +52,14 @@ def gather_plain(
             if length > 0:
                 start = starts[row]
                 if cython.compiled:
-                    memcpy(cython.address(data[at]), cython.address(buf[start]), length)
+                    i = 0
+                    if length <= 128 and start + length + 32 <= buf_size and at + length + 32 <= data_size:
+                        # Copies of a fixed size need no call; what they copy too much is written over by the next.
+                        while i < length:
+                            memcpy(cython.address(data[at + i]), cython.address(buf[start + i]), 32)
+                            i += 32
+                    else:
+                        memcpy(cython.address(data[at]), cython.address(buf[start]), length)
                 else:
                     i = 0
                     while i < length:

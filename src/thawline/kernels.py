@@ -22,6 +22,9 @@ ITEM_SIZES = {"q": 8, "i": 4, "h": 2, "b": 1, "B": 1}
 FIRST_ITEMS = 4
 """Room for items of a list that is made for each row at first."""
 
+ROOM_BEHIND = 32
+"""Bytes behind gathered values that they may be copied over."""
+
 Path = tuple[str, ...]
 
 
@@ -229,7 +232,7 @@ def _gathered(
     totals = array("q", (0, 0))
     _native.measure(lengths, rows, totals)
     total, nulls = totals
-    offsets, data, valid = _Column.allocate("i", rows + 1), _Column.allocate("B", total), _bitmap(rows)
+    offsets, data, valid = _Column.allocate("i", rows + 1), _Column.allocate("B", total + ROOM_BEHIND), _bitmap(rows)
     gathering = (view, starts, lengths, rows, offsets.view, data.view, valid.view)
     if how == "base64":
         nulls = _native.gather_base64(*gathering)
@@ -244,9 +247,16 @@ def _gathered(
 def _text(binary: pa.BinaryArray) -> pa.StringArray:
     """The same bytes as text. Most text is ASCII, which is quicker to see than that each value is UTF-8 by itself."""
     valid, offsets, data = binary.buffers()
-    if _native.is_ascii(memoryview(data).cast("B")):
+    used = memoryview(offsets).cast("B").cast("i")[len(binary)]  # tokens with escapes leave the end unwritten
+    if _native.is_ascii(memoryview(data).cast("B")[:used]):
         return pa.Array.from_buffers(pa.string(), len(binary), [valid, offsets, data], binary.null_count)
     return text_of(binary)
+
+
+def _last(offsets: pa.Buffer, rows: int) -> int:
+    """Where the last value ends."""
+    end: int = memoryview(offsets).cast("B").cast("i")[rows]
+    return end
 
 
 def _labels(column: Column, codes: _Column, rows: int, validity: tuple[pa.Buffer | None, int]) -> pa.StringArray:
