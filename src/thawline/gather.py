@@ -104,21 +104,9 @@ def gather_escaped(
             offsets[row] = cython.cast(cython.int, at)
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _sextet(byte: cython.int) -> cython.int:
-    """Value of a base-64 character, 64 or more for any other byte."""
-    if 65 <= byte <= 90:
-        return byte - 65
-    if 97 <= byte <= 122:
-        return byte - 71
-    if 48 <= byte <= 57:
-        return byte + 4
-    if byte == 43:
-        return 62
-    return 63 if byte == 47 else 64
+BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+SEXTETS = bytes(BASE64.find(byte) if byte in BASE64 else 64 for byte in range(256))
+"""Values of base-64 characters, 64 for every other byte."""
 
 
 def gather_base64(
@@ -146,6 +134,7 @@ def gather_base64(
     b: cython.int
     c: cython.int
     d: cython.int
+    sextets: cython.const[cython.uchar][::1] = SEXTETS
     offsets[0] = 0
     with cython.nogil:
         while row < rows:
@@ -154,10 +143,10 @@ def gather_base64(
             first = at
             is_good = lengths[row] >= 0 and lengths[row] % 4 == 0
             while is_good and pos < end:
-                a = _sextet(buf[pos])
-                b = _sextet(buf[pos + 1])
-                c = _sextet(buf[pos + 2])
-                d = _sextet(buf[pos + 3])
+                a = sextets[buf[pos]]
+                b = sextets[buf[pos + 1]]
+                c = sextets[buf[pos + 2]]
+                d = sextets[buf[pos + 3]]
                 padding = 0
                 if pos + 4 == end and buf[pos + 3] == 61:
                     padding = 1

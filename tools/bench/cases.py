@@ -107,11 +107,12 @@ AEROSPIKE = Case(
 )
 RBAK = Case(
     "rbak",
-    "RBAK framing -> RecordBatch (551-byte JSON, not looked into)",
+    "RBAK framing -> RecordBatch (551-byte JSON, found and not copied)",
     data.rbak_payload,
     (
         floors.checksum_and_copy(),
-        Contender(OURS, lambda: ours.reader("rbak_records")),
+        Contender(OURS, lambda: ours.reader("rbak_records", wanted=("len_json",))),
+        Contender(f"{OURS}, JSON copied", lambda: ours.reader("rbak_records")),
         *framed.rbak_contenders(),
     ),
     (Target("ksc parser", 30),),
