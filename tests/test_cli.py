@@ -23,7 +23,7 @@ from transcripts import on_terminal, surroundings
 
 from thawline.cli import ALIASES, commands
 from thawline.formats import FORMATS, get
-from thawline.formats.rbf_writer import encode
+from thawline.formats.rbf.writer import encode
 from thawline.progress import Progress
 from thawline.rendering.rows import Terminal, objects
 

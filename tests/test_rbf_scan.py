@@ -21,8 +21,10 @@ import thawline
 from thawline import _native, columns
 from thawline.checksums import crc32c
 from thawline.errors import SourceError
-from thawline.formats import rbf, rbf_findings, rbf_frames
-from thawline.formats.rbf_frames import CHECKPOINT, CHECKSUM_BUDGET, ReverseScan, read_forward
+from thawline.formats import rbf
+from thawline.formats.rbf import findings as rbf_findings
+from thawline.formats.rbf import frames as rbf_frames
+from thawline.formats.rbf.frames import CHECKPOINT, CHECKSUM_BUDGET, ReverseScan, read_forward
 from thawline.model import Finding, Run, Span
 from thawline.source import RemoteSource, open_source
 from tools.bench import attack

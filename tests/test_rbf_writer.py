@@ -19,8 +19,8 @@ from thawline.generated.structures.rbf_frame import RbfFrame
 from thawline.checksums import crc32c
 from thawline.cold import open_cold
 from thawline.errors import SourceError, ThawlineError
-from thawline.formats import rbf_writer
-from thawline.formats.rbf_writer import (
+from thawline.formats.rbf import writer as rbf_writer
+from thawline.formats.rbf.writer import (
     LONGEST_FRAME,
     LONGEST_PAYLOAD,
     BadFrame,
@@ -43,7 +43,7 @@ def numbered(number):
 VICTIMS = f"""
 import os, sys
 import thawline
-from thawline.formats.rbf_writer import RbfWriter, encode
+from thawline.formats.rbf.writer import RbfWriter, encode
 {NUMBERED}
 thawline.open(b"RBF1" + encode(1, b"") + b"torn").verify()
 def append_for_ever(path, number):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from thawline.cold import ColdFile
+    from thawline.cold import ColdFile, ColdFolder, open_folder
     from thawline.cold import open_cold as open  # noqa: A004 - `thawline.open` is what it is called
 
-__all__ = ["ColdFile", "open"]
+__all__ = ["ColdFile", "ColdFolder", "open", "open_folder"]
 
-_HOMES = {"ColdFile": "ColdFile", "open": "open_cold"}
+_HOMES = {"ColdFile": "ColdFile", "ColdFolder": "ColdFolder", "open": "open_cold", "open_folder": "open_folder"}
 
 
 def __getattr__(name: str) -> Any:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Collection, Iterable, Iterator
+import os
+from collections.abc import Collection, Iterator
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 import pyarrow as pa
 
 from thawline import formats
-from thawline.errors import FormatError
+from thawline.batches import last
+from thawline.errors import FormatError, UnknownFormat
+from thawline.folder import Folder
+from thawline.formats import Claim, Format, Reading
 from thawline.model import Finding, Report, Run, report
 from thawline.source import Readable, Source, open_source
 
+Item = TypeVar("Item")
 OnError = Literal["skip", "keep", "raise"]
 
 CORRUPT = "_corrupt_record"
@@ -36,14 +40,19 @@ class ColdFile:
     RBF105 0x1c..0x20 these bytes are no frame
     """
 
-    def __init__(self, source: Source, format_name: str | None, table: str | None, on_error: OnError) -> None:
-        self.source = source
-        self.claim = None if format_name else formats.identify(source)
-        self.format = formats.get(format_name or self.claim.format)  # type: ignore[union-attr]
-        self.table = table or self.format.tables[0]
-        if self.table not in self.format.tables:
-            known = ", ".join(self.format.tables)
-            raise ValueError(f"{self.format.name} has no table {self.table!r}; there are {known}")
+    def __init__(
+        self,
+        source: Source,
+        format: Format,  # noqa: A002 - the word that every caller expects
+        table: str | None = None,
+        on_error: OnError = "skip",
+        claim: Claim | None = None,
+    ) -> None:
+        self.source, self.format, self.claim = source, format, claim
+        self.table = table or (claim.table if claim else "") or format.tables[0]
+        if self.table not in format.tables:
+            known = ", ".join(format.tables)
+            raise ValueError(f"{format.name} has no table {self.table!r}; there are {known}")
         if on_error not in ("skip", "keep", "raise"):
             raise ValueError(f"on_error is {on_error!r}; it is one of skip, keep, raise")
         self.on_error = on_error
@@ -64,17 +73,34 @@ class ColdFile:
         schema = self.format.schema(self.table)
         return schema.append(pa.field(CORRUPT, pa.binary())) if self.on_error == "keep" else schema
 
+    @property
+    def every_column(self) -> pa.Schema:
+        """The schema with the columns that are only there when they are asked for by name."""
+        return pa.unify_schemas([self.schema, self.format.extras(self.table)])
+
     def scan(self) -> Iterator[Run | Finding]:
         """Intact runs and findings, in file order; their spans tile the file."""
-        return self.format.scan(self.source)
+        return self.watched(self.format.scan(self.source))
+
+    def outline(self) -> Iterator[Run | Finding]:
+        """The same as far as the heads of units tell, where the format has such; else after a look at every byte."""
+        return self.watched(self.format.outline(self.source))
+
+    def watched(self, items: Iterator[Item]) -> Iterator[Item]:
+        """The items of a scan on their way to whoever asked for them."""
+        return items
 
     def findings(self) -> Iterator[Finding]:
         """Everything that is wrong, or worth knowing."""
         return (item for item in self.scan() if isinstance(item, Finding))
 
-    def verify(self) -> Report:
-        """The account of the file: every byte of it is intact, damaged, or named for what it is."""
-        return report(self.name, self.format.name, self.size, self.scan())
+    def verify(self, *, heads_only: bool = False) -> Report:
+        """The account of the file: every byte of it is intact, damaged, or named for what it is.
+
+        With `heads_only`, intact means that the heads of units fit each other and the file.
+        """
+        items = self.outline() if heads_only else self.scan()
+        return report(self.name, self.format.name, self.size, items)
 
     def batches(self, columns: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Rows of the table; of its columns those that are asked for.
@@ -82,35 +108,38 @@ class ColdFile:
         What happens with damage is what `on_error` said: it is passed over, kept as a row of nulls with its bytes in
         `_corrupt_record`, or raised.
         """
-        schema = self._projected(columns)
+        schema = self.projected(columns)
         wanted = [name for name in schema.names if name != CORRUPT]
-        for item in self.scan():
-            if isinstance(item, Run):
-                for batch in self.format.batches(self.source, item, self.table, wanted):
+        reading: Reading = self.watched(self.format.read(self.source, self.table, wanted))
+        for item in reading:
+            if not isinstance(item, Finding):
+                for batch in item[1]:
                     yield _widened(batch, schema)
             elif item.severity == "error":
                 yield from self._damage(item, schema)
 
-    def _projected(self, columns: Collection[str] | None) -> pa.Schema:
+    def projected(self, columns: Collection[str] | None) -> pa.Schema:
+        """The schema of some columns, in the table's order; ValueError names those that there are."""
         if columns is None:
             return self.schema
-        if unknown := set(columns) - set(self.schema.names):
-            names = ", ".join(self.schema.names)
+        offered = self.every_column
+        if unknown := set(columns) - set(offered.names):
+            names = ", ".join(offered.names)
             raise ValueError(
                 f"{self.format.name}.{self.table} has no column {', '.join(sorted(unknown))}; it has {names}"
             )
-        return pa.schema([field for field in self.schema if field.name in columns])
+        return pa.schema([field for field in offered if field.name in columns])
 
     def _damage(self, finding: Finding, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         if self.on_error == "raise":
             message = f"{finding.code.id} {finding.message}, up to byte {finding.span.end:#x}"
             raise FormatError(message, file=self.name, offset=finding.span.start)
-        if self.on_error == "keep":
+        if self.on_error == "keep" and finding.span.size:
             end = min(finding.span.end, finding.span.start + LONGEST_CORRUPT)
             corrupt = {CORRUPT: bytes(self.source.view(finding.span.start, end))}
             yield pa.RecordBatch.from_pylist([corrupt], schema=schema)
 
-    def tail(self, rows: int) -> list[pa.RecordBatch]:
+    def tail(self, rows: int, columns: Collection[str] | None = None) -> list[pa.RecordBatch]:
         """The last rows of the table, as `batches` yields them, read from the end of the file where the format can.
 
         What to do with damage in the rest of the file is only known from looking for it, so other than with
@@ -118,11 +147,11 @@ class ColdFile:
         """
         if rows < 0:
             raise ValueError(f"the last {rows} rows: there are none before the first")
-        if self.table == self.format.tables[0] and self.on_error == "skip":
-            found = self.format.tail(self.source, rows)
+        if self.on_error == "skip":
+            found = self.format.tail(self.source, rows, self.table, self.projected(columns).names)
             if found is not None:
                 return found
-        return last(self.batches(), rows, self.schema)
+        return last(self.batches(columns), rows)
 
     def __arrow_c_schema__(self) -> Any:
         return self.schema.__arrow_c_schema__()
@@ -148,20 +177,6 @@ class ColdFile:
         self.close()
 
 
-def last(batches: Iterable[pa.RecordBatch], rows: int, schema: pa.Schema) -> list[pa.RecordBatch]:
-    """The last rows of some batches; no more of them are kept than are needed."""
-    kept: deque[pa.RecordBatch] = deque()
-    count = 0
-    for batch in batches:
-        kept.append(batch)
-        count += batch.num_rows
-        while kept and count - kept[0].num_rows >= rows:
-            count -= kept.popleft().num_rows
-    table = pa.Table.from_batches(kept, schema)
-    ending: list[pa.RecordBatch] = table.slice(max(table.num_rows - rows, 0)).to_batches()
-    return ending
-
-
 def _widened(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The batch with a column of nulls where the schema has one for damage."""
     if batch.num_columns == len(schema):
@@ -174,14 +189,65 @@ def open_cold(
     format: str | None = None,  # noqa: A002 - the word that every caller expects
     table: str | None = None,
     on_error: OnError = "skip",
+    **options: object,
 ) -> ColdFile:
     """Open a path, `-` for stdin, a URL, bytes or a file object; the format is recognised unless it is given.
 
-    Raises `UnknownFormat` if no format claims the file and `SourceError` if it cannot be opened.
+    Options are those of the format, such as `since`; `thawline help FORMAT` lists them. Raises `UnknownFormat` if no
+    format claims the file and `SourceError` if it cannot be opened.
     """
     opened = open_source(source)
     try:
-        return ColdFile(opened, format, table, on_error)
+        found, claim = formats.resolve(opened, format, options)
+        return ColdFile(opened, found, table, on_error, claim)
     except BaseException:
         opened.close()
         raise
+
+
+class ColdFolder:
+    """Files that belong together: a Kafka partition, a backup in several files, a repository."""
+
+    def __init__(
+        self,
+        folder: Folder,
+        format: Format,  # noqa: A002 - as above
+        table: str | None = None,
+        on_error: OnError = "skip",
+    ) -> None:
+        self.folder, self.format, self.table, self.on_error = folder, format, table, on_error
+
+    def files(self) -> Iterator[ColdFile]:
+        """Each file that holds rows, in reading order, open until the next one is asked for."""
+        for member in self.format.members(self.folder):
+            with open_source(member.path) as source:
+                yield ColdFile(source, member.format, self.table, self.on_error, member.format.claim(source))
+
+    def batches(self, columns: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Rows of all files, one after the other."""
+        for cold in self.files():
+            yield from cold.batches(columns)
+
+    def reports(self) -> Iterator[Report]:
+        """The account of each file, of the files beside them, and of the folder as a whole."""
+        for cold in self.files():
+            yield cold.verify()
+        yield from self.format.accounts(self.folder)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return self.batches()
+
+
+def open_folder(
+    path: str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002 - as above
+    table: str | None = None,
+    on_error: OnError = "skip",
+    **options: object,
+) -> ColdFolder:
+    """Open a folder whose files belong together; `UnknownFormat` if no format says that of it."""
+    folder = Folder(os.fspath(path))
+    claim = formats.get(format).claim_folder(folder) if format else formats.identify_folder(folder)
+    if claim is None:
+        raise UnknownFormat(f"{folder.path}: the files of this folder belong to no known format as a whole")
+    return ColdFolder(folder, formats.get(claim.format, **options), table, on_error)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -28,6 +29,8 @@ SECTIONS = {
     "Check and rescue": [verify, inspect, salvage],
     "Reference": [formats, schema, help_page, explain, completion],
 }
+FORMAT_COMMANDS: dict[str, str] = {}
+"""Groups of commands that only one format has, by its name; a group is imported when it is asked for."""
 INTERRUPTED = 130
 USAGE = 2
 
@@ -36,8 +39,15 @@ class Thawline(click.Group):
     """The commands, their aliases, and a bare file name as a command of its own."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """A command by its name or its alias."""
+        """A command by its name or its alias, or the commands of one format."""
+        if cmd_name in FORMAT_COMMANDS:
+            group: click.Command = getattr(import_module(FORMAT_COMMANDS[cmd_name]), cmd_name)
+            return group
         return super().get_command(ctx, ALIASES.get(cmd_name, cmd_name))
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of all commands, for completion."""
+        return [*super().list_commands(ctx), *FORMAT_COMMANDS]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -48,11 +58,15 @@ class Thawline(click.Group):
             return "glance", glance, args
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands in sections, in the order in which one needs them."""
         for title, commands in SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl([(str(item.name), item.get_short_help_str(limit=80)) for item in commands])
+        if FORMAT_COMMANDS:
+            with formatter.section("For one format"):
+                found = [(name, self.get_command(ctx, name)) for name in FORMAT_COMMANDS]
+                formatter.write_dl([(name, item.get_short_help_str(limit=80)) for name, item in found if item])
 
 
 def _is_file(name: str) -> bool:

@@ -12,6 +12,7 @@ from thawline.cli.options import (
     FILE,
     FILES,
     FORMAT,
+    OFFERED,
     OUTPUT,
     OVERWRITE,
     READING,
@@ -23,15 +24,25 @@ from thawline.cli.options import (
 
 if TYPE_CHECKING:
     from thawline.cli.session import Session, WatchedFile
+    from thawline.cold import ColdFile
+    from thawline.model import Report
     from thawline.verbs.salvage import Salvaged
 
 INPUT_FORMAT = READING[1]
 
 
 @click.command()
-@takes(FILES, READING, FORMAT, TALKING, EXIT_ZERO)
+@takes(
+    FILES,
+    click.option("--heads-only", is_flag=True, help="Look at the heads of units only, where the format has such."),
+    READING,
+    OFFERED,
+    FORMAT,
+    TALKING,
+    EXIT_ZERO,
+)
 @session
-def verify(run: Session) -> int:
+def verify(run: Session, *, heads_only: bool) -> int:
     """Account for every byte of files, and say what is wrong with them.
 
     On a terminal: each finding at its bytes, what is lost, how bad it is and what to do next. In a pipe: one JSON
@@ -44,25 +55,25 @@ def verify(run: Session) -> int:
 
     show = _show_diagnosis if run.kind == "table" else _show_report
     sink = run.records(FINDING_NAMES)
-    run.each(lambda cold: show(run, cold, sink))
+    run.each(lambda cold: show(run, cold, cold.verify(heads_only=heads_only), sink))
+    for cold, report in run.accounts():
+        show(run, cold, report, sink)
     if run.kind != "table":
         sink.close()
     return run.exit_code
 
 
-def _show_diagnosis(run: Session, cold: WatchedFile, _sink: Any) -> None:
+def _show_diagnosis(run: Session, cold: ColdFile, report: Report, _sink: Any) -> None:
     from thawline.rendering.diagnosis import diagnosis
 
-    report = cold.verify()
     run.progress.clear()
     for line in diagnosis(cold, report, is_verbose=run.options.verbose):
         run.console.print(line)
 
 
-def _show_report(run: Session, cold: WatchedFile, sink: Any) -> None:
+def _show_report(run: Session, _cold: ColdFile, report: Report, sink: Any) -> None:
     from thawline.rendering.findings import finding_records, report_object
 
-    report = cold.verify()
     for record in finding_records(report) if run.kind in {"csv", "arrow"} else [report_object(report)]:
         sink.add(record)
 
@@ -75,6 +86,7 @@ def _show_report(run: Session, cold: WatchedFile, sink: Any) -> None:
     click.option("--finding", type=click.IntRange(min=1), metavar="N", help="The bytes of finding N of verify."),
     click.option("--spec-names", is_flag=True, help="Call fields what the format's own document calls them."),
     INPUT_FORMAT,
+    OFFERED,
     TALKING,
 )
 @session
@@ -88,7 +100,7 @@ def inspect(run: Session, at: int | None, unit: int | None, finding: int | None,
 
     if sum(choice is not None for choice in (at, unit, finding)) > 1:
         raise click.UsageError("--at, --unit and --finding exclude one another")
-    with run.open(run.inputs[0].path) as cold:
+    with run.open_only() as cold:
         try:
             for line in lines(cold, at=at, unit=unit, finding=finding, spec_names=spec_names):
                 run.console.print(line)
@@ -111,6 +123,7 @@ def inspect(run: Session, at: int | None, unit: int | None, finding: int | None,
     click.option("--include-suspects", is_flag=True, help="Add units that may belong to the payload of a broken one."),
     OVERWRITE,
     INPUT_FORMAT,
+    OFFERED,
     click.option("--json", "as_json", is_flag=True, help="Say what was done as one JSON object on stdout."),
     TALKING,
     EXIT_ZERO,
@@ -136,7 +149,7 @@ def salvage(
     from thawline.verbs.salvage import truncate
 
     target = Path(output)
-    with run.open(run.inputs[0].path) as cold:
+    with run.open_only() as cold:
         if truncate_at is not None:
             cut = truncate(cold, target, truncate_at, overwrite=overwrite)
             run.remark(f"wrote {exact(cut.bytes_written)} to {quoted(output)}, left out {exact(cut.bytes_cut)}")

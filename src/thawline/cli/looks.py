@@ -11,6 +11,7 @@ from thawline.cli.options import (
     EXIT_ZERO,
     FILES,
     FORMAT,
+    OFFERED,
     READING,
     ROWS,
     TALKING,
@@ -39,12 +40,13 @@ def identify(run: Session) -> int:
 
 
 @click.command()
-@takes(FILES, READING, FORMAT, TALKING, EXIT_ZERO)
+@takes(FILES, READING, OFFERED, FORMAT, TALKING, EXIT_ZERO)
 @session
 def info(run: Session) -> int:
     """Say what files are and how much is in them.
 
-    The whole file is read, so the counts are exact. `thawline FILE` says at once what can be said without that.
+    Where a format has heads that tell what is in a file, only those are read, and nothing is said about the bytes
+    between them; else all of it is. `thawline FILE` says at once what can be said without either.
     """
     from thawline.verbs.info import info as facts
 
@@ -67,7 +69,8 @@ def _info_text(facts: dict[str, Any]) -> str:
     from thawline.rendering.words import counted, exact, printable, quoted
 
     found = counted(facts["findings"], "finding")
-    state = "intact" if not facts["findings"] else f"{found}: thawline verify {quoted(facts['file'])}"
+    seen = "heads fit; not verified" if facts["checked"] == "heads" else "intact"
+    state = seen if not facts["findings"] else f"{found}: thawline verify {quoted(facts['file'])}"
     lines = {
         "format": f"{facts['format']} {facts['version']}, {facts['title']}",
         "because": f"{facts['why']} ({facts['confidence']})",
@@ -81,7 +84,7 @@ def _info_text(facts: dict[str, Any]) -> str:
 
 
 @click.command()
-@takes(FILES, ROWS[:1], DAMAGE, READING, FORMAT, TALKING, EXIT_ZERO)
+@takes(FILES, ROWS[:1], DAMAGE, READING, OFFERED, FORMAT, TALKING, EXIT_ZERO)
 @session
 def stats(run: Session) -> int:
     """Say what is in each column: nulls, range, sizes, frequent values.

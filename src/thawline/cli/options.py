@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
+from thawline.options import OPTIONS, BadOption, Option
+
 if TYPE_CHECKING:
     from thawline.cli.session import Session
     from thawline.cold import OnError
@@ -41,6 +43,8 @@ class Options:
     quiet: bool = False
     verbose: bool = False
     exit_zero: bool = False
+    settings: tuple[tuple[str, object], ...] = ()
+    """Options of formats that were given, by name."""
 
 
 def position(value: str) -> int:
@@ -113,6 +117,38 @@ READING = [
         help="Take the files for this format instead of recognising it.",
     ),
 ]
+
+
+class Setting(click.ParamType):  # type: ignore[type-arg]
+    """The value of a format's option, as a person writes it."""
+
+    def __init__(self, option: Option) -> None:
+        self.option, self.name = option, option.kind
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The value as the format takes it."""
+        try:
+            return self.option.value(value)
+        except BadOption as error:
+            self.fail(str(error), param, ctx)
+
+
+def offered(option: Option) -> Any:
+    """An option of some formats as one of a command."""
+    flag = "--" + option.name.replace("_", "-")
+    text = f"{option.help} ({', '.join(option.formats)})"
+    match option.kind:
+        case "flag":
+            return click.option(flag, option.name, is_flag=True, default=None, help=text)
+        case "switch":
+            return click.option(f"{flag}/--{option.choices[0]}", option.name, default=None, help=text)
+        case "choice":
+            return click.option(flag, option.name, type=click.Choice(option.choices), help=text)
+    return click.option(flag, option.name, type=Setting(option), metavar=option.kind.upper(), help=text)
+
+
+OFFERED = [offered(option) for option in OPTIONS]
+"""What formats can be told; one that the file's format does not have is refused."""
 ROWS = [
     click.option("--table", metavar="NAME", help="The table to read; a format's first one by default."),
     click.option("--columns", type=names, default=(), metavar="A,B,…", help="Only these columns, in this order."),
@@ -193,6 +229,8 @@ def session(command: Callable[..., int]) -> Callable[..., int]:
 
         if "file" in given:
             given["files"] = (given.pop("file"),)
+        settings = [(option.name, given.pop(option.name, None)) for option in OPTIONS if option.name in given]
+        given["settings"] = tuple((name, value) for name, value in settings if value is not None)
         shared = {field.name: given.pop(field.name) for field in fields(Options) if field.name in given}
         made: Session = Session(Options(**shared))
         return command(made, **given)

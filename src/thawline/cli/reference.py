@@ -53,8 +53,14 @@ def schema(run: Session, name: str, source: str | None) -> int:
     elif source == "arrow":
         click.echo("\n\n".join(f"# {name}.{table}\n{found.schema(table)}" for table in tables))
     else:
-        fields = [(table, field) for table in tables for field in found.schema(table)]
-        return run.show([{"table": table, "column": field.name, "type": str(field.type)} for table, field in fields])
+        fields = [(table, field, "always") for table in tables for field in found.schema(table)]
+        fields += [(table, field, "by name") for table in tables for field in found.extras(table)]
+        return run.show(
+            [
+                {"table": table, "column": field.name, "type": str(field.type), "given": given}
+                for table, field, given in sorted(fields, key=lambda item: tables.index(item[0]))
+            ]
+        )
     return 0
 
 

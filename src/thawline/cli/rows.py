@@ -16,6 +16,7 @@ from thawline.cli.options import (
     FILES,
     FORMAT,
     LIMIT,
+    OFFERED,
     OUTPUT,
     OVERWRITE,
     READING,
@@ -36,7 +37,7 @@ COUNT = click.option(
 
 
 @click.command()
-@takes(FILES, ROWS, LIMIT, DAMAGE, READING, FORMAT, BYTES, TALKING, EXIT_ZERO)
+@takes(FILES, ROWS, LIMIT, DAMAGE, READING, OFFERED, FORMAT, BYTES, TALKING, EXIT_ZERO)
 @session
 def cat(run: Session) -> int:
     """Print the rows of files.
@@ -62,7 +63,7 @@ def cat(run: Session) -> int:
 
 
 @click.command()
-@takes(FILES, COUNT, ROWS, DAMAGE, READING, FORMAT, BYTES, TALKING, EXIT_ZERO)
+@takes(FILES, COUNT, ROWS, DAMAGE, READING, OFFERED, FORMAT, BYTES, TALKING, EXIT_ZERO)
 @session
 def head(run: Session, count: int) -> int:
     """Print the first rows of each file."""
@@ -72,7 +73,7 @@ def head(run: Session, count: int) -> int:
 
 
 @click.command()
-@takes(FILES, COUNT, ROWS, READING, FORMAT, BYTES, TALKING)
+@takes(FILES, COUNT, ROWS, READING, OFFERED, FORMAT, BYTES, TALKING)
 @session
 def tail(run: Session, count: int) -> int:
     """Print the last rows of each file.
@@ -128,7 +129,7 @@ def _say_skipped(run: Session, cold: WatchedFile) -> None:
 
 
 @click.command()
-@takes(FILES, OUTPUT, OVERWRITE, ROWS, DAMAGE, READING, BYTES, TALKING, EXIT_ZERO)
+@takes(FILES, OUTPUT, OVERWRITE, ROWS, DAMAGE, READING, OFFERED, BYTES, TALKING, EXIT_ZERO)
 @session
 def convert(run: Session, output: str, *, overwrite: bool) -> int:
     """Write the rows of files to OUT: .parquet, .arrow, .jsonl or .csv.

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import click
 
-from thawline.cli.inputs import Input, expand
+from thawline.cli.inputs import Input, Inputs
 from thawline.cli.options import Options
-from thawline.cold import ColdFile
+from thawline.cold import ColdFile, Item
 from thawline.errors import SourceError, ThawlineError, UnknownFormat
-from thawline.model import Finding, Run
+from thawline.formats import resolve
+from thawline.model import Finding, Report
 from thawline.progress import Progress, WatchedSource
 from thawline.rendering.console import console
 from thawline.rendering.records import Record, Records
 from thawline.rendering.rows import Kind
 from thawline.rendering.words import counted, printable
-from thawline.source import open_source
+from thawline.source import LocalSource, open_source
 from thawline.verbs.where import value_of
 
 DAMAGED = 1
@@ -38,15 +39,16 @@ class WatchedFile(ColdFile):
     damaged_bytes = 0
     progress: Progress | None = None
 
-    def scan(self) -> Iterator[Run | Finding]:
-        """Intact runs and findings, in file order."""
+    def watched(self, items: Iterator[Item]) -> Iterator[Item]:
+        """The items of a scan, each counted as it goes by."""
         self.errors = self.damaged_bytes = 0
-        for item in super().scan():
+        for item in items:
+            met: Any = item[0] if isinstance(item, tuple) else item
             # Whoever asks for the next item is done with the ones before it.
-            self.source.release(item.span.start)
-            if isinstance(item, Finding) and item.severity == "error":
+            self.source.release(met.span.start)
+            if isinstance(met, Finding) and met.severity == "error":
                 self.errors += 1
-                self.damaged_bytes += item.span.size
+                self.damaged_bytes += met.span.size
                 if self.progress:
                     self.progress.findings = self.errors
             yield item
@@ -58,7 +60,11 @@ class Session:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.code = 0
-        self.inputs = expand(options.files, recursive=options.recursive)
+        self.settings = dict(options.settings)
+        given = Inputs(
+            options.files, recursive=options.recursive, format_name=options.input_format, settings=self.settings
+        )
+        self.inputs, self.folders = given.files, given.folders
         self.stdout: BinaryIO = sys.stdout.buffer
         self.console = console(sys.stdout, options.color)
         self.progress = Progress("none" if options.quiet and options.progress == "auto" else options.progress)
@@ -92,7 +98,7 @@ class Session:
         """Do something with each input; one that cannot be read is said and does not stop the others."""
         for given in self.inputs:
             try:
-                with self.open(given.path) as cold:
+                with self.open(given) as cold:
                     work(cold)
                     self.meet(cold)
             except UnknownFormat as error:
@@ -109,7 +115,7 @@ class Session:
         """Each input; one that cannot be read stops the command."""
         for given in self.inputs:
             try:
-                cold = self.open(given.path)
+                cold = self.open(given)
             except UnknownFormat as error:
                 self._unknown(given, error)
                 if given.is_named:
@@ -120,12 +126,33 @@ class Session:
                 self.meet(cold)
         self._check_passed_over()
 
-    def open(self, path: str) -> WatchedFile:
+    def accounts(self) -> Iterator[tuple[ColdFile, Report]]:
+        """Reports about the folders among the inputs, each with the bytes that it is about."""
+        for found in self.folders:
+            for report in found.format.accounts(found.folder):
+                source = open_source(report.file) if report.size else LocalSource(report.file, b"")
+                with ColdFile(source, found.format) as cold:
+                    yield cold, report
+                if not report.ok:
+                    self.code = max(self.code, DAMAGED)
+
+    def open_only(self) -> WatchedFile:
+        """The one input of a command that takes no more; a folder of files that belong together is not one."""
+        if len(self.inputs) != 1:
+            raise click.UsageError(f"{self.options.files[0]} is a folder; name one of its files")
+        return self.open(self.inputs[0])
+
+    def open(self, given: Input) -> WatchedFile:
         """An input, with the table and the columns that were asked for."""
+        path = given.path
         source = open_source(path)
         try:
             watched = WatchedSource(source, self.progress)
-            cold = WatchedFile(watched, self.options.input_format, self.options.table, self.options.on_error)
+            if given.format:
+                found, claim = given.format, given.format.claim(watched)
+            else:
+                found, claim = resolve(watched, self.options.input_format, self.settings)
+            cold = WatchedFile(watched, found, self.options.table, self.options.on_error, claim)
             cold.progress = self.progress
             self._check_columns(cold)
         except BaseException as error:
@@ -137,12 +164,9 @@ class Session:
 
     def _check_columns(self, cold: ColdFile) -> None:
         where = dict(self.options.where)
-        unknown = [name for name in (*self.options.columns, *where) if name not in cold.schema.names]
-        if unknown:
-            known = ", ".join(cold.schema.names)
-            raise ValueError(f"{cold.format.name}.{cold.table} has no column {', '.join(unknown)}; it has {known}")
+        named = cold.projected({*self.options.columns, *where})
         for name, text in where.items():
-            value_of(text, cold.schema.field(name))
+            value_of(text, named.field(name))
 
     @property
     def exit_code(self) -> int:

@@ -6,15 +6,17 @@ Adding one is a line in `FORMATS`. A format's module is imported when it is firs
 from __future__ import annotations
 
 import importlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import pyarrow as pa
 
+from thawline import options
 from thawline.errors import UnknownFormat
-from thawline.model import Code, Finding, Run, Span
+from thawline.folder import Folder
+from thawline.model import Code, Finding, Report, Run, Span
 from thawline.source import Source
 
 Confidence = Literal["certain", "likely", "possible"]
@@ -24,29 +26,46 @@ FORMATS = {
 }
 """Self-describing formats first, those that only a name or a valid first checksum gives away last."""
 
+Reading = Iterator[tuple[Run, Iterable[pa.RecordBatch]] | Finding]
+"""Runs with their rows, and findings, in file order."""
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A format's word that a file is its own."""
+    """A format's word that a file or a folder is its own."""
 
     format: str
     version: str
     why: str
     confidence: Confidence
+    table: str = ""
+    """The table that a file of this kind holds, where it is not the format's first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A file of a folder, and its format, which knows what the folder says about it."""
+
+    path: str
+    format: Format
 
 
 class Format(Protocol):
-    """What a format offers. The spans that `scan` yields tile the file."""
+    """What a format offers. It is a frozen dataclass, and its fields are the options of `thawline.options`.
 
-    name: str
-    title: str
-    tables: tuple[str, ...]
+    The spans that `scan` yields tile the file. A finding about something inside a unit that is intact as a whole has
+    the empty span at the end of that unit; its detail says where inside.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    tables: ClassVar[tuple[str, ...]]
     """Names of its tables; the first is the default."""
-    codes: tuple[Code, ...]
-    unit: str
-    """The spec of the unit that `inspect` shows."""
-    unit_name: str
+    codes: ClassVar[tuple[Code, ...]]
+    unit_name: ClassVar[str]
     """What its owners call a unit: a frame, a batch, a blob."""
+    has_heads: ClassVar[bool] = False
+    """Whether `outline` tells what is in a file without reading all of it."""
 
     def claim(self, source: Source) -> Claim | None:
         """Whether the file is of this format, from a look at a few bytes."""
@@ -56,35 +75,74 @@ class Format(Protocol):
         """The Arrow schema of a table."""
         ...
 
+    def extras(self, table: str) -> pa.Schema:
+        """Further columns of a table, which are there when they are asked for by name."""
+        return pa.schema([])
+
     def scan(self, source: Source) -> Iterator[Run | Finding]:
-        """Intact runs and findings, in file order."""
+        """Intact runs and findings, in file order, after a look at every byte."""
         ...
+
+    def outline(self, source: Source) -> Iterator[Run | Finding]:
+        """The same as far as the heads of units tell; what they hold is neither read nor decompressed."""
+        return self.scan(source)
+
+    def read(self, source: Source, table: str, columns: Collection[str]) -> Reading:
+        """The items of `scan`, each run with its rows: one pass, so that nothing is decompressed twice."""
+        for item in self.scan(source):
+            yield (item, self.batches(source, item, table, columns)) if isinstance(item, Run) else item
 
     def batches(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
-        """Rows of a run; of the table's columns those that are asked for, in the table's order."""
+        """Rows of a run; of the table's columns those that are asked for, in the table's order, extras last."""
         ...
 
-    def tail(self, source: Source, rows: int) -> list[pa.RecordBatch] | None:
-        """The last rows of the default table, read from the end; None where only a scan finds them."""
-        ...
+    def tail(
+        self,
+        source: Source,
+        rows: int,
+        table: str,
+        columns: Collection[str],
+    ) -> list[pa.RecordBatch] | None:
+        """The last rows of a table, read from the end; None where only a scan finds them."""
+        return None
 
     def units(self, source: Source, run: Run) -> Iterator[Span]:
         """The unit spans of a run, without separators that belong to no unit."""
+        ...
+
+    def unit_at(self, source: Source, position: int) -> str:
+        """The spec of the unit that starts, or should start, at a position: what `inspect` shows."""
         ...
 
     def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
         """The bytes of a new, valid file that holds what is intact."""
         ...
 
+    def claim_folder(self, folder: Folder) -> Claim | None:
+        """Whether the files of a folder belong together, as those of a backup or a repository do."""
+        return None
+
+    def members(self, folder: Folder) -> Iterator[Member]:
+        """The files of a folder that hold rows, in the order in which they are read."""
+        return iter(())
+
+    def accounts(self, folder: Folder) -> Iterator[Report]:
+        """Reports besides those of the members: of files beside them, and of the folder as a whole."""
+        return iter(())
+
 
 @cache
-def get(name: str) -> Format:
-    """A format by name; `UnknownFormat` names those that there are."""
+def _class(name: str) -> Any:
     if name not in FORMATS:
         raise UnknownFormat(f"no format is called {name!r}; there are {', '.join(FORMATS)}")
     module, _, attribute = FORMATS[name].partition(":")
-    made: Any = getattr(importlib.import_module(module), attribute)()
-    found: Format = made
+    return getattr(importlib.import_module(module), attribute)
+
+
+def get(name: str, /, **given: object) -> Format:
+    """A format by name, told some options; `UnknownFormat` names those that there are."""
+    made = _class(name)
+    found: Format = made(**options.check(name, given))
     return found
 
 
@@ -95,3 +153,17 @@ def identify(source: Source) -> Claim:
         raise UnknownFormat(f"{source.name}: no format recognises this file; `thawline formats` lists what is known")
     order = ("certain", "likely", "possible")
     return min(claims, key=lambda claim: order.index(claim.confidence))
+
+
+def identify_folder(folder: Folder) -> Claim | None:
+    """Which format the files of a folder belong to as a whole; None if each is by itself."""
+    return next((claim for name in FORMATS if (claim := get(name).claim_folder(folder))), None)
+
+
+def resolve(source: Source, name: str | None, given: Mapping[str, object]) -> tuple[Format, Claim | None]:
+    """The format to read a file with, which is recognised unless it is named, and what speaks for it."""
+    if name is None:
+        claim = identify(source)
+        return get(claim.format, **given), claim
+    found = get(name, **given)
+    return found, found.claim(source)

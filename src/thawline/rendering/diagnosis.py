@@ -54,13 +54,15 @@ def diagnosis(cold: ColdFile, report: Report, *, is_verbose: bool = False) -> It
 def _finding_lines(cold: ColdFile, report: Report, finding: Finding) -> Iterator[Text]:
     name, span = printable(report.file), finding.span
     yield Text.assemble((finding.code.id, STYLES[finding.severity]), f" {finding.message}", _compared(finding.detail))
-    yield Text(f"  --> {name} @ {span} ({counted(span.size, 'byte')})")
+    place = f" @ {span} ({counted(span.size, 'byte')})" if span.size else f" @ {span.end:#x}" if report.size else ""
+    yield Text(f"  --> {name}{place}")
     mark = _mark(cold, finding)
     if span.size:
         yield from _hex_lines(cold, finding, mark)
     for key, value in _facts(finding.detail, mark):
         yield Text.assemble("   = ", (f"{key}: ", "bold"), value)
-    yield Text.assemble("   = ", ("note: ", "bold"), _what_follows(report, finding))
+    if span.size:
+        yield Text.assemble("   = ", ("note: ", "bold"), _what_follows(report, finding))
 
 
 def _compared(detail: Mapping[str, object]) -> str:
@@ -128,7 +130,7 @@ def _mark(cold: ColdFile, finding: Finding) -> Mark:
 def _field(cold: ColdFile, start: int, at: int) -> Mark | None:
     """The field at fault, if reading the unit that starts here stops at it."""
     data = bytes(cold.source.view(start, min(start + LONGEST_UNIT, cold.size)))
-    field = trace(cold.format.unit, data).failing
+    field = trace(cold.format.unit_at(cold.source, start), data).failing
     if field is None or start + field.start != at:
         return None
     return Mark(Span(at, start + max(field.end, field.start + 1)), f"{field.label} {field.reason}", is_field=True)
@@ -155,6 +157,10 @@ def _verdict(cold: ColdFile, report: Report) -> Iterator[Text]:
         held = f"{report.format}, {_intact(cold, report)}, {exact(report.size)}"
         yield Text.assemble(("ok", "bold green"), f"  {name}: {held}; every byte accounted for{remarks}")
         return
+    if not report.damaged_bytes:
+        errors = sum(finding.severity == "error" for finding in report.findings)
+        yield Text.assemble(("!", "bold red"), f"   {name}: {report.format}, {counted(errors, 'error')}")
+        return
     places = regions(report)
     yield Text.assemble(("!", "bold red"), f"   {name}: {report.format}, damaged in {counted(len(places), 'place')}")
     damaged = f"{grouped(report.damaged_bytes)} of {counted(report.size, 'byte')}"
@@ -178,7 +184,7 @@ def _intact(cold: ColdFile, report: Report) -> str:
 def regions(report: Report) -> list[Span]:
     """Damaged stretches, those that touch joined into one."""
     joined: list[Span] = []
-    for span in (finding.span for finding in report.findings if finding.severity == "error"):
+    for span in (finding.span for finding in report.findings if finding.severity == "error" and finding.span.size):
         if joined and joined[-1].end == span.start:
             joined[-1] = Span(joined[-1].start, span.end)
         else:

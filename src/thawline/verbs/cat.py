@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
-from thawline.cold import ColdFile, last
+from thawline.batches import first, last
+from thawline.cold import ColdFile
 from thawline.verbs.where import matching
 
 EVERY: Mapping[str, str] = {}
@@ -28,22 +29,13 @@ def tail(
 ) -> list[pa.RecordBatch]:
     """The last rows that meet the conditions; where there are none, read from the end of the file if the format can."""
     if where:
-        return last(cat(cold, columns, where=where), rows, columns_of(cold, columns))
-    return [batch.select(columns) if columns else batch for batch in cold.tail(rows)]
+        return last(cat(cold, columns, where=where), rows)
+    return [batch.select(columns) if columns else batch for batch in cold.tail(rows, columns or None)]
 
 
 def columns_of(cold: ColdFile, columns: Sequence[str] | None = None) -> pa.Schema:
     """The schema of what `cat` yields."""
-    return pa.schema([cold.schema.field(name) for name in columns]) if columns else cold.schema
-
-
-def first(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
-    """The first rows of some batches; nothing is read that is not needed for them."""
-    for batch in batches if rows else ():
-        yield batch.slice(0, rows)
-        rows -= batch.num_rows
-        if rows <= 0:
-            return
+    return pa.schema([cold.every_column.field(name) for name in columns]) if columns else cold.schema
 
 
 def with_file(batches: Iterable[pa.RecordBatch], name: str) -> Iterator[pa.RecordBatch]:

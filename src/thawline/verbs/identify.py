@@ -9,7 +9,7 @@ from thawline.cold import ColdFile
 
 def identify(cold: ColdFile) -> dict[str, Any]:
     """Format, version, confidence and reason, from a look at a few bytes."""
-    claim = cold.claim or cold.format.claim(cold.source)
+    claim = cold.claim
     return {
         "file": cold.name,
         "format": cold.format.name,

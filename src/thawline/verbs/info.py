@@ -10,11 +10,12 @@ from thawline.verbs.identify import identify
 
 
 def info(cold: ColdFile) -> dict[str, Any]:
-    """Format, version, counts and tables of a file. The whole file is read, so the counts are exact."""
-    report = cold.verify()
+    """Format, version, counts and tables of a file, from its heads where the format has such, else from all of it."""
+    report = cold.verify(heads_only=True)
     return {
         **identify(cold),
         "title": cold.format.title,
+        "checked": "heads" if cold.format.has_heads else "everything",
         "ok": report.ok,
         "unit": cold.format.unit_name,
         "units": report.units,
@@ -28,7 +29,7 @@ def info(cold: ColdFile) -> dict[str, Any]:
 
 def glance(cold: ColdFile) -> dict[str, Any]:
     """The same without the counts, and the last row where the format finds it from the end: at once, however large."""
-    last = cold.format.tail(cold.source, 1) or []
+    last = cold.format.tail(cold.source, 1, cold.table, cold.schema.names) or []
     rows = [row for batch in last for row in _rows(batch)]
     return {**identify(cold), "title": cold.format.title, "last": rows[-1] if rows else None}
 

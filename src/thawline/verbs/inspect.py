@@ -192,7 +192,8 @@ class _View:
     def __init__(self, cold: ColdFile, target: _Target, *, spec_names: bool) -> None:
         self.cold, self.target, self.spec_names = cold, target, spec_names
         self.notes: list[str] = []
-        unit = cold.format.unit
+        unit = cold.format.unit_at(cold.source, target.span.start)
+        self.unit = unit
         # The table whose rows are the units: rows of the unit's spec, or of one that adds the separator behind it.
         rows = [table for table in TABLES.values() if table.spec == unit]
         rows += [table for table in TABLES.values() if any(failure.spec == unit for failure in table.failures)]
@@ -339,7 +340,7 @@ class _Unit:
             return int(row.checksums[0].as_py())
         # The unit may be whole and the separator behind it not.
         try:
-            covered: Any = specs.parse(self.view.cold.format.unit, self.data)
+            covered: Any = specs.parse(self.view.unit, self.data)
             for name in table.checksum.attributes[bool(self.view.holder) :]:
                 covered = getattr(covered, name)
         except FormatError:

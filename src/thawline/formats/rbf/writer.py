@@ -15,8 +15,8 @@ from typing import IO, TYPE_CHECKING, Self
 from thawline.checksums import crc32c
 from thawline.errors import SourceError, ThawlineError
 from thawline.formats.rbf import Rbf, is_newer_layout
-from thawline.formats.rbf_findings import TORN_TAIL
-from thawline.formats.rbf_frames import FENCE, frame_before
+from thawline.formats.rbf.findings import TORN_TAIL
+from thawline.formats.rbf.frames import FENCE, frame_before
 from thawline.model import Finding
 from thawline.source import Source, open_source
 

@@ -9,17 +9,20 @@ same read forward, which is what happens first; only behind the first damage the
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from itertools import zip_longest
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from thawline import columns
+from thawline.batches import last
 from thawline.chunks import Break, Chunk
 from thawline.errors import SourceError
-from thawline.formats import Claim, rbf_salvage
-from thawline.formats.rbf_findings import CODES, NEWER_LAYOUT, TOO_SHORT, Gaps
-from thawline.formats.rbf_frames import FENCE, LEAST_FRAME, Segment, may_start_before, read_backward, read_forward
+from thawline.formats import Claim, Format
+from thawline.formats.rbf import salvage
+from thawline.formats.rbf.findings import CODES, NEWER_LAYOUT, TOO_SHORT, Gaps
+from thawline.formats.rbf.frames import FENCE, LEAST_FRAME, Segment, may_start_before, read_backward, read_forward
 from thawline.model import Finding, Run, Span
 from thawline.source import LocalSource, Source
 
@@ -39,14 +42,14 @@ FIRST_WINDOW, LAST_REMOTE_WINDOW = 1 << 16, 64 << 20
 WIRE_COLUMNS = {"length": "len_frame", "tag": "frame_tag", "payload": "payload", "tombstone": "is_tombstone"}
 
 
-class Rbf:
+@dataclass(frozen=True, slots=True)
+class Rbf(Format):
     """RBF logs: frames between fences, with their length at both ends, readable from either end."""
 
     name = "rbf"
     title = "RBF log (Reversible Binary Framing)"
     tables = ("frames",)
     codes = CODES
-    unit = "rbf_frame"
     unit_name = "frame"
 
     def claim(self, source: Source) -> Claim | None:
@@ -84,7 +87,7 @@ class Rbf:
         for chunk in _chunks(source, Span(start, run.span.end), wanted):
             yield _batch(chunk, start, wanted, is_suspect=bool(run.labels.get("nested_suspect")))
 
-    def tail(self, source: Source, rows: int) -> list[pa.RecordBatch] | None:
+    def tail(self, source: Source, rows: int, table: str, columns: Collection[str]) -> list[pa.RecordBatch] | None:
         """The last frames, found from the end of the file without looking at the rest of it.
 
         Where that comes upon damage the whole file is looked at, since only that tells what is nested in what. Not
@@ -99,10 +102,8 @@ class Rbf:
         while first and found < rows:
             first -= 1
             found += runs[first].rows
-        batches = [batch for run in runs[first:] for batch in self.batches(source, run, "frames", SCHEMA.names)]
-        table = pa.Table.from_batches(batches, SCHEMA)
-        last: list[pa.RecordBatch] = table.slice(max(table.num_rows - rows, 0)).to_batches()
-        return last
+        batches = [batch for run in runs[first:] for batch in self.batches(source, run, table, columns)]
+        return last(batches, rows)
 
     def units(self, source: Source, run: Run) -> Iterator[Span]:
         """The frames of a run, without their fences."""
@@ -111,21 +112,25 @@ class Rbf:
             for first, end in zip(chunk.starts.to_pylist(), chunk.ends.to_pylist(), strict=True):
                 yield Span(start + first, start + end - len(FENCE))
 
+    def unit_at(self, source: Source, position: int) -> str:
+        """A frame, wherever it is."""
+        return "rbf_frame"
+
     def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
         """A file of the intact frames: the genesis fence, then every run with its fences.
 
         Addresses change where something before a frame is lost, so payloads that hold addresses are to be mended by
         the layer that wrote them.
         """
-        return rbf_salvage.rewritten(source, items)
+        return salvage.rewritten(source, items)
 
     def recover(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[Run | Finding]:
         """The items of a scan, with the frames that are proven although a reader must reject them as runs."""
-        return rbf_salvage.recovered(source, items)
+        return salvage.recovered(source, items)
 
     def check_cut(self, source: Source, items: Iterator[Run | Finding], at: int) -> None:
         """Raise unless the file can be cut there, to a DataTail [R-DATATAIL-TRUNCATE]."""
-        rbf_salvage.check_cut(source, items, at)
+        salvage.check_cut(source, items, at)
 
 
 def _segments(source: Source) -> Iterator[Segment]:

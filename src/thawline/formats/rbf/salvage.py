@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from thawline.checksums import crc32c
 from thawline.errors import ThawlineError
-from thawline.formats.rbf_findings import DAMAGED_LENGTH, UNFENCED, UNREACHABLE
-from thawline.formats.rbf_frames import FENCE, LEAST_FRAME, has_right_status
+from thawline.formats.rbf.findings import DAMAGED_LENGTH, UNFENCED, UNREACHABLE
+from thawline.formats.rbf.frames import FENCE, LEAST_FRAME, has_right_status
 from thawline.model import Finding, Run, Span
 from thawline.source import Source
 

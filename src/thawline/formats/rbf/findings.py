@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from thawline import columns
 from thawline.checksums import crc32c
 from thawline.chunks import Break, Chunk, Ranges
-from thawline.formats.rbf_frames import FENCE, LEAST_FRAME, has_right_status
+from thawline.formats.rbf.frames import FENCE, LEAST_FRAME, has_right_status
 from thawline.model import Code, Finding, Span
 from thawline.source import Source
 

@@ -1,0 +1,123 @@
+"""What formats can be told about reading a file: one catalogue, from which the command line and Spark derive theirs.
+
+An option is a line here and a field of the same name in the dataclass that is the format; the field has the default.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from typing import Literal
+
+from thawline.errors import ThawlineError
+
+Kind = Literal["flag", "switch", "time", "size", "span", "choice", "text"]
+SIZES = {"": 1, "k": 10, "m": 20, "g": 30}
+
+
+class BadOption(ThawlineError, ValueError):
+    """An option that the format does not have, or a value that it does not take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option: its name, the formats that have it, and what its value is."""
+
+    name: str
+    formats: tuple[str, ...]
+    kind: Kind
+    help: str
+    choices: tuple[str, ...] = ()
+    """The values of a choice; of a switch the one word that switches it off."""
+
+    def value(self, given: object) -> object:
+        """What was given, as the format takes it; text is read the way a person writes it.
+
+        >>> Option("since", ("kafka",), "time", "").value("2026-11-16T12:00:00Z")
+        1794830400000
+        >>> Option("offsets", ("kafka",), "span", "").value("5..")
+        (5, None)
+        """
+        if not isinstance(given, str):
+            return given
+        try:
+            return self._read(given)
+        except ValueError as error:
+            raise BadOption(f"{self.name} is {given!r}: {error}") from None
+
+    def _read(self, text: str) -> object:
+        match self.kind:
+            case "flag" | "switch":
+                return _flag(text)
+            case "time":
+                return _milliseconds(text)
+            case "size":
+                return _bytes(text)
+            case "span":
+                return _span(text)
+            case "choice" if text not in self.choices:
+                raise ValueError(f"it is one of {', '.join(self.choices)}")
+        return text
+
+
+def _flag(text: str) -> bool:
+    if text.lower() not in {"true", "false", "yes", "no"}:
+        raise ValueError("it is true or false")
+    return text.lower() in {"true", "yes"}
+
+
+def _milliseconds(text: str) -> int:
+    """Milliseconds since 1970 of a number of them, or of a time in ISO 8601; without a zone it is UTC."""
+    if re.fullmatch(r"-?\d+", text):
+        return int(text)
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError("it is a time such as 2026-11-16T12:00:00Z, or milliseconds since 1970") from None
+    whole = time.replace(tzinfo=time.tzinfo or UTC) - datetime(1970, 1, 1, tzinfo=UTC)
+    return (whole.days * 86_400 + whole.seconds) * 1000 + whole.microseconds // 1000
+
+
+def _bytes(text: str) -> int:
+    found = re.fullmatch(r"(\d+)\s*([kmg]?)(?:i?b)?", text.lower())
+    if not found:
+        raise ValueError("it is a number of bytes, such as 268435456 or 256MiB")
+    return int(found[1]) << (SIZES[found[2]] if found[2] else 0)
+
+
+def _span(text: str) -> tuple[int | None, int | None]:
+    """Both ends of `a..b`; either may be left out, and a number alone is both."""
+    found = re.fullmatch(r"(-?\d*)(?:(\.\.)(-?\d*))?", text)
+    if not found or not (found[1] or found[3]):
+        raise ValueError("it is a range such as 100..200, 100.. or ..200")
+    first = int(found[1]) if found[1] else None
+    last = first if not found[2] else int(found[3]) if found[3] else None
+    return first, last
+
+
+OPTIONS: tuple[Option, ...] = ()
+
+
+def check(format_name: str, given: Mapping[str, object]) -> dict[str, object]:
+    """The options as a format takes them; `BadOption` names the nearest one, or the formats that have it."""
+    known = {option.name: option for option in OPTIONS}
+    checked = {}
+    for name, value in given.items():
+        option = known.get(name)
+        if option is None or format_name not in option.formats:
+            raise BadOption(_unknown(format_name, name, option))
+        checked[name] = option.value(value)
+    return checked
+
+
+def _unknown(format_name: str, name: str, option: Option | None) -> str:
+    if option is not None:
+        return f"{format_name} has no option {name}; it is for {' and '.join(option.formats)}"
+    offered = [option.name for option in OPTIONS if format_name in option.formats]
+    near = get_close_matches(name, offered, 1)
+    if near:
+        return f"there is no option {name}; did you mean {near[0]}?"
+    return f"there is no option {name}; {format_name} has {', '.join(offered) or 'none'}"
