@@ -22,7 +22,7 @@ class Chunk:
     ranges: pa.Int32Array
     """Index of the range that each row is from."""
     checksums: pa.Int64Array | None = None
-    """What the checksum of each row should be, where the table has one."""
+    """What the checksum of each row should be, where the table has one and the stored one is asked for."""
 
     def __len__(self) -> int:
         return len(self.starts)

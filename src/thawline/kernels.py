@@ -173,7 +173,7 @@ class _Frame:
 
     def checksums(self, rows: int) -> pa.Int64Array | None:
         checksum = self.reading.table.checksum
-        if checksum is None:
+        if checksum is None or checksum.column not in self.reading.schema.names:
             return None
         computed = _Column.allocate("q", rows)
         compute = getattr(_native, f"{checksum.algorithm}_ranges")

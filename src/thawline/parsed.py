@@ -80,6 +80,8 @@ class _Rows:
 
     def __init__(self, table: Table, wanted: Sequence[Column]) -> None:
         self.table, self.wanted = table, wanted
+        is_wanted = table.checksum and any(column.name == table.checksum.column for column in wanted)
+        self.checksum = table.checksum if is_wanted else None
         self.clear()
 
     def clear(self) -> None:
@@ -98,7 +100,7 @@ class _Rows:
         self.spans.append((start, end, index))
         for column, values in zip(self.wanted, self.values, strict=True):
             values.append(value_of(row, column))
-        if checksum := self.table.checksum:
+        if checksum := self.checksum:
             compute = getattr(checksums, checksum.algorithm)
             self.checksums.append(compute(_follow(row, checksum.attributes)))
 
@@ -108,7 +110,7 @@ class _Rows:
         built = [pa.array(values, arrow_type(column)) for column, values in zip(self.wanted, self.values, strict=True)]
         batch = pa.RecordBatch.from_arrays(built, schema=schema_of(self.wanted))
         starts, ends, ranges = zip(*self.spans, strict=True)
-        computed = pa.array(self.checksums, pa.int64()) if self.table.checksum else None
+        computed = pa.array(self.checksums, pa.int64()) if self.checksum else None
         yield Chunk(
             batch, pa.array(starts, pa.int64()), pa.array(ends, pa.int64()), pa.array(ranges, pa.int32()), computed
         )

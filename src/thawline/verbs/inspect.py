@@ -335,7 +335,8 @@ class _Unit:
         table = self.view.table
         if table is None or table.checksum is None:
             return None
-        row = next(columns.scan(table.name, self.data, Ranges.of([(0, len(self.data), 1)]), columns=()))
+        stored = (table.checksum.column,)
+        row = next(columns.scan(table.name, self.data, Ranges.of([(0, len(self.data), 1)]), columns=stored))
         if isinstance(row, Chunk) and row.checksums:
             return int(row.checksums[0].as_py())
         # The unit may be whole and the separator behind it not.
