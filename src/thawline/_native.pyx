@@ -17,6 +17,7 @@ prepare_crc(1)
 
 include "gather.py"
 include "rbf_reverse.py"
+include "kafka_units.py"
 include "scans.py"
 
 
@@ -64,6 +65,21 @@ def crc32c_checkpoints(const unsigned char[::1] buf, long long step, unsigned in
 cdef inline uint32_t _state_at(const unsigned char *data, const unsigned int[::1] states, long long step, long long position) noexcept nogil:
     cdef long long index = position // step
     return crc32c_best(states[index], data + index * step, <size_t>(position - index * step))
+
+
+def crc32c_spans(
+    const unsigned char[::1] buf, const long long[::1] starts, const long long[::1] ends, long long rows,
+    const unsigned int[::1] states, long long step, long long[::1] out,
+):
+    """CRC-32C of each range from checkpoints of the whole buffer, so that its cost does not grow with its size."""
+    cdef long long row
+    cdef const unsigned char *data = &buf[0] if buf.shape[0] else NULL
+    with nogil:
+        for row in range(rows):
+            out[row] = crc32c_between(
+                _state_at(data, states, step, starts[row]), _state_at(data, states, step, ends[row]),
+                <unsigned long long>(ends[row] - starts[row]),
+            )
 
 
 def covered_bytes(const long long[::1] fences, const long long[::1] starts, long long count):

@@ -1,0 +1,225 @@
+"""Stretches of a segment without an intact unit: what is wrong there, and where the next intact one starts."""
+
+from __future__ import annotations
+
+import shlex
+from array import array
+from collections.abc import Iterator, Mapping
+from types import ModuleType
+from typing import Any
+
+import pyarrow as pa
+
+from thawline import columns
+from thawline.chunks import Break, Chunk, Ranges
+from thawline.formats.kafka import plain
+from thawline.formats.kafka.checks import Checksums
+from thawline.formats.kafka.findings import (
+    BAD_CHECKSUM,
+    DAMAGED_LENGTH,
+    DAMAGED_MAGIC,
+    NO_BATCH,
+    PREALLOCATED,
+    TORN_TAIL,
+)
+from thawline.formats.kafka.heads import (
+    BATCHES,
+    HEAD_SIZE,
+    LATEST_MAGIC,
+    MAGIC_AT,
+    MESSAGES,
+    Heads,
+    head_at,
+    table_at,
+)
+from thawline.generated.kernels.tables import TABLES
+from thawline.model import Code, Finding, Span
+from thawline.source import Source
+
+LENGTH_AT, BEFORE_LENGTH = 8, 12
+CRC_AT = {BATCHES: 17, MESSAGES: 12}
+LEAST_LENGTH = 14
+MOST_OFFSETS = 1 << 32
+"""How far the offsets of a unit behind damage may be ahead: a segment spans less than 2^31 of them (KAFKA-6264)."""
+LONGEST_CHAIN = 64
+"""Broken units in a row whose lengths are followed before the bytes between them are searched."""
+CANDIDATES = 256
+ZEROS = 1 << 20
+
+
+class Gaps:
+    """What is wrong with the stretches of a segment that hold no intact unit."""
+
+    def __init__(self, source: Source, checksums: Checksums) -> None:
+        self.source, self.checksums = source, checksums
+
+    def explain(self, start: int, floor: int) -> list[Finding]:
+        """Findings from the start of a unit that is not intact to the next one that is, or to the end of the file.
+
+        `floor` is the last offset before it.
+        """
+        size = self.source.size
+        if self._is_zero(start):
+            return [Finding(PREALLOCATED, Span(start, size), {"size": size - start})]
+        spans = self._chain(start, floor) or [Span(start, self._next_unit(start + 1, floor))]
+        following = offset_at(self.source, spans[-1].end)
+        return [self._explained(span, floor, following, is_last=span is spans[-1]) for span in spans]
+
+    def found(self, code: Code, span: Span, detail: Mapping[str, object]) -> Finding:
+        """A finding with the command that comes next."""
+        return Finding(code, span, detail, f"thawline salvage {shlex.quote(self.source.name)} -o intact.log")
+
+    def _is_zero(self, start: int) -> bool:
+        """Whether there is nothing but zeros from here to the end of the file."""
+        step = 64
+        while start < self.source.size:
+            block = bytes(self.source.view(start, min(start + step, self.source.size)))
+            if block.count(0) != len(block):
+                return False
+            start, step = start + len(block), ZEROS
+        return True
+
+    def _chain(self, start: int, floor: int) -> list[Span]:
+        """Broken units one behind the other as their lengths say, if that leads to an intact one or the file's end."""
+        spans: list[Span] = []
+        while len(spans) < LONGEST_CHAIN:
+            size = self._claimed(start)
+            if not size or start + size > self.source.size:
+                return []
+            spans.append(Span(start, start + size))
+            start += size
+            if start == self.source.size or self._is_intact(start, floor):
+                return spans
+        return []
+
+    def _claimed(self, start: int) -> int:
+        """The size of the unit that starts here, as its length says; 0 if that cannot be."""
+        if self.source.size - start < BEFORE_LENGTH:
+            return 0
+        length = self._integer(start + LENGTH_AT, 4)
+        return BEFORE_LENGTH + length if length >= LEAST_LENGTH else 0
+
+    def _is_intact(self, position: int, floor: int) -> bool:
+        """Whether an intact unit starts here, with offsets behind those before it."""
+        heads = head_at(self.source, position)
+        return (
+            isinstance(heads, Heads)
+            and floor < heads.rows["last_offset"][0].as_py()
+            and bool(self.checksums.right(heads)[0].as_py())
+        )
+
+    def _next_unit(self, start: int, floor: int) -> int:
+        """Where the next intact unit starts; the end of the file if there is none."""
+        self.source = self.checksums.source = self.source.on_disk()
+        view = self.source.view(0, self.source.size)
+        finder: ModuleType = columns.native() or plain
+        offsets = array("q", (floor + 1, floor + MOST_OFFSETS))
+        positions, sizes = array("q", bytes(8 * CANDIDATES)), array("q", bytes(8 * CANDIDATES))
+        while start < self.source.size:
+            count, start = finder.find_units(view, start, self.source.size, offsets, positions, sizes)
+            for position in self._right_ones(view, positions[:count], sizes[:count]):
+                if self._is_intact(position, floor):
+                    return position
+            if count < CANDIDATES:
+                break
+        return self.source.size
+
+    def _right_ones(self, view: memoryview, positions: array[int], sizes: array[int]) -> Iterator[int]:
+        """Those of some places where the checksum is right, in rising order.
+
+        Mostly it is the first; ever more are looked at in one go while that is not so.
+        """
+        first, step = 0, 1
+        while first < len(positions):
+            places = range(first, min(first + step, len(positions)))
+            yield from sorted(
+                position
+                for is_legacy in (False, True)
+                for position in self._right_of_kind(
+                    view,
+                    [(positions[place], sizes[place]) for place in places if _is_legacy(view, positions[place]) is is_legacy],
+                    is_legacy=is_legacy,
+                )
+            )
+            first, step = first + step, 4 * step
+
+    def _right_of_kind(self, view: memoryview, places: list[tuple[int, int]], *, is_legacy: bool) -> Iterator[int]:
+        if not places:
+            return
+        starts = pa.array([at for at, _ in places], pa.int64())
+        ends = pa.array([at + size for at, size in places], pa.int64())
+        computed = self.checksums.of_units(starts, ends, is_legacy=is_legacy).to_pylist()
+        crc_at = CRC_AT[MESSAGES if is_legacy else BATCHES]
+        for (at, _), value in zip(places, computed, strict=True):
+            if int.from_bytes(view[at + crc_at : at + crc_at + 4], "big") == value:
+                yield at
+
+    def _explained(self, span: Span, floor: int, following: int | None, *, is_last: bool) -> Finding:
+        """What is wrong with one broken unit, or with bytes that are none."""
+        table = table_at(self.source, span.start)
+        facts: dict[str, Any] = {"lost": self._lost(span, table, floor, following)}
+        if repaired := self._proven(span):
+            return self.found(repaired, span, facts)
+        item = self._read(span, table)
+        if isinstance(item, Chunk):
+            computed = item.checksums[0].as_py() if item.checksums else None
+            return self.found(
+                BAD_CHECKSUM, span, {"crc_stored": item.batch["crc"][0].as_py(), "crc_computed": computed, **facts}
+            )
+        claimed, left = self._claimed(span.start), self.source.size - span.start
+        if is_last and span.end == self.source.size and self._is_torn(span.start, claimed, left):
+            return self.found(TORN_TAIL, span, {"claimed": claimed, "left": left, **facts})
+        where = {"at": span.start + item.at, "field": f"{item.failure.spec}: {item.failure.path}"}
+        return self.found(NO_BATCH, span, {**where, "reason": item.failure.reason, **facts})
+
+    def _read(self, span: Span, table: str) -> Chunk | Break:
+        """What the kernel makes of a unit, in the extent that its length or else the span gives it."""
+        end = min(max(span.start + self._claimed(span.start), span.end), self.source.size)
+        view = self.source.view(span.start, end)
+        return next(iter(columns.scan(table, view, Ranges.of([(0, len(view), 1)]), columns=("crc",))))
+
+    def _is_torn(self, start: int, claimed: int, left: int) -> bool:
+        """Whether what is left of the file is the start of a unit."""
+        if left < HEAD_SIZE:
+            return True
+        return claimed > left and self.source.view(start + MAGIC_AT, start + MAGIC_AT + 1)[0] <= LATEST_MAGIC
+
+    def _proven(self, span: Span) -> Code | None:
+        """What of a batch of magic 2 is damaged where its checksum says that all the rest is right."""
+        if span.size < HEAD_SIZE:
+            return None
+        starts, ends = pa.array([span.start], pa.int64()), pa.array([span.end], pa.int64())
+        stored = self._integer(span.start + CRC_AT[BATCHES], 4) & 0xFFFFFFFF
+        if self.checksums.of_units(starts, ends, is_legacy=False)[0].as_py() != stored:
+            return None
+        if self._claimed(span.start) != span.size:
+            return DAMAGED_LENGTH
+        is_latest = self.source.view(span.start + MAGIC_AT, span.start + MAGIC_AT + 1)[0] == LATEST_MAGIC
+        return None if is_latest else DAMAGED_MAGIC
+
+    def _lost(self, span: Span, table: str, floor: int, following: int | None) -> str:
+        """What is lost, in offsets as far as the units around it tell."""
+        behind = f"{following - 1}" if following is not None and following > floor else "the end of the segment"
+        between = f"offsets {floor + 1} to {behind}"
+        if table == BATCHES and span.size >= HEAD_SIZE:
+            base, count = self._integer(span.start, 8), self._integer(span.start + HEAD_SIZE - 4, 4)
+            last = base + self._integer(span.start + 23, 4)
+            fits = floor < base <= last and (following is None or last < following) and 0 < count <= last - base + 1
+            if fits and last - floor < MOST_OFFSETS:
+                return f"1 batch of {count} record{'s' if count > 1 else ''}, offsets {base} to {last}"
+        return f"records in {between}"
+
+    def _integer(self, at: int, size: int) -> int:
+        return int.from_bytes(self.source.view(at, at + size), "big", signed=True)
+
+
+def _is_legacy(view: memoryview, position: int) -> bool:
+    return view[position + MAGIC_AT] < LATEST_MAGIC
+
+
+def offset_at(source: Source, position: int) -> int | None:
+    """The offset that stands at the start of the unit at a position; None where the file ends before."""
+    is_there = source.size - position >= TABLES[MESSAGES].least_size
+    if not is_there or int.from_bytes(source.view(position + LENGTH_AT, position + BEFORE_LENGTH), "big") < LEAST_LENGTH:
+        return None
+    return int.from_bytes(source.view(position, position + 8), "big", signed=True)

@@ -1,0 +1,174 @@
+"""Heads of batches and messages: a segment walked from unit to unit without looking into them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thawline import columns
+from thawline.chunks import Break, Chunk, Ranges
+from thawline.generated.kernels.tables import TABLES
+from thawline.source import Source
+
+BATCHES, MESSAGES = "kafka_batches", "kafka_messages"
+MAGIC_AT = 16
+"""Where all versions have the magic byte; the length stands at byte 8 in all of them, too."""
+LATEST_MAGIC = 2
+HEAD_SIZE = TABLES[BATCHES].least_size
+"""Bytes of a batch of magic 2 before its records."""
+NO_TIMESTAMP = -1
+FIRST_ROWS = 64
+"""Units that are looked at in one go behind damage; four times as many as long as they are intact. What is read in
+vain stays in proportion to what is not, however a hostile file mixes the two."""
+
+HEADS = pa.schema(
+    [
+        ("position", pa.int64()),
+        ("size", pa.int64()),
+        ("magic", pa.int8()),
+        ("base_offset", pa.int64()),
+        ("last_offset", pa.int64()),
+        ("num_records", pa.int32()),
+        ("leader_epoch", pa.int32()),
+        ("crc", pa.int64()),
+        ("compression", pa.string()),
+        ("timestamp_type", pa.string()),
+        ("base_timestamp", pa.int64()),
+        ("max_timestamp", pa.int64()),
+        ("is_transactional", pa.bool_()),
+        ("is_control", pa.bool_()),
+        ("has_delete_horizon", pa.bool_()),
+        ("producer_id", pa.int64()),
+        ("producer_epoch", pa.int16()),
+        ("base_sequence", pa.int32()),
+    ]
+)
+"""What is known of a unit without looking into it. Of a wrapper, a compressed message of magic 0 or 1, first offset and
+number of records are not: they are null."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """Heads of units that follow one another, a row each; either all of magic 2 or all older."""
+
+    rows: pa.RecordBatch
+
+    def __len__(self) -> int:
+        return int(self.rows.num_rows)
+
+    @property
+    def start(self) -> int:
+        """Where the first unit starts."""
+        return int(self.rows["position"][0].as_py())
+
+    @property
+    def end(self) -> int:
+        """Where the last unit ends."""
+        return int(self.rows["position"][-1].as_py() + self.rows["size"][-1].as_py())
+
+    @property
+    def is_legacy(self) -> bool:
+        """Whether these are messages of magic 0 or 1."""
+        return bool(self.rows["magic"][0].as_py() < LATEST_MAGIC)
+
+    def part(self, first: int, end: int) -> Heads:
+        """Some of the units."""
+        return Heads(self.rows.slice(first, end - first))
+
+
+def walk(source: Source, start: int) -> Iterator[Heads | Break]:
+    """Heads from a position on; a break where no unit can be read, which is the last item."""
+    position, rows = start, FIRST_ROWS
+    while position < source.size:
+        table = table_at(source, position)
+        for item in _pieces(table, source, position, rows):
+            if isinstance(item, Break):
+                if table_at(source, item.start) == table:
+                    yield item
+                    return
+            else:
+                yield Heads(_unified(item, table))
+                position = yielded_end(item)
+                rows *= 4
+
+
+def _pieces(table: str, source: Source, start: int, rows: int) -> Iterator[Chunk | Break]:
+    """Chunks of units of one kind, small ones first; a break unless they go on to the end of the file."""
+    while rows < columns.MAX_ROWS and (chunk := _piece(table, source, start, rows)):
+        yield chunk
+        start, rows = yielded_end(chunk), rows * 4
+    yield from columns.scan_source(table, source, start)
+
+
+def _piece(table: str, source: Source, start: int, rows: int) -> Chunk | None:
+    """So many units; None where there are fewer of them."""
+    view = source.view(start, source.size if source.is_local else min(start + columns.WINDOW, source.size))
+    item = next(columns.scan(table, view, Ranges.of([(0, len(view), rows)]), max_rows=rows), None)
+    return item.moved(start) if isinstance(item, Chunk) and len(item) == rows else None
+
+
+def head_at(source: Source, position: int) -> Heads | Break:
+    """The head of the unit that starts at a position; a break if none does."""
+    table = table_at(source, position)
+    end = source.size if source.is_local else min(position + columns.WINDOW, source.size)
+    view = source.view(position, end)
+    item = next(columns.scan(table, view, Ranges.of([(0, len(view), 1)])))
+    return Heads(_unified(item.moved(position), table)) if isinstance(item, Chunk) else item.moved(position)
+
+
+def yielded_end(chunk: Chunk) -> int:
+    """Where the last unit of a chunk ends."""
+    return int(chunk.ends[-1].as_py())
+
+
+def table_at(source: Source, position: int) -> str:
+    """The table of the unit that starts at a position; where the file ends before its magic it is the latest one."""
+    at = position + MAGIC_AT
+    is_legacy = at < source.size and source.view(at, at + 1)[0] in {0, 1}
+    return MESSAGES if is_legacy else BATCHES
+
+
+def _unified(chunk: Chunk, table: str) -> pa.RecordBatch:
+    made = _of_messages(chunk.batch) if table == MESSAGES else _of_batches(chunk.batch)
+    made |= {"position": chunk.starts, "size": pc.subtract(chunk.ends, chunk.starts)}
+    return pa.RecordBatch.from_arrays([made[name] for name in HEADS.names], schema=HEADS)
+
+
+def _of_batches(batch: pa.RecordBatch) -> dict[str, pa.Array]:
+    made = {name: batch[name] for name in batch.schema.names}
+    return made | {
+        "last_offset": pc.add(batch["base_offset"], batch["last_offset_delta"].cast(pa.int64())),
+        "leader_epoch": batch["partition_leader_epoch"],
+    }
+
+
+def _of_messages(batch: pa.RecordBatch) -> dict[str, pa.Array]:
+    rows = batch.num_rows
+    is_plain = pc.equal(batch["compression"], "none")
+    timestamps = batch["timestamp"].fill_null(NO_TIMESTAMP)
+    never, none = _all(rows, False, pa.bool_()), _all(rows, -1, pa.int64())
+    return {
+        "magic": batch["magic"],
+        "crc": batch["crc"],
+        "compression": batch["compression"],
+        "timestamp_type": pc.if_else(pc.equal(batch["magic"], 0), pa.scalar(None, pa.string()), batch["timestamp_type"]),
+        "base_offset": pc.if_else(is_plain, batch["offset"], pa.scalar(None, pa.int64())),
+        "last_offset": batch["offset"],
+        "num_records": pc.if_else(is_plain, pa.scalar(1, pa.int32()), pa.scalar(None, pa.int32())),
+        "leader_epoch": none.cast(pa.int32()),
+        "base_timestamp": timestamps,
+        "max_timestamp": timestamps,
+        "is_transactional": never,
+        "is_control": never,
+        "has_delete_horizon": never,
+        "producer_id": none,
+        "producer_epoch": none.cast(pa.int16()),
+        "base_sequence": none.cast(pa.int32()),
+    }
+
+
+def _all(rows: int, value: object, kind: pa.DataType) -> pa.Array:
+    return pa.repeat(pa.scalar(value, kind), rows)

@@ -1,0 +1,170 @@
+"""A segment as stretches of intact units and findings about the rest, by heads and checksums; units stay closed."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Generator, Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thawline.chunks import Break
+from thawline.formats.kafka.checks import Checksums, disorder
+from thawline.formats.kafka.findings import BAD_OFFSET, EPOCH_FALLS, OFFSETS_RESTART
+from thawline.formats.kafka.gaps import Gaps, offset_at
+from thawline.formats.kafka.heads import Heads, walk
+from thawline.model import Finding, Span
+from thawline.source import Source
+
+Look = Callable[[Heads], pa.BooleanArray | None]
+"""Chooses the units whose bytes are looked at; None means all of them."""
+
+
+def everywhere(_heads: Heads) -> None:
+    """Look at every unit."""
+
+
+def nowhere(heads: Heads) -> pa.BooleanArray:
+    """Look at heads only."""
+    return pa.repeat(pa.scalar(False), len(heads))  # noqa: FBT003 - a value, not a flag
+
+
+class Segment:
+    """One pass over a segment."""
+
+    def __init__(self, source: Source, look: Look = everywhere, *, first_offset: int = 0) -> None:
+        self.source, self.look = source, look
+        self.checksums = Checksums(source)
+        self.floor = first_offset - 1
+        """The last offset so far."""
+        self.epoch = -1
+
+    def items(self, start: int = 0, *, is_explained: bool = True) -> Iterator[Heads | Finding]:
+        """Intact units and findings from a position to the end of the file; their spans tile that."""
+        self.gaps = Gaps(self.source, self.checksums)
+        self.behind = self._lost_by_broker if is_explained else None
+        position = start
+        while position < self.source.size:
+            for item in walk(self.source, position):
+                if isinstance(item, Break):
+                    position = yield from self._gap(item.start)
+                    break
+                position = yield from self._checked(item)
+                if position != item.end:
+                    break
+
+    def _checked(self, heads: Heads) -> Generator[Heads | Finding, None, int]:
+        """Those of some units whose checksums are right, and findings for the others; up to where that goes."""
+        row = 0
+        for bad in self._bad_rows(heads):
+            if bad < row:
+                continue
+            yield from self._ordered(heads.part(row, bad))
+            end = yield from self._gap(heads.rows["position"][bad].as_py())
+            positions = heads.rows["position"]
+            row = bisect_left(range(len(heads)), end, key=lambda index: positions[index].as_py())
+            if row == len(heads) or positions[row].as_py() != end:
+                return end
+        yield from self._ordered(heads.part(row, len(heads)))
+        return heads.end
+
+    def _bad_rows(self, heads: Heads) -> list[int]:
+        looked_at = self.look(heads)
+        if looked_at is None:
+            right = self.checksums.right(heads)
+        elif pc.any(looked_at).as_py():
+            chosen = Heads(heads.rows.filter(looked_at))
+            found = iter(self.checksums.right(chosen).to_pylist())
+            right = pa.array([next(found) if wanted else True for wanted in looked_at.to_pylist()])
+        else:
+            return []
+        bad: list[int] = pc.indices_nonzero(pc.invert(right)).to_pylist()
+        return bad
+
+    def _ordered(self, heads: Heads) -> Iterator[Heads | Finding]:
+        """The units but for those whose offset cannot be right, and remarks about what no checksum covers."""
+        if not len(heads):
+            return
+        found = disorder(heads, self.floor, offset_at(self.source, heads.end))
+        remarks = [*self._restarts(heads, found.restarts), *self._falling_epochs(heads)]
+        row = 0
+        for at, remark in sorted(remarks, key=lambda item: item[0]) + [(len(heads), None)]:
+            yield from self._without(heads, row, at, [index for index in found.outliers if row <= index < at])
+            row = at
+            if remark:
+                yield remark
+        self.floor = max(
+            (heads.rows["last_offset"][index].as_py() for index in range(len(heads)) if index not in found.outliers)
+            if found.outliers
+            else [heads.rows["last_offset"][-1].as_py()],
+            default=self.floor,
+        )
+
+    def _without(self, heads: Heads, first: int, end: int, outliers: list[int]) -> Iterator[Heads | Finding]:
+        for outlier in outliers:
+            if first < outlier:
+                yield heads.part(first, outlier)
+            yield self._bad_offset(heads.part(outlier, outlier + 1))
+            first = outlier + 1
+        if first < end:
+            yield heads.part(first, end)
+
+    def _bad_offset(self, heads: Heads) -> Finding:
+        facts = heads.rows.to_pylist()[0]
+        count = facts["num_records"]
+        lost = f"1 batch of {count} records" if count is not None else "1 compressed message set"
+        detail = {"base_offset": facts["base_offset"], "last_offset_before": self.floor, "lost": lost}
+        return self.gaps.found(BAD_OFFSET, Span(heads.start, heads.end), detail)
+
+    def _restarts(self, heads: Heads, rows: tuple[int, ...]) -> Iterator[tuple[int, Finding]]:
+        if rows:
+            at = heads.rows["position"][rows[0]].as_py()
+            offset = heads.rows["last_offset"][rows[0]].as_py()
+            yield rows[0], Finding(OFFSETS_RESTART, Span(at, at), {"at": at, "offset": offset, "places": len(rows)})
+
+    def _falling_epochs(self, heads: Heads) -> Iterator[tuple[int, Finding]]:
+        epochs = heads.rows["leader_epoch"]
+        highest, before = pc.max(epochs).as_py(), self.epoch
+        self.epoch = max(highest, before)
+        if epochs[0].as_py() >= before and (pc.min(epochs).as_py() == highest or _never_falls(epochs)):
+            return
+        falls = []
+        for row, epoch in enumerate(epochs.to_pylist()):
+            if 0 <= epoch < before:
+                falls.append(row)
+            before = max(before, epoch)
+        if falls:
+            at = heads.rows["position"][falls[0]].as_py()
+            detail = {"at": at, "leader_epoch": epochs[falls[0]].as_py(), "batches": len(falls)}
+            yield falls[0], Finding(EPOCH_FALLS, Span(at, at), detail)
+
+    def _gap(self, start: int) -> Generator[Finding, None, int]:
+        """What stands where no intact unit starts, and where the next one does."""
+        findings = self.gaps.explain(start, self.floor)
+        end = findings[-1].span.end
+        for finding in findings:
+            if self.behind and finding.severity == "error":
+                yield Finding(finding.code, finding.span, {**finding.detail, **self.behind(end)}, finding.hint)
+                self.behind = None
+            else:
+                yield finding
+        return end
+
+    def _lost_by_broker(self, start: int) -> dict[str, object]:
+        """What a broker would lose besides: everything behind the first damage, intact or not."""
+        rest = Segment(self.source, first_offset=self.floor + 1)
+        batches, first, last = 0, None, None
+        for item in rest.items(start, is_explained=False):
+            if isinstance(item, Heads):
+                batches += len(item)
+                first = item.rows["base_offset"][0].as_py() if first is None else first
+                last = item.rows["last_offset"][-1].as_py()
+        if not batches:
+            return {}
+        spared = f"{batches} intact batch{'es' if batches > 1 else ''}, offsets {'?' if first is None else first}..{last}"
+        return {"broker": f"would truncate here and lose {spared}"}
+
+
+def _never_falls(epochs: pa.Int32Array) -> bool:
+    rows = len(epochs) - 1
+    return bool(pc.all(pc.greater_equal(epochs.slice(1), epochs.slice(0, rows))).as_py())
