@@ -16,8 +16,8 @@ from tools.damage import CUT, FLIP, HEAD, KINDS, SWAP, TAIL, Damage, damaged, da
 
 SEEDS = range(6)
 MORE_SEEDS = range(len(SEEDS), 40)
-PARTS_OF_FILES = (".address",)
-"""Golden files that are not files of their format, but what payloads hold."""
+PARTS_OF_FILES = (".address", ".bin", ".index", ".timeindex", ".txnindex", ".snapshot")
+"""Golden files that are not files of their format, but what payloads or files beside them hold."""
 
 
 def whole_files() -> list[Golden]:

@@ -80,9 +80,9 @@ def place_records(
 ):
     """Offsets and timestamps in milliseconds of records, from the deltas to their batches' heads.
 
-    Four numbers of `heads` are a batch's: base offset, last offset delta, base timestamp, and the timestamp of all records or the least
-    integer where each has its own. Deltas must rise within 0..last offset delta; a batch in which they do not is
-    marked in `is_wrong`. `last_deltas` is the last one of each batch so far, -1 at first.
+    Four numbers of `heads` are a batch's: base offset, last offset delta, base timestamp, and the timestamp of all
+    records or the least integer where each has its own. Deltas must rise within 0..last offset delta; a batch in which
+    they do not is marked in `is_wrong`. `last_deltas` is the last one of each batch so far, -1 at first.
     """
     row: cython.longlong = 0
     batch: cython.longlong

@@ -98,7 +98,20 @@ def _span(text: str) -> tuple[int | None, int | None]:
     return first, last
 
 
-OPTIONS: tuple[Option, ...] = ()
+OPTIONS: tuple[Option, ...] = (
+    Option("since", ("kafka",), "time", "Only rows from this time on, such as 2026-11-16T12:00:00Z."),
+    Option("until", ("kafka",), "time", "Only rows up to this time."),
+    Option("offsets", ("kafka",), "span", "Only records with these offsets, such as 100..200 or 100.."),
+    Option(
+        "isolation",
+        ("kafka",),
+        "choice",
+        "read_committed leaves out aborted transactions, and all from the first open one on.",
+        ("read_uncommitted", "read_committed"),
+    ),
+    Option("control", ("kafka",), "flag", "Also give control records, such as the markers of transactions."),
+    Option("max_batch_bytes", ("kafka",), "size", "The most that a batch may decompress to; 256 MiB by default."),
+)
 
 
 def check(format_name: str, given: Mapping[str, object]) -> dict[str, object]:

@@ -1,1 +1,277 @@
-"""Kafka log segments."""
+"""Kafka log segments: batches of every version, back to back, with the files of a partition beside them.
+
+Layout: https://kafka.apache.org/documentation/#messageformat
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from thawline.batches import last
+from thawline.formats import Claim, Format, Reading
+from thawline.formats.kafka import messages, records, tables
+from thawline.formats.kafka.checks import Checksums
+from thawline.formats.kafka.findings import CODES, DAMAGED_LENGTH, DAMAGED_MAGIC
+from thawline.formats.kafka.heads import HEAD_SIZE, LATEST_MAGIC, MESSAGES, Heads, head_at, table_at, walk
+from thawline.formats.kafka.rows import EXTRAS, RECORDS, Part, Request
+from thawline.formats.kafka.segment import Segment, nowhere
+from thawline.formats.kafka.selection import Selection
+from thawline.model import Finding, Run, Span
+from thawline.source import Source
+
+if TYPE_CHECKING:
+    from thawline.formats.kafka.transactions import Transactions
+
+SEGMENT_NAME = re.compile(r"(\d{20})(?:-\d{10})?\.(?:log|checkpoint)(?:\.deleted|\.swap|\.cleaned)?")
+PIECE = 4 << 20
+"""Bytes that are copied in one go."""
+PROVEN = (DAMAGED_LENGTH, DAMAGED_MAGIC)
+"""Findings about a batch whose records are beyond doubt, although Kafka cannot read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kafka(Format):
+    """Kafka log segments, magic 0 to 2."""
+
+    name = "kafka"
+    title = "Kafka log segment"
+    tables = ("records", "batches")
+    codes = CODES
+    unit_name = "batch"
+    has_heads = True
+
+    since: int | None = None
+    until: int | None = None
+    offsets: tuple[int | None, int | None] = (None, None)
+    isolation: str = "read_uncommitted"
+    control: bool = False
+    max_batch_bytes: int = 256 << 20
+    topic: str | None = None
+    partition: int | None = None
+    transactions: Transactions | None = field(default=None, compare=False)
+    """How the transactions of the whole partition ended; without it only the file itself tells."""
+
+    def claim(self, source: Source) -> Claim | None:
+        """A segment has no magic of its own: its first batch must be right, or its name that of a segment."""
+        head = head_at(source, 0) if source.size else None
+        if isinstance(head, Heads) and Checksums(source).right(head)[0].as_py():
+            magic = head.rows["magic"][0].as_py()
+            why = f"starts with a batch of magic {magic} whose checksum is right"
+            return Claim(self.name, str(magic), why, "certain")
+        if SEGMENT_NAME.fullmatch(PurePath(source.name).name):
+            return Claim(self.name, "2", "named like a segment, but does not start with an intact batch", "likely")
+        return None
+
+    def schema(self, table: str) -> pa.Schema:
+        """The schema of a table."""
+        return RECORDS if table == "records" else tables.SCHEMAS[table]
+
+    def extras(self, table: str) -> pa.Schema:
+        """Columns of records that Spark's own Kafka source does not have."""
+        return EXTRAS if table == "records" else tables.EXTRAS.get(table, pa.schema([]))
+
+    def scan(self, source: Source) -> Iterator[Run | Finding]:
+        """Intact batches and findings; every batch is decompressed and every record in it read."""
+        request = Request(selection=Selection(control=self.control), max_batch_bytes=self.max_batch_bytes)
+        for item in self._segment(source).items():
+            yield from [item] if isinstance(item, Finding) else _runs(source, item, request)
+
+    def outline(self, source: Source) -> Iterator[Run | Finding]:
+        """The same by heads; only compressed messages of magic 0 and 1 are opened, whose heads do not count them."""
+        request = Request(selection=Selection(control=self.control), max_batch_bytes=self.max_batch_bytes)
+        for item in Segment(source, nowhere, first_offset=_first_offset(source)).items(is_explained=False):
+            if isinstance(item, Finding):
+                yield item
+            elif item.is_legacy:
+                yield from _runs(source, item, request)
+            else:
+                yield self._counted(item)
+
+    def read(self, source: Source, table: str, columns: Collection[str]) -> Reading:
+        """Batches with their rows; what cannot hold a row that is asked for is neither checked nor decompressed."""
+        request = self._request(source, columns)
+        selection = request.selection
+        segment = Segment(source, selection.units, first_offset=_first_offset(source))
+        for item in segment.items(is_explained=False):
+            if isinstance(item, Finding):
+                yield item
+            elif table == "records":
+                for part in _chosen(item, selection):
+                    yield from self._decoded(source, *part, request)
+            else:
+                yield self._counted(item), tables.batches(source, item, table, columns, request)
+
+    def batches(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
+        """Rows of a run."""
+        request = self._request(source, columns)
+        for heads in _heads_of(source, run.span):
+            if table != "records":
+                yield from tables.batches(source, heads, table, columns, request)
+                continue
+            for chosen, is_chosen in _chosen(heads, request.selection) if run.units else ():
+                for item in self._decoded(source, chosen, is_chosen, request):
+                    yield from () if isinstance(item, Finding) else item[1]
+
+    def tail(self, source: Source, rows: int, table: str, columns: Collection[str]) -> list[pa.RecordBatch] | None:
+        """The last records: heads tell which batches hold them, and only those are read."""
+        selection = self._request(source, columns).selection
+        if table != "records" or selection.is_narrow or not source.is_local:
+            return None
+        start = self._last_units(source, rows)
+        segment = Segment(source, first_offset=_first_offset(source))
+        found: list[pa.RecordBatch] = []
+        for item in segment.items(start, is_explained=False):
+            if isinstance(item, Finding):
+                if item.severity == "error":
+                    return None
+                continue
+            for part in self._decoded(source, item, is_chosen=True, request=self._request(source, columns)):
+                if isinstance(part, Finding):
+                    return None
+                found += part[1]
+        return last(found, rows)
+
+    def _last_units(self, source: Source, rows: int) -> int:
+        """Where the units begin that hold the last rows, as far as heads tell."""
+        kept: deque[tuple[int, int]] = deque()
+        count = 0
+        for item in self.outline(source):
+            if isinstance(item, Run):
+                kept.append((item.span.start, item.rows))
+                count += item.rows
+                while len(kept) > 1 and count - kept[0][1] >= rows:
+                    count -= kept.popleft()[1]
+        return kept[0][0] if kept else 0
+
+    def units(self, source: Source, run: Run) -> Iterator[Span]:
+        """The batches of a run."""
+        for heads in _heads_of(source, run.span):
+            for start, size in zip(*(heads.rows[name].to_pylist() for name in ("position", "size")), strict=True):
+                yield Span(start, start + size)
+
+    def unit_at(self, source: Source, position: int) -> str:
+        """A batch, or a message of magic 0 or 1."""
+        return "kafka_message" if table_at(source, position) == MESSAGES else "kafka_record_batch"
+
+    def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
+        """The intact batches as they are, with the offsets that they have."""
+        for item in items:
+            if isinstance(item, Run):
+                start = item.span.start
+                if "recovered" in item.labels:
+                    yield _mended_head(source, item.span)
+                    start += HEAD_SIZE
+                end = item.span.end
+                yield from (source.view(at, min(at + PIECE, end)) for at in range(start, end, PIECE))
+                source.release(item.span.end)
+
+    def recover(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[Run | Finding]:
+        """The items, with batches whose checksum proves all but their length or magic as runs."""
+        for item in items:
+            if isinstance(item, Finding) and item.code in PROVEN:
+                count = int.from_bytes(source.view(item.span.start + HEAD_SIZE - 4, item.span.start + HEAD_SIZE), "big")
+                yield Run(item.span, 1, count, {"recovered": item.code.id})
+            else:
+                yield item
+
+    def _segment(self, source: Source) -> Segment:
+        return Segment(source, first_offset=_first_offset(source))
+
+    def _request(self, source: Source, columns: Collection[str]) -> Request:
+        topic, partition = _topic_partition(source)
+        is_committed = self.isolation == "read_committed"
+        transactions = self.transactions
+        if transactions is None and (is_committed or "transaction" in columns):
+            from thawline.formats.kafka.transactions import Transactions  # noqa: PLC0415 - few need it
+
+            transactions = Transactions.of(lambda: [source])
+        selection = Selection(
+            self.since, self.until, self.offsets, self.control, transactions if is_committed else None
+        )
+        return Request(
+            tuple(columns),
+            selection,
+            self.topic if self.topic is not None else topic,
+            self.partition if self.partition is not None else partition,
+            transactions,
+            self.max_batch_bytes,
+        )
+
+    def _decoded(self, source: Source, heads: Heads, is_chosen: bool, request: Request) -> Reading:  # noqa: FBT001
+        """Runs with their rows; batches that are not chosen have none."""
+        if not is_chosen:
+            yield self._counted(heads), ()
+            return
+        for item in _decode(source, heads, request):
+            yield item if isinstance(item, Finding) else (_run(item), item[2])
+
+    def _counted(self, heads: Heads) -> Run:
+        """A run as its heads count it."""
+        counts = heads.rows["num_records"].fill_null(0)
+        if not self.control:
+            counts = pa.compute.if_else(heads.rows["is_control"], pa.scalar(0, pa.int32()), counts)
+        return Run(Span(heads.start, heads.end), len(heads), pa.compute.sum(counts).as_py())
+
+
+def _decode(source: Source, heads: Heads, request: Request) -> Iterator[Part | Finding]:
+    return messages.decode(source, heads, request) if heads.is_legacy else records.decode(source, heads, request)
+
+
+def _runs(source: Source, heads: Heads, request: Request) -> Iterator[Run | Finding]:
+    for item in _decode(source, heads, request):
+        yield item if isinstance(item, Finding) else _run(item)
+
+
+def _run(part: Part) -> Run:
+    heads, rows, _ = part
+    return Run(Span(heads.start, heads.end), len(heads), rows)
+
+
+def _chosen(heads: Heads, selection: Selection) -> Iterator[tuple[Heads, bool]]:
+    """Stretches of units that may hold what is asked for, and of those that cannot."""
+    mask = selection.units(heads)
+    if mask is None:
+        yield heads, True
+        return
+    first = 0
+    chosen = mask.to_pylist()
+    for row in range(1, len(heads) + 1):
+        if row == len(heads) or chosen[row] != chosen[first]:
+            yield heads.part(first, row), chosen[first]
+            first = row
+
+
+def _heads_of(source: Source, span: Span) -> Iterator[Heads]:
+    """Heads of the units of a run."""
+    for item in walk(source, span.start):
+        if not isinstance(item, Heads) or item.start >= span.end:
+            return
+        positions = item.rows["position"].to_pylist()
+        yield item if item.end <= span.end else item.part(0, sum(position < span.end for position in positions))
+
+
+def _first_offset(source: Source) -> int:
+    """The offset that a segment is named after; 0 where it has another name."""
+    found = SEGMENT_NAME.fullmatch(PurePath(source.name).name)
+    return int(found[1]) if found and ".log" in source.name else 0
+
+
+def _topic_partition(source: Source) -> tuple[str | None, int | None]:
+    """Topic and partition as the folder of a segment is called."""
+    topic, dash, partition = PurePath(source.name).parent.name.rpartition("-")
+    return (topic, int(partition)) if dash and topic and partition.isdecimal() and len(partition) < 10 else (None, None)  # noqa: PLR2004
+
+
+def _mended_head(source: Source, span: Span) -> bytes:
+    """The head of a batch with the length and the magic that its checksum proves."""
+    head = bytearray(source.view(span.start, span.start + HEAD_SIZE))
+    head[8:12] = (span.size - 12).to_bytes(4, "big")
+    head[16] = LATEST_MAGIC
+    return bytes(head)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thawline import checksums, columns
+from thawline.formats.kafka import numbers
 from thawline.formats.kafka.heads import Heads
 from thawline.source import Source
 
@@ -48,15 +49,15 @@ class Checksums:
         covered = pc.add(starts, COVERED_FROM[is_legacy])
         self.budget -= pc.sum(pc.subtract(ends, covered)).as_py()
         if not self.is_spent:
-            return pa.array(self._one_by_one(covered, ends, is_legacy=is_legacy), pa.int64())
+            return numbers.column(self._one_by_one(covered, ends, is_legacy=is_legacy))
         if is_legacy or not self.source.is_local or columns.native() is None:
             return pa.repeat(pa.scalar(-1, pa.int64()), len(starts))
-        return pa.array(self._from_checkpoints(int64s(covered), int64s(ends)), pa.int64())
+        return numbers.column(self._from_checkpoints(numbers.copied(covered), numbers.copied(ends)))
 
     def _one_by_one(self, starts: pa.Int64Array, ends: pa.Int64Array, *, is_legacy: bool) -> array[int]:
         base, last = starts[0].as_py(), pc.max(ends).as_py()
         view = self.source.view(base, last)
-        spans = int64s(pc.subtract(starts, base)), int64s(pc.subtract(ends, base))
+        spans = numbers.copied(pc.subtract(starts, base)), numbers.copied(pc.subtract(ends, base))
         native = columns.native()
         if native is None:
             compute = checksums.crc32 if is_legacy else checksums.crc32c
@@ -75,13 +76,6 @@ class Checksums:
         made = array("q", bytes(8 * len(starts)))
         native.crc32c_spans(whole, starts, ends, len(starts), self.states, CHECKPOINT, made)
         return made
-
-
-def int64s(values: pa.Int64Array) -> array[int]:
-    """The numbers of a column without nulls, as native code takes them."""
-    numbers = array("q")
-    numbers.frombytes(memoryview(values.buffers()[1])[8 * values.offset : 8 * (values.offset + len(values))])
-    return numbers
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import struct
 from array import array
 from collections.abc import Iterator, Mapping
 from types import ModuleType
@@ -41,6 +42,7 @@ CRC_AT = {BATCHES: 17, MESSAGES: 12}
 LEAST_LENGTH = 14
 MOST_OFFSETS = 1 << 32
 """How far the offsets of a unit behind damage may be ahead: a segment spans less than 2^31 of them (KAFKA-6264)."""
+LARGEST_OFFSET = (1 << 63) - 1
 LONGEST_CHAIN = 64
 """Broken units in a row whose lengths are followed before the bytes between them are searched."""
 CANDIDATES = 256
@@ -113,7 +115,7 @@ class Gaps:
         self.source = self.checksums.source = self.source.on_disk()
         view = self.source.view(0, self.source.size)
         finder: ModuleType = columns.native() or plain
-        offsets = array("q", (floor + 1, floor + MOST_OFFSETS))
+        offsets = array("q", (min(bound, LARGEST_OFFSET) for bound in (floor + 1, floor + MOST_OFFSETS)))
         positions, sizes = array("q", bytes(8 * CANDIDATES)), array("q", bytes(8 * CANDIDATES))
         while start < self.source.size:
             count, start = finder.find_units(view, start, self.source.size, offsets, positions, sizes)
@@ -131,16 +133,9 @@ class Gaps:
         """
         first, step = 0, 1
         while first < len(positions):
-            places = range(first, min(first + step, len(positions)))
-            yield from sorted(
-                position
-                for is_legacy in (False, True)
-                for position in self._right_of_kind(
-                    view,
-                    [(positions[place], sizes[place]) for place in places if _is_legacy(view, positions[place]) is is_legacy],
-                    is_legacy=is_legacy,
-                )
-            )
+            places = list(zip(positions[first : first + step], sizes[first : first + step], strict=True))
+            kinds = {kind: [place for place in places if _is_legacy(view, place[0]) is kind] for kind in (False, True)}
+            yield from sorted(at for kind in kinds for at in self._right_of_kind(view, kinds[kind], is_legacy=kind))
             first, step = first + step, 4 * step
 
     def _right_of_kind(self, view: memoryview, places: list[tuple[int, int]], *, is_legacy: bool) -> Iterator[int]:
@@ -219,7 +214,7 @@ def _is_legacy(view: memoryview, position: int) -> bool:
 
 def offset_at(source: Source, position: int) -> int | None:
     """The offset that stands at the start of the unit at a position; None where the file ends before."""
-    is_there = source.size - position >= TABLES[MESSAGES].least_size
-    if not is_there or int.from_bytes(source.view(position + LENGTH_AT, position + BEFORE_LENGTH), "big") < LEAST_LENGTH:
+    if source.size - position < TABLES[MESSAGES].least_size:
         return None
-    return int.from_bytes(source.view(position, position + 8), "big", signed=True)
+    offset, length = struct.unpack(">qi", source.view(position, position + BEFORE_LENGTH))
+    return int(offset) if length >= LEAST_LENGTH else None

@@ -147,14 +147,14 @@ def _of_batches(batch: pa.RecordBatch) -> dict[str, pa.Array]:
 
 def _of_messages(batch: pa.RecordBatch) -> dict[str, pa.Array]:
     rows = batch.num_rows
-    is_plain = pc.equal(batch["compression"], "none")
+    is_plain, is_oldest = pc.equal(batch["compression"], "none"), pc.equal(batch["magic"], 0)
     timestamps = batch["timestamp"].fill_null(NO_TIMESTAMP)
-    never, none = _all(rows, False, pa.bool_()), _all(rows, -1, pa.int64())
+    never, none = _all(rows, value=False), _all(rows, value=-1)
     return {
         "magic": batch["magic"],
         "crc": batch["crc"],
         "compression": batch["compression"],
-        "timestamp_type": pc.if_else(pc.equal(batch["magic"], 0), pa.scalar(None, pa.string()), batch["timestamp_type"]),
+        "timestamp_type": pc.if_else(is_oldest, pa.scalar(None, pa.string()), batch["timestamp_type"]),
         "base_offset": pc.if_else(is_plain, batch["offset"], pa.scalar(None, pa.int64())),
         "last_offset": batch["offset"],
         "num_records": pc.if_else(is_plain, pa.scalar(1, pa.int32()), pa.scalar(None, pa.int32())),
@@ -170,5 +170,5 @@ def _of_messages(batch: pa.RecordBatch) -> dict[str, pa.Array]:
     }
 
 
-def _all(rows: int, value: object, kind: pa.DataType) -> pa.Array:
-    return pa.repeat(pa.scalar(value, kind), rows)
+def _all(rows: int, *, value: bool | int) -> pa.Array:
+    return pa.repeat(pa.scalar(value), rows)

@@ -88,7 +88,7 @@ class Segment:
         found = disorder(heads, self.floor, offset_at(self.source, heads.end))
         remarks = [*self._restarts(heads, found.restarts), *self._falling_epochs(heads)]
         row = 0
-        for at, remark in sorted(remarks, key=lambda item: item[0]) + [(len(heads), None)]:
+        for at, remark in [*sorted(remarks, key=lambda item: item[0]), (len(heads), None)]:
             yield from self._without(heads, row, at, [index for index in found.outliers if row <= index < at])
             row = at
             if remark:
@@ -161,7 +161,8 @@ class Segment:
                 last = item.rows["last_offset"][-1].as_py()
         if not batches:
             return {}
-        spared = f"{batches} intact batch{'es' if batches > 1 else ''}, offsets {'?' if first is None else first}..{last}"
+        first = last if first is None else first
+        spared = f"{batches} intact batch{'es' if batches > 1 else ''}, offsets {first}..{last}"
         return {"broker": f"would truncate here and lose {spared}"}
 
 

@@ -1,0 +1,252 @@
+"""The table `records`: its columns, from what batches of every version hold, and what of them is asked for."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thawline import columns
+from thawline.formats.kafka import numbers, plain
+from thawline.formats.kafka.heads import Heads
+from thawline.formats.kafka.selection import Selection
+from thawline.model import Code, Finding, Span
+
+if TYPE_CHECKING:
+    from thawline.formats.kafka.transactions import Transactions
+
+HEADERS = pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())])))
+MICROSECONDS = pa.timestamp("us", "UTC")
+RECORDS = pa.schema(
+    [
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("timestamp", MICROSECONDS),
+        ("timestampType", pa.int32()),
+        ("headers", HEADERS),
+    ]
+)
+"""Exactly the columns of Spark's own Kafka source."""
+EXTRAS = pa.schema(
+    [
+        ("transaction", pa.string()),
+        ("producer_id", pa.int64()),
+        ("producer_epoch", pa.int16()),
+        ("sequence", pa.int32()),
+        ("leader_epoch", pa.int32()),
+        ("batch_start", pa.int64()),
+        ("timestamp_ms", pa.int64()),
+        ("is_control", pa.bool_()),
+    ]
+)
+TIMESTAMP_TYPES = {None: -1, "create_time": 0, "log_append_time": 1}
+"""As Kafka's TimestampType has them; magic 0 has no timestamp."""
+SEQUENCES = 1 << 31
+"""Sequence numbers go on with 0 behind the largest 32-bit integer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked for, and what is known of all records of a file."""
+
+    columns: Sequence[str] = ()
+    selection: Selection = field(default_factory=Selection)
+    topic: str | None = None
+    partition: int | None = None
+    transactions: Transactions | None = None
+    max_batch_bytes: int = 256 << 20
+
+    def wants(self, *names: str) -> bool:
+        """Whether any of some columns is asked for."""
+        return any(name in self.columns for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Records of some units: what their bytes say, where they belong, and which unit each is from."""
+
+    wire: Mapping[str, pa.Array]
+    """Columns as the file has them: key, value, headers."""
+    offsets: pa.Int64Array
+    milliseconds: pa.Int64Array
+    units: pa.Int32Array
+    """Number of each record's unit among the heads, rising."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why the records of a unit cannot be returned."""
+
+    code: Code
+    detail: Mapping[str, object]
+    hint: str = ""
+
+
+Part = tuple[Heads, int, list[pa.RecordBatch]]
+"""Units that follow one another, how many records they hold, and those of them that are asked for."""
+
+
+def parts(
+    heads: Heads, groups: Sequence[Records], failed: Mapping[int, Failure], request: Request
+) -> Iterator[Part | Finding]:
+    """Units with their records, and a finding for each that failed, in file order."""
+    built = [_Built(records, heads, request) for records in groups]
+    first = 0
+    for unit in [*sorted(failed), len(heads)]:
+        if first < unit:
+            found = [piece for item in built if (piece := item.part(first, unit)) is not None]
+            yield heads.part(first, unit), sum(rows for rows, _ in found), [batch for _, batch in found]
+        if unit in failed:
+            yield _finding(heads.part(unit, unit + 1), failed[unit])
+        first = unit + 1
+
+
+def _finding(heads: Heads, failure: Failure) -> Finding:
+    facts = heads.rows.to_pylist()[0]
+    count, base, last = facts["num_records"], facts["base_offset"], facts["last_offset"]
+    lost = f"1 batch of {count} record{'s' if count != 1 else ''}, offsets {base} to {last}"
+    if count is None:
+        lost = f"1 compressed message set, offsets up to {last}"
+    return Finding(failure.code, Span(heads.start, heads.end), {**failure.detail, "lost": lost}, failure.hint)
+
+
+class _Built:
+    """Records as a batch of the columns that are asked for."""
+
+    def __init__(self, records: Records, heads: Heads, request: Request) -> None:
+        self.records, self.heads, self.request = records, heads, request
+        self.batch = self._batch()
+        self.chosen = self._chosen()
+        self.units = numbers.view(records.units, "i")
+
+    def part(self, first: int, end: int) -> tuple[int, pa.RecordBatch] | None:
+        """Number of records of some units, and those of them that are asked for; None if there are none."""
+        start = bisect_left(self.units, first) if first else 0
+        rows = bisect_left(self.units, end) - start if end < len(self.heads) else len(self.units) - start
+        if not rows:
+            return None
+        batch = self.batch.slice(start, rows)
+        if self.chosen is not None:
+            batch = batch.filter(self.chosen.slice(start, rows))
+        return self._counted(start, rows), batch
+
+    def _counted(self, start: int, rows: int) -> int:
+        if self.request.selection.control or not self._has_control:
+            return rows
+        is_control = self.of_unit("is_control").slice(start, rows)
+        return rows - int(pc.sum(is_control).as_py() or 0)
+
+    @property
+    def _has_control(self) -> bool:
+        return bool(pc.any(self.heads.rows["is_control"]).as_py())
+
+    def _chosen(self) -> pa.BooleanArray | None:
+        chosen = self.request.selection.records(self.records.offsets, self.records.milliseconds)
+        if self._has_control and not self.request.selection.control:
+            is_data = pc.invert(self.of_unit("is_control"))
+            return is_data if chosen is None else pc.and_(chosen, is_data)
+        return chosen
+
+    def _batch(self) -> pa.RecordBatch:
+        names = [name for name in (*RECORDS.names, *EXTRAS.names) if name in self.request.columns]
+        if not names:
+            return pa.RecordBatch.from_arrays([self.records.offsets], ["offset"]).select([])  # keeps the number of rows
+        schema = pa.schema([(RECORDS if name in RECORDS.names else EXTRAS).field(name) for name in names])
+        return pa.RecordBatch.from_arrays([self.column(name) for name in names], schema=schema)
+
+    def column(self, name: str) -> pa.Array:
+        """One column, by its name."""
+        if name in self.records.wire:
+            return self.records.wire[name]
+        made: Callable[[], pa.Array] = getattr(self, f"_{name}")
+        return made()
+
+    def of_unit(self, name: str) -> pa.Array:
+        """What the head of each record's unit says."""
+        return self.heads.rows[name].take(self.records.units)
+
+    def _topic(self) -> pa.Array:
+        return pa.repeat(pa.scalar(self.request.topic, pa.string()), len(self.records.units))
+
+    def _partition(self) -> pa.Array:
+        return pa.repeat(pa.scalar(self.request.partition, pa.int32()), len(self.records.units))
+
+    def _offset(self) -> pa.Array:
+        return self.records.offsets
+
+    def _timestamp(self) -> pa.Array:
+        return microseconds(self.records.milliseconds)
+
+    def _timestamp_ms(self) -> pa.Array:
+        return self.records.milliseconds
+
+    def _timestampType(self) -> pa.Array:  # noqa: N802 - the column's name
+        return timestamp_types(self.heads).take(self.records.units)
+
+    def _headers(self) -> pa.Array:
+        """Before magic 2 there are none."""
+        rows = len(self.records.units)
+        kinds = list(HEADERS.value_type)
+        nothing = pa.StructArray.from_arrays([pa.array([], kind.type) for kind in kinds], fields=kinds)
+        offsets = pa.repeat(pa.scalar(0, pa.int32()), rows + 1)
+        return pa.ListArray.from_arrays(offsets, nothing, type=HEADERS)
+
+    def _transaction(self) -> pa.Array:
+        transactions = self.request.transactions
+        assert transactions is not None  # noqa: S101 - made where the column is asked for
+        return transactions.outcomes(self.heads.rows).take(self.records.units)
+
+    def _producer_id(self) -> pa.Array:
+        return self._where_there(self.of_unit("producer_id"))
+
+    def _producer_epoch(self) -> pa.Array:
+        return self._where_there(self.of_unit("producer_epoch"))
+
+    def _leader_epoch(self) -> pa.Array:
+        return self._where_there(self.of_unit("leader_epoch"))
+
+    def _where_there(self, values: pa.Array) -> pa.Array:
+        """Kafka's -1 means that there is none."""
+        return pc.if_else(pc.equal(values, -1), pa.scalar(None, values.type), values)
+
+    def _sequence(self) -> pa.Array:
+        base = self.of_unit("base_sequence").cast(pa.int64())
+        delta = pc.subtract(self.records.offsets, self.of_unit("base_offset"))
+        wrapped = pc.bit_wise_and(pc.add(base, delta), SEQUENCES - 1)
+        return pc.if_else(pc.less(base, 0), pa.scalar(None, pa.int64()), wrapped).cast(pa.int32())
+
+    def _batch_start(self) -> pa.Array:
+        return self.of_unit("position")
+
+    def _is_control(self) -> pa.Array:
+        return self.of_unit("is_control")
+
+
+def timestamp_types(heads: Heads) -> pa.Int32Array:
+    """Kafka's numbers for the timestamp types of units."""
+    encoded = heads.rows["timestamp_type"].dictionary_encode(null_encoding="encode")
+    types = [TIMESTAMP_TYPES[name] for name in encoded.dictionary.to_pylist()]
+    return pa.array(types, pa.int32()).take(encoded.indices)
+
+
+def microseconds(milliseconds: pa.Int64Array) -> pa.Array:
+    """Timestamps; null for Kafka's -1 and for what no calendar has."""
+    rows = len(milliseconds)
+    made, valid = array("q", bytes(8 * rows)), bytearray(rows)
+    engine().to_microseconds(numbers.view(milliseconds), rows, made, valid)
+    validity = None if valid.count(1) == rows else pa.array(valid, pa.uint8()).cast(pa.bool_()).buffers()[1]
+    return pa.Array.from_buffers(MICROSECONDS, rows, [validity, pa.py_buffer(made)])
+
+
+def engine() -> ModuleType:
+    """What does the arithmetic of records: the native module, or plain Python."""
+    return columns.native() or plain
