@@ -27,3 +27,16 @@ def copied(values: pa.Int64Array) -> array[int]:
 def column(numbers: array[int]) -> pa.Int64Array:
     """An Arrow column over an array, without a copy."""
     return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
+
+
+class Room:
+    """Room for 64-bit numbers in Arrow's memory pool, to be filled by native code and then taken as a column."""
+
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
+        self.buffer = pa.allocate_buffer(8 * rows)
+        self.view = memoryview(self.buffer).cast("B").cast("q")
+
+    def column(self, kind: pa.DataType | None = None, validity: pa.Buffer | None = None) -> pa.Array:
+        """The numbers as a column, of 64-bit integers unless another type of that size is named."""
+        return pa.Array.from_buffers(kind or pa.int64(), self.rows, [validity, self.buffer])

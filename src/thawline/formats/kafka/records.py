@@ -20,8 +20,9 @@ from thawline.formats.kafka.rows import Failure, Part, Records, Request, engine,
 from thawline.model import Finding
 from thawline.source import Source
 
-GROUP_BYTES = 8 << 20
-"""Decompressed bytes that are decoded in one go."""
+GROUP_BYTES = 2 << 20
+"""Bytes of records that are decoded in one go: enough to make little of the cost of a call, and few enough that what
+was decompressed is still in the cache when it is read."""
 WIRE = ("key", "value", "headers")
 
 
@@ -78,23 +79,26 @@ def _decompressed(source: Source, heads: Heads, first: int, compressions: list[s
         if compressions[row] == "none" or at >= GROUP_BYTES:
             break
         stored = source.view(position + HEAD_SIZE, position + size)
+        opened: list[bytes] = []
         try:
-            data = _opened(compressions[row], stored, request.max_batch_bytes)
+            opened += _opened(compressions[row], stored, request.max_batch_bytes)
         except CodecError as error:
             failed[row - first] = not_decompressed(compressions[row], error, request.max_batch_bytes)
-            data, count = b"", 0  # noqa: PLW2901 - nothing of it is read
-        pieces.append(data)
-        stretches.append((at, at + len(data), count))
-        at, row = at + len(data), row + 1
+            opened, count = [], 0  # noqa: PLW2901 - nothing of it is read
+        pieces += opened
+        end = at + sum(map(len, opened))
+        stretches.append((at, end, count))
+        at, row = end, row + 1
     joined = pieces[0] if len(pieces) == 1 else b"".join(pieces)
     return Payload(heads.part(first, row), joined, Ranges.of(stretches), failed)
 
 
-def _opened(compression: str, stored: memoryview, max_bytes: int) -> bytes:
-    """What a payload holds; one of no bytes at all holds no records, whatever its codec."""
+def _opened(compression: str, stored: memoryview, max_bytes: int) -> Iterator[bytes]:
+    """What a payload holds, in pieces; one of no bytes at all holds no records, whatever its codec."""
     if not len(stored):
-        return b""
-    return codecs.decompress(codecs.kafka_codec(compression, LATEST_MAGIC, stored), stored, max_bytes=max_bytes)
+        return iter(())
+    codec = codecs.kafka_codec(compression, LATEST_MAGIC, stored)
+    return codecs.decompress_chunks(codec, stored, max_bytes=max_bytes)
 
 
 def not_decompressed(compression: str, error: CodecError, max_bytes: int) -> Failure:
@@ -150,7 +154,7 @@ class _Placing:
     def records(self, chunk: Chunk, wire: list[str]) -> Records:
         """Records of a chunk with their offsets and timestamps."""
         rows = len(chunk)
-        offsets, timestamps = array("q", bytes(8 * rows)), array("q", bytes(8 * rows))
+        offsets, timestamps = numbers.Room(rows), numbers.Room(rows)
         deltas = chunk.batch["offset_delta"], chunk.batch["timestamp_delta"]
         engine().place_records(
             numbers.view(chunk.ranges, "i"),
@@ -159,12 +163,12 @@ class _Placing:
             rows,
             self.heads,
             self.last_deltas,
-            offsets,
-            timestamps,
+            offsets.view,
+            timestamps.view,
             self.is_wrong,
         )
         found = {name: chunk.batch[name] for name in wire}
-        return Records(found, numbers.column(offsets), numbers.column(timestamps), chunk.ranges)
+        return Records(found, offsets.column(), timestamps.column(), chunk.ranges)
 
     def wrong(self) -> list[int]:
         """Batches whose deltas do not rise within their bounds."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -241,10 +240,10 @@ def timestamp_types(heads: Heads) -> pa.Int32Array:
 def microseconds(milliseconds: pa.Int64Array) -> pa.Array:
     """Timestamps; null for Kafka's -1 and for what no calendar has."""
     rows = len(milliseconds)
-    made, valid = array("q", bytes(8 * rows)), bytearray(rows)
-    engine().to_microseconds(numbers.view(milliseconds), rows, made, valid)
+    made, valid = numbers.Room(rows), bytearray(rows)
+    engine().to_microseconds(numbers.view(milliseconds), rows, made.view, valid)
     validity = None if valid.count(1) == rows else pa.array(valid, pa.uint8()).cast(pa.bool_()).buffers()[1]
-    return pa.Array.from_buffers(MICROSECONDS, rows, [validity, pa.py_buffer(made)])
+    return made.column(MICROSECONDS, validity)
 
 
 def engine() -> ModuleType:
