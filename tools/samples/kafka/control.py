@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from construct import Struct
@@ -175,15 +176,60 @@ def _keys() -> Iterator[Sample]:
 
 def _values() -> Iterator[Sample]:
     for name, number in CONTROL_TYPES.items():
-        data = _value(name)
-        yield _piece("kafka_control_value", name, data, _value_account(name, data), number)
+        yield _piece("kafka_control_value", name, _value(name), _value_account(name), number)
+    yield _leader_change_with_directories()
+    later = bytes(wire.END_TXN_MARKER.build({"version": 0, "coordinatorEpoch": COORDINATOR_EPOCH})) + b"later"
+    fields = _value_account("commit") | {"unknown": b"later".hex()}
+    yield _piece("kafka_control_value", "later_commit", later, fields, CONTROL_TYPES["commit"])
+    unknown: dict[str, Plain] = {"version": 2, "coordinator_epoch": None, "message": None, "unknown": "0102"}
+    yield _piece("kafka_control_value", "later_voters", bytes([0, 2, 1, 2]), unknown, CONTROL_TYPES["kraft_voters"])
 
 
-def _value_account(name: str, data: bytes) -> dict[str, Plain]:
-    # Past the version, KRaft's messages are opaque to `kafka_control_value`.
-    if name in KRAFT_VALUES:
-        return {"version": 0, "coordinator_epoch": None, "message": data[2:].hex()}
-    return {"version": 0, "coordinator_epoch": COORDINATOR_EPOCH, "message": ""}
+def _leader_change_with_directories() -> Sample:
+    # Version 1 (KIP-853), and a tagged field that no reader knows, with a tag of two bytes.
+    voters = [{"VoterId": n, "VoterDirectoryId": id_, "TaggedFields": []} for n, id_ in enumerate(DIRECTORY_IDS, 1)]
+    tagged: list[dict[str, object]] = [{"Tag": 300, "Data": b"later"}]
+    values = {"LeaderId": 2, "Voters": voters, "GrantingVoters": voters[:1], "TaggedFields": tagged}
+    accounts: list[Plain] = [
+        {"voter_id": n, "voter_directory_id": id_.hex(), "tagged_fields": NO_FIELDS}
+        for n, id_ in enumerate(DIRECTORY_IDS, 1)
+    ]
+    message: dict[str, Plain] = {
+        "leader_id": 2,
+        "num_voters": 3,
+        "voters": accounts,
+        "num_granting_voters": 2,
+        "granting_voters": accounts[:1],
+        "tagged_fields": {"num_fields": 1, "fields": [{"tag": 300, "len_data": 5, "data": b"later".hex()}]},
+    }
+    fields: dict[str, Plain] = {"version": 1, "coordinator_epoch": None, "message": message, "unknown": ""}
+    data = bytes(wire.LEADER_CHANGE_MESSAGE_1.build(values))
+    return _piece("kafka_control_value", "leader_change_1", data, fields, CONTROL_TYPES["leader_change"])
+
+
+NO_FIELDS: dict[str, Plain] = {"num_fields": 0, "fields": []}
+
+
+def _value_account(name: str) -> dict[str, Plain]:
+    epoch = None if name in KRAFT_VALUES else COORDINATOR_EPOCH
+    message = _named(KRAFT_VALUES[name][1]) if name in KRAFT_VALUES else None
+    return {"version": 0, "coordinator_epoch": epoch, "message": message, "unknown": ""}
+
+
+def _named(values: dict[str, object]) -> dict[str, Plain]:
+    """Return the fields of a structure as `kafka_control_value` names them."""
+    account: dict[str, Plain] = {}
+    for name, value in values.items():
+        ours = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+        if isinstance(value, list):
+            account |= {f"num_{ours}": len(value) + 1, ours: [_named(item) for item in value]}
+        elif isinstance(value, dict):
+            account[ours] = _named(value)
+        elif isinstance(value, bytes) and name in {"Name", "Host"}:
+            account |= {f"len_{ours}": len(value) + 1, ours: value.decode()}
+        else:
+            account[ours] = value.hex() if isinstance(value, bytes) else value  # type: ignore[assignment]
+    return account | {"tagged_fields": NO_FIELDS}
 
 
 def _piece(spec: str, name: str, data: bytes, fields: dict[str, Plain], *params: int) -> Sample:

@@ -178,18 +178,27 @@ CONTROL_KEY = Struct("version" / Int16sb, "type" / Int16sb, "unknown" / GreedyBy
 END_TXN_MARKER = Struct("version" / Int16sb, "coordinatorEpoch" / Int32sb)
 
 # KRaft's control values are "flexible" messages: lengths are one too high (0 is null), and
-# every structure ends in tagged fields, of which there are none here.
+# every structure ends in tagged fields, of which Kafka has defined none for these.
 COMPACT_LENGTH = ExprAdapter(VarInt, obj_ - 1, obj_ + 1)
 COMPACT_STRING = Prefixed(COMPACT_LENGTH, GreedyBytes)
 TAGGED_FIELDS = Const(b"\x00")
+UNKNOWN_FIELDS = "TaggedFields" / PrefixedArray(VarInt, Struct("Tag" / VarInt, "Data" / Prefixed(VarInt, GreedyBytes)))
 ELECTION_VOTER = Struct("VoterId" / Int32sb, TAGGED_FIELDS)
-LEADER_CHANGE_MESSAGE = Struct(
-    "Version" / Const(0, Int16sb),
-    "LeaderId" / Int32sb,
-    "Voters" / PrefixedArray(COMPACT_LENGTH, ELECTION_VOTER),
-    "GrantingVoters" / PrefixedArray(COMPACT_LENGTH, ELECTION_VOTER),
-    TAGGED_FIELDS,
-)
+ELECTION_VOTER_1 = Struct("VoterId" / Int32sb, "VoterDirectoryId" / Bytes(16), UNKNOWN_FIELDS)
+
+
+def _leader_change(version: int, voter: Struct, tagged_fields: Construct) -> Struct:
+    return Struct(
+        "Version" / Const(version, Int16sb),
+        "LeaderId" / Int32sb,
+        "Voters" / PrefixedArray(COMPACT_LENGTH, voter),
+        "GrantingVoters" / PrefixedArray(COMPACT_LENGTH, voter),
+        tagged_fields,
+    )
+
+
+LEADER_CHANGE_MESSAGE = _leader_change(0, ELECTION_VOTER, TAGGED_FIELDS)
+LEADER_CHANGE_MESSAGE_1 = _leader_change(1, ELECTION_VOTER_1, UNKNOWN_FIELDS)
 SNAPSHOT_HEADER_RECORD = Struct("Version" / Const(0, Int16sb), "LastContainedLogTimestamp" / Int64sb, TAGGED_FIELDS)
 SNAPSHOT_FOOTER_RECORD = Struct("Version" / Const(0, Int16sb), TAGGED_FIELDS)
 KRAFT_VERSION_RECORD = Struct("Version" / Const(0, Int16sb), "KRaftVersion" / Int16sb, TAGGED_FIELDS)

@@ -1,0 +1,42 @@
+meta:
+  id: unsigned_varint
+  title: Unsigned variable-length 32-bit integer
+  xref:
+    wikidata: Q6500507
+  license: CC0-1.0
+  ks-version: '0.10'
+  bit-endian: be
+doc: |
+  An unsigned 32-bit integer in at most 5 bytes: groups of 7 bits, least
+  significant first. Protobuf calls it `uint32`, Kafka's flexible messages
+  `UNSIGNED_VARINT`. Encodings longer than necessary are accepted, as Kafka
+  accepts them; bits beyond the 32nd are not.
+doc-ref: https://cwiki.apache.org/confluence/display/KAFKA/KIP-482%3A+The+Kafka+Protocol+should+Support+Optional+Tagged+Fields
+seq:
+  - id: groups
+    type: 'group(_index, _index == 0 ? 0 : groups[_index - 1].sum)'
+    repeat: until
+    repeat-until: not _.has_next
+instances:
+  value:
+    value: groups.last.sum
+types:
+  group:
+    params:
+      - id: index
+        type: s4
+      - id: sum_before
+        type: u8
+    seq:
+      - id: has_next
+        type: b1
+        valid:
+          expr: not has_next or index < 4
+        doc: Another group follows; the fifth has to be the last.
+      - id: bits
+        type: b7
+        valid:
+          expr: index < 4 or bits < 0x10
+    instances:
+      sum:
+        value: sum_before | (bits << (7 * index))
