@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup generate check-generated golden lint test fuzz sanitize bench
+.PHONY: help setup generate check-generated golden lint test fuzz oracle sanitize bench
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -12,7 +12,7 @@ help: ## list the targets
 setup: $(READY) ## make .venv and install the package with its development tools
 
 # The native module is built by the install, so what it is made of makes the install anew.
-NATIVE := setup.py $(addprefix src/thawline/,_native.pyx gather.py rbf_reverse.py kafka_units.py crc.h) generated/kernels/scans.py
+NATIVE := setup.py $(addprefix src/thawline/,_native.pyx gather.py rbf_reverse.py kafka_units.py kafka_encode.py crc.h) generated/kernels/scans.py
 
 $(READY): pyproject.toml $(NATIVE)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -42,6 +42,10 @@ test: $(READY) ## run the tests
 
 fuzz: $(READY) ## compare kernels and parsers over many thousand mutants
 	$(BIN)/python -m pytest -q -n auto -m fuzz
+
+oracle: $(READY) ## read Kafka segments with Kafka's own classes, too (needs a JDK; installs 200 MB)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,oracle]'
+	$(BIN)/python -m pytest -q -rs tests/test_kafka_oracle.py
 
 sanitize: $(READY) ## run the kernels over mutants under AddressSanitizer
 	$(BIN)/python -m tools.sanitize

@@ -18,7 +18,9 @@ SANITIZER = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer"]
 native = Extension(
     "thawline._native",
     ["src/thawline/_native.pyx"],
-    depends=[f"src/thawline/{name}" for name in ("gather.py", "rbf_reverse.py", "kafka_units.py", "crc.h")]
+    depends=[
+        f"src/thawline/{name}" for name in ("gather.py", "rbf_reverse.py", "kafka_units.py", "kafka_encode.py", "crc.h")
+    ]
     + ["generated/kernels/scans.py"],
     include_dirs=["src/thawline"],
     extra_compile_args=["-O1", "-g", *SANITIZER] if SANITIZE else ["-O3", "-g0"],

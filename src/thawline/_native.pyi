@@ -43,3 +43,44 @@ def place_records(
 ) -> None: ...
 def to_microseconds(milliseconds: Array, rows: int, microseconds: Array, valid: Array) -> None: ...
 def crc32c_spans(buf: Bytes, starts: Array, ends: Array, rows: int, states: Array, step: int, out: Array) -> None: ...
+def encode_records(
+    row: int,
+    rows: int,
+    key_starts: Array,
+    key_data: Bytes,
+    key_valid: Bytes,
+    key_first: int,
+    value_starts: Array,
+    value_data: Bytes,
+    value_valid: Bytes,
+    value_first: int,
+    header_starts: Array,
+    name_starts: Array,
+    name_data: Bytes,
+    content_starts: Array,
+    content_data: Bytes,
+    content_valid: Bytes,
+    content_first: int,
+    offsets: Array,
+    timestamps: Array,
+    append_times: Bytes,
+    first_offset: int,
+    is_append_time: int,
+    most_records: int,
+    most_bytes: int,
+    state: Array,
+    out: memoryview | bytearray,
+) -> int: ...
+def first_not_rising(offsets: Array, rows: int, before: int) -> int: ...
+def index_batches(
+    positions: Array,
+    last_offsets: Array,
+    max_timestamps: Array,
+    rows: int,
+    base_offset: int,
+    interval: int,
+    state: Array,
+    offset_index: memoryview | bytearray,
+    time_index: memoryview | bytearray,
+) -> int: ...
+def index_end(base_offset: int, state: Array, time_index: memoryview | bytearray) -> None: ...

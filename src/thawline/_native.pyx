@@ -16,6 +16,7 @@ cdef extern from "crc.h" nogil:
 prepare_crc(1)
 
 include "gather.py"
+include "kafka_encode.py"
 include "rbf_reverse.py"
 include "kafka_units.py"
 include "scans.py"
