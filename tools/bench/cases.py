@@ -72,6 +72,25 @@ KAFKA_V1 = Case(
         *kafka.contenders_v1(),
     ),
 )
+KAFKA_RECORDS = 502_000
+"""As many as the figures that the readers are held to were taken with."""
+
+
+def _kafka_segment(compression: str) -> Case:
+    """A segment of 134-byte records, from bytes to record batches through the public interface."""
+    is_plain = compression == "none"
+    floor, times = floors.decompress_checksum_and_copy(compression), 4 if is_plain else 3
+    others = () if is_plain else (floors.decompress_checksum_and_copy(f"{compression} by cramjam"),)
+    slowdown = () if is_plain else (Target(floor.name, 1.6, is_slowdown=True),)
+    return Case(
+        f"kafka_{compression}",
+        f"Kafka segment, {compression}, 134-byte records, 1,000 in a batch -> RecordBatch (thawline.open, checksums)",
+        lambda _records: data.kafka_segment(KAFKA_RECORDS, compression),
+        (floor, Contender(OURS, lambda: ours.kafka_segment), *others, *kafka.segment_contenders()),
+        (Target(kafka.AIOKAFKA_TUPLES, times), *slowdown),
+    )
+
+
 RBF = Case(
     "rbf",
     "RBF frames -> RecordBatch (64-byte payload, all checks, checksum)",
@@ -118,4 +137,6 @@ RBAK = Case(
     (Target("ksc parser", 30),),
 )
 
-CASES = {case.name: case for case in (KAFKA, KAFKA_V1, RBF, BORG, AEROSPIKE, RBAK)}
+KAFKA_SEGMENTS = tuple(_kafka_segment(compression) for compression in ("none", "lz4", "zstd"))
+
+CASES = {case.name: case for case in (KAFKA, *KAFKA_SEGMENTS, KAFKA_V1, RBF, BORG, AEROSPIKE, RBAK)}

@@ -5,8 +5,11 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 
+import cramjam
+import lz4.frame
 import pyarrow as pa
 import pyarrow.compute as pc
+import zstandard
 from crc32c import crc32c
 
 from tools.bench.measure import Contender, Read
@@ -31,6 +34,37 @@ def _checksum_and_copy(checksum: Callable[[bytes], int]) -> Read:
             target = bytearray(data)
         checksum(data)
         memoryview(target)[:] = data
+
+    return read
+
+
+DECOMPRESSORS: dict[str, Callable[[memoryview], bytes | memoryview]] = {
+    "none": lambda data: data,
+    "lz4": lz4.frame.decompress,
+    "zstd": zstandard.ZstdDecompressor().decompress,
+    "lz4 by cramjam": lambda data: memoryview(cramjam.lz4.decompress(data)),
+    "zstd by cramjam": lambda data: memoryview(cramjam.zstd.decompress(data)),
+}
+
+
+def decompress_checksum_and_copy(compression: str) -> Contender:
+    """What no reader of Kafka's batches can leave out: the checksum of each, its decompression and one copy."""
+    name = "floor: crc32c + memcpy" if compression == "none" else f"floor: {compression} + crc32c + memcpy"
+    note = "batch by batch; no record is looked at"
+    return Contender(name, lambda: _read_batches(DECOMPRESSORS[compression]), note=note)
+
+
+def _read_batches(decompress: Callable[[memoryview], bytes | memoryview]) -> Read:
+    target = bytearray(b"\1" * (8 << 20))
+
+    def read(data: bytes) -> None:
+        view, at = memoryview(data), 0
+        while at < len(view):
+            end = at + 12 + int.from_bytes(view[at + 8 : at + 12], "big")
+            crc32c(view[at + 21 : end])
+            records = decompress(view[at + 61 : end])
+            memoryview(target)[: len(records)] = records
+            at = end
 
     return read
 

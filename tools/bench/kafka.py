@@ -41,6 +41,33 @@ def contenders() -> list[Contender]:
     ]
 
 
+def segment_contenders() -> list[Contender]:
+    """Readers of compressed segments of magic 2, which check the checksum and give every field of every record."""
+    return [
+        Contender(
+            AIOKAFKA_TUPLES, lambda: _row_tuples(AIOKAFKA), needs=AIOKAFKA, note="a list of tuples for each batch"
+        ),
+        Contender("aiokafka, C, attributes", lambda: _client(AIOKAFKA, _touch), needs=AIOKAFKA),
+    ]
+
+
+AIOKAFKA_TUPLES = "aiokafka, C, row tuples"
+
+
+def _row_tuples(module: str) -> Read:
+    memory_records = importlib.import_module(module).MemoryRecords
+
+    def read(data: bytes) -> int:
+        records, count = memory_records(data), 0
+        while (batch := records.next_batch()) is not None:
+            if not batch.validate_crc():
+                raise ValueError("a checksum is wrong")
+            count += len([(row.offset, row.timestamp, row.key, row.value, row.headers) for row in batch])
+        return count
+
+    return read
+
+
 def contenders_v1() -> list[Contender]:
     """Readers of magic 1."""
     return [

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from thawline import columns
 from thawline.chunks import Break, Chunk, Ranges
+from thawline.cold import open_cold
 from tools.bench.measure import Read
 
 BATCH_HEAD_SIZE = 61
@@ -50,6 +51,12 @@ def kafka_batches(data: bytes) -> Iterator[pa.RecordBatch]:
         )
         for chunk in _chunks("kafka_records", data, records):
             yield _absolute(chunk, heads.batch)
+
+
+def kafka_segment(data: bytes) -> int:
+    """Read the records of a segment through the public interface, which verifies everything on the way."""
+    with open_cold(data, "kafka") as segment:
+        return sum(batch.num_rows for batch in segment.batches())
 
 
 def _absolute(chunk: Chunk, heads: pa.RecordBatch) -> pa.RecordBatch:
