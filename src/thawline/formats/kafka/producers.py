@@ -103,5 +103,5 @@ def marker(ending: Ending, coordinator_epoch: int) -> tuple[bytes, bytes]:
         raise BadRecord(f"the coordinator's epoch {coordinator_epoch} does not fit 31 bits")
     kind = specs.structure("kafka_control_key").ControlType[ending]
     key = specs.build("kafka_control_key", KEY_SIZE, version=0, control_type=kind, unknown=b"")
-    fields = {"version": 0, "coordinator_epoch": coordinator_epoch, "message": b""}
+    fields = {"version": 0, "coordinator_epoch": coordinator_epoch, "unknown": b""}
     return key, specs.build("kafka_control_value", VALUE_SIZE, kind, **fields)
