@@ -13,6 +13,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from thawline.batches import last
 from thawline.formats import Claim, Format, Reading
@@ -142,12 +143,13 @@ class Kafka(Format):
         """Where the units begin that hold the last rows, as far as heads tell."""
         kept: deque[tuple[int, int]] = deque()
         count = 0
-        for item in self.outline(source):
-            if isinstance(item, Run):
-                kept.append((item.span.start, item.rows))
-                count += item.rows
-                while len(kept) > 1 and count - kept[0][1] >= rows:
-                    count -= kept.popleft()[1]
+        for item in Segment(source, nowhere, first_offset=_first_offset(source)).items(is_explained=False):
+            if isinstance(item, Heads):
+                for unit in zip(item.rows["position"].to_pylist(), self._counts(item).to_pylist(), strict=True):
+                    kept.append(unit)
+                    count += unit[1]
+                    while len(kept) > 1 and count - kept[0][1] >= rows:
+                        count -= kept.popleft()[1]
         return kept[0][0] if kept else 0
 
     def units(self, source: Source, run: Run) -> Iterator[Span]:
@@ -214,10 +216,12 @@ class Kafka(Format):
 
     def _counted(self, heads: Heads) -> Run:
         """A run as its heads count it."""
-        counts = heads.rows["num_records"].fill_null(0)
-        if not self.control:
-            counts = pa.compute.if_else(heads.rows["is_control"], pa.scalar(0, pa.int32()), counts)
-        return Run(Span(heads.start, heads.end), len(heads), pa.compute.sum(counts).as_py())
+        return Run(Span(heads.start, heads.end), len(heads), pc.sum(self._counts(heads)).as_py())
+
+    def _counts(self, heads: Heads) -> pa.Int32Array:
+        """Rows of each unit; none of one that only tells when it is opened."""
+        counts, nothing = heads.rows["num_records"].fill_null(0), pa.scalar(0, pa.int32())
+        return counts if self.control else pc.if_else(heads.rows["is_control"], nothing, counts)
 
 
 def _decode(source: Source, heads: Heads, request: Request) -> Iterator[Part | Finding]:
