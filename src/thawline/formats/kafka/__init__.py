@@ -43,7 +43,7 @@ class Kafka(Format):
 
     name = "kafka"
     title = "Kafka log segment"
-    tables = ("records", "batches")
+    tables = ("records", "batches", "control")
     codes = CODES
     unit_name = "batch"
     has_heads = True

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thawline.formats.kafka.control import CONTROL, control_batches
 from thawline.formats.kafka.heads import HEADS, Heads
 from thawline.formats.kafka.rows import MICROSECONDS, Request, microseconds
 from thawline.source import Source
@@ -18,16 +19,19 @@ BATCHES = pa.schema(
         for field in HEADS
     ]
 )
-SCHEMAS = {"batches": BATCHES}
+SCHEMAS = {"batches": BATCHES, "control": CONTROL}
 EXTRAS = {"batches": pa.schema([("transaction", pa.string())])}
 ABSENT = ("producer_id", "producer_epoch", "base_sequence", "leader_epoch")
 """Columns in which Kafka's -1 means that there is none."""
 
 
 def batches(
-    _source: Source, heads: Heads, table: str, columns: Collection[str], request: Request
+    source: Source, heads: Heads, table: str, columns: Collection[str], request: Request
 ) -> Iterator[pa.RecordBatch]:
     """Rows of some units."""
+    if table == "control":
+        yield from control_batches(source, heads, columns, request.max_batch_bytes)
+        return
     schema = pa.schema([field for field in (*SCHEMAS[table], *EXTRAS.get(table, ())) if field.name in columns])
     made = [_column(heads, field.name, request) for field in schema]
     yield pa.RecordBatch.from_arrays(made, schema=schema) if made else heads.rows.select([])
