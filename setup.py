@@ -19,7 +19,8 @@ native = Extension(
     "thawline._native",
     ["src/thawline/_native.pyx"],
     depends=[
-        f"src/thawline/{name}" for name in ("gather.py", "rbf_reverse.py", "kafka_units.py", "kafka_encode.py", "crc.h")
+        f"src/thawline/{name}"
+        for name in ("gather.py", "rbf_reverse.py", "kafka_units.py", "kafka_encode.py", "crc.h", "bytes.h")
     ]
     + ["generated/kernels/scans.py"],
     include_dirs=["src/thawline"],

@@ -496,6 +496,39 @@ def test_a_column_alone_is_what_it_is_among_all(engine: Callable[..., Found], na
         assert alone.combine_chunks() == whole.select([column.name])
 
 
+@pytest.mark.parametrize("module", [_native, UNCOMPILED], ids=["compiled", "uncompiled"])
+@pytest.mark.parametrize("type_", [pa.int32(), pa.int64()])
+def test_numbers_count_from_the_base_of_their_range_and_wrap_around(module: Any, type_: pa.DataType) -> None:
+    bases = pa.array([7, (1 << 63) - 1, -(1 << 63), 0])[:3]
+    ranges, numbers = pa.array([9, 0, 0, 1, 2, 1], pa.int32())[1:], pa.array([5, -5, 1, -1, 0], type_)
+    with patch.object(kernels, "_native", module):
+        found = kernels.add_bases(bases, ranges, numbers).to_pylist()
+    assert found == [12, 2, -(1 << 63), (1 << 63) - 1, (1 << 63) - 1]
+    by_arrow = pa.compute.add(bases.take(ranges), numbers)
+    assert found == by_arrow.to_pylist()
+
+
+VALUES = {
+    "none": [],
+    "nothing": [b"", b"", b""],
+    "one size": [b"abc"] * 20,
+    "one long size": [bytes(range(200))] * 3,
+    "sizes around the steps": [bytes(range(size)) for size in (1, 15, 16, 17, 31, 32, 33, 127, 128, 129, 255)],
+    "nulls": [None, b"a", None, b"", None, b"b" * 40, *[None] * 9],
+    "nulls only": [None] * 8,
+}
+
+
+@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
+@pytest.mark.parametrize("margin", [0, 100])
+def test_values_of_any_size_are_copied_whole(values: list[bytes | None], margin: int) -> None:
+    for kept in (values, values[::-1]):
+        data = b"".join(record(value=value) for value in kept) + bytes(margin)
+        given, ranges = Input("kafka_records", data), Ranges.of([(0, len(data) - margin, -1)])
+        for engine in (compiled_read, uncompiled_read):
+            assert rows(read(engine, given, ranges), given.table)[0]["value"].to_pylist() == kept
+
+
 def message(random: Random) -> bytes:
     """A Kafka message with or without timestamp, key and value."""
     magic = random.randrange(2)

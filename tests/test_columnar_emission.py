@@ -55,13 +55,16 @@ class Workshop:
     tables: dict[str, Table]
     scans: dict[str, Callable[..., int]]
 
-    def chunks(self, name: str, data: bytes, *stretches: tuple[int, int, int], rows: int = 100) -> list[Chunk | Break]:
-        """What the native engine yields when it runs this kernel."""
+    def chunks(
+        self, name: str, data: bytes, *stretches: tuple[int, int, int], rows: int = 100, only: str = ""
+    ) -> list[Chunk | Break]:
+        """What the native engine yields when it runs this kernel, for all columns or only one."""
         table = self.tables[name]
+        wanted = [column for column in table.columns if only in ("", column.name)]
         ranges = Ranges.of(stretches or [(0, len(data), -1)])
         native = SimpleNamespace(**vars(kernels._native) | {f"scan_{name}": self.scans[name]})
         with mock.patch.object(kernels, "_native", native):
-            return list(kernels.read(table, memoryview(data), ranges, table.columns, (rows, 1 << 25)))
+            return list(kernels.read(table, memoryview(data), ranges, wanted, (rows, 1 << 25)))
 
     def rows(self, name: str, data: bytes, *stretches: tuple[int, int, int], rows: int = 100) -> list[dict[str, Any]]:
         """The rows of data that must be readable to its end."""
@@ -1125,11 +1128,12 @@ def run(
     state[2] = ranges.starts[0]
     places = {place: array(code, [0] * rows) for place, code in (("starts", "q"), ("ends", "q"), ("ranges", "i"))}
     filled = {
-        "__".join((*path, part)): array(code, [0] * (items if len(path) > 1 else rows))
-        for path, part, code in arrays(table)
+        "__".join((*it.path, it.part)): array(it.typecode, [0] * it.width * (items if len(it.path) > 1 else rows))
+        for it in arrays(table)
     }
+    rooms = array("q", [items for _ in lists(table.columns)])
     status = shop.scans[name](
-        buf, ranges.starts, ranges.ends, ranges.counts, 1 << 40, state, *places.values(), *filled.values()
+        buf, ranges.starts, ranges.ends, ranges.counts, 1 << 40, state, rooms, *places.values(), *filled.values()
     )
     return Run(status, list(state), {key: list(values) for key, values in (places | filled).items()})
 
@@ -1156,6 +1160,26 @@ def test_a_kernel_stops_at_the_start_of_the_row_whose_items_have_no_room(shop: W
     assert found.status == LIST_FULL + 1
     assert found.state[:4] == [0, 1, len(first), 1]
     assert run(shop, "nested", first + second, stretch, rows=9, items=4).status == DONE
+
+
+@pytest.mark.parametrize("name", TOYS)
+def test_a_column_alone_is_what_it_is_among_all(shop: Workshop, name: str) -> None:
+    whole, *_ = shop.chunks(name, SAMPLES[name])
+    for column in shop.tables[name].columns:
+        chunk, *_ = shop.chunks(name, SAMPLES[name], only=column.name)
+        assert chunk.batch.equals(whole.batch.select([column.name]))
+
+
+def test_arrays_of_columns_that_were_not_asked_for_may_be_empty(shop: Workshop) -> None:
+    table, data = shop.tables["nested"], many_nested()[0]
+    state = array("q", bytes(8 * (len(STATE) + 2)))
+    rows, nothing = [array(code, [0] * 99) for code in "qqi"], [array(it.typecode) for it in arrays(table)]
+    rooms = array("q", [1 << 62, 1 << 62])
+    ranges = Ranges.of([(0, len(data), -1)])
+    status = shop.scans["nested"](
+        data, ranges.starts, ranges.ends, ranges.counts, 1 << 40, state, rooms, *rows, *nothing
+    )
+    assert (status, state[3]) == (DONE, len(many_nested()[1]))
 
 
 def test_a_failure_leaves_its_code_its_byte_and_the_start_of_its_row(shop: Workshop) -> None:

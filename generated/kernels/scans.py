@@ -10,6 +10,36 @@ import cython
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def _varint_size(
+    buf: cython.const[cython.uchar][::1], at: cython.longlong, end: cython.longlong, bits: cython.longlong
+) -> cython.longlong:
+    """How many bytes a varint has; 0 if it ends too late, or is more than so many bits."""
+    pos: cython.longlong = at
+    left: cython.longlong = bits
+    while pos < end and buf[pos] > 127 and left > 7:
+        pos += 1
+        left -= 7
+    if pos >= end or buf[pos] > 127 or (left < 7 and buf[pos] >> left):
+        return 0
+    return pos + 1 - at
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _varint(buf: cython.const[cython.uchar][::1], at: cython.longlong, size: cython.longlong) -> cython.ulonglong:
+    """The bits of a varint of so many bytes."""
+    word: cython.ulonglong = 0
+    index: cython.longlong = size
+    while index > 0:
+        index -= 1
+        word = word << 7 | (buf[at + index] & 127)
+    return word
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def _scan_aerospike_indexes(
     buf: cython.const[cython.uchar][::1],
     range_starts: cython.const[cython.longlong][::1],
@@ -17,6 +47,7 @@ def _scan_aerospike_indexes(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
@@ -37,24 +68,40 @@ def _scan_aerospike_indexes(
     column__expression__length: cython.int[::1],
 ) -> cython.longlong:
     range_index: cython.longlong = state[0]
-    range_rows: cython.longlong = state[1]
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
+    range_first: cython.longlong = row - state[1]
+    first: cython.longlong = row_starts[0] if row > 0 else pos
+    wants__kind: cython.bint = column__kind__value.shape[0] > 0
+    wants__namespace: cython.bint = column__namespace__start.shape[0] > 0
+    wants__set: cython.bint = column__set__start.shape[0] > 0
+    wants__name: cython.bint = column__name__start.shape[0] > 0
+    wants__index_type: cython.bint = column__index_type__value.shape[0] > 0
+    wants__path: cython.bint = column__path__start.shape[0] > 0
+    wants__data_type: cython.bint = column__data_type__value.shape[0] > 0
+    wants__context: cython.bint = column__context__start.shape[0] > 0
+    wants__expression: cython.bint = column__expression__start.shape[0] > 0
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
+    ahead: cython.longlong = 0
+    size: cython.longlong = 0
     kind_1: cython.longlong = 0
     namespace_start_1: cython.longlong = 0
     namespace_length_1: cython.longlong = 0
+    namespace_escapes_1: cython.longlong = 0
     set_start_1: cython.longlong = 0
     set_length_1: cython.longlong = 0
+    set_escapes_1: cython.longlong = 0
     name_start_1: cython.longlong = 0
     name_length_1: cython.longlong = 0
+    name_escapes_1: cython.longlong = 0
     index_type_1: cython.longlong = 0
     num_paths_at_1: cython.longlong = 0
     num_paths_1: cython.longlong = 0
     path_start_1: cython.longlong = 0
     path_length_1: cython.longlong = 0
+    path_escapes_1: cython.longlong = 0
     data_type_1: cython.longlong = 0
     after_data_type_1: cython.longlong = 0
     context_start_1: cython.longlong = 0
@@ -65,23 +112,22 @@ def _scan_aerospike_indexes(
     word: cython.ulonglong = 0
     limit: cython.ulonglong = 0
     byte: cython.uint = 0
-    shift: cython.uint = 0
+    state[0] = range_index
+    state[1] = range_first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
-        while (range_rows < count) if count >= 0 else (pos < end):
-            state[0] = range_index
-            state[1] = range_rows
+        while (row - range_first < count) if count >= 0 else (pos < end):
             state[2] = pos
             state[3] = row
-            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
+            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
                 return 1
             row_starts[row] = pos
             if not (end - pos >= 2):
                 state[4] = 0
                 state[5] = pos
                 return 2
-            if not (buf[pos] == 42 and buf[pos + 1] == 32):
+            if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8)) == 8234):
                 state[4] = 1
                 state[5] = pos
                 return 2
@@ -96,20 +142,25 @@ def _scan_aerospike_indexes(
                 state[4] = 3
                 state[5] = pos - 1
                 return 2
-            column__kind__value[row] = kind_1
+            if wants__kind:
+                column__kind__value[row] = kind_1
             if not (end - pos >= 1):
                 state[4] = 4
                 state[5] = pos
                 return 2
-            if not (buf[pos] == 32):
+            if not ((buf[pos]) == 32):
                 state[4] = 5
                 state[5] = pos
                 return 2
             pos += 1
             namespace_start_1 = pos
+            namespace_escapes_1 = 0
+            if cython.compiled and pos < end:
+                pos += find_either(cython.address(buf[pos]), end - pos, 32, 92)
             while pos < end and buf[pos] != 32:
                 if buf[pos] == 92:
                     pos += 1
+                    namespace_escapes_1 = 1
                 pos += 1
             if not (pos < end):
                 state[4] = 6
@@ -121,12 +172,17 @@ def _scan_aerospike_indexes(
                 state[4] = 7
                 state[5] = namespace_start_1
                 return 2
-            column__namespace__start[row] = namespace_start_1
-            column__namespace__length[row] = namespace_length_1
+            if wants__namespace:
+                column__namespace__start[row] = namespace_start_1
+                column__namespace__length[row] = (-2 - namespace_length_1) if (namespace_escapes_1 != 0) else namespace_length_1
             set_start_1 = pos
+            set_escapes_1 = 0
+            if cython.compiled and pos < end:
+                pos += find_either(cython.address(buf[pos]), end - pos, 32, 92)
             while pos < end and buf[pos] != 32:
                 if buf[pos] == 92:
                     pos += 1
+                    set_escapes_1 = 1
                 pos += 1
             if not (pos < end):
                 state[4] = 8
@@ -138,12 +194,17 @@ def _scan_aerospike_indexes(
                 state[4] = 9
                 state[5] = set_start_1
                 return 2
-            column__set__start[row] = set_start_1
-            column__set__length[row] = set_length_1
+            if wants__set:
+                column__set__start[row] = set_start_1
+                column__set__length[row] = (-2 - set_length_1) if (set_escapes_1 != 0) else set_length_1
             name_start_1 = pos
+            name_escapes_1 = 0
+            if cython.compiled and pos < end:
+                pos += find_either(cython.address(buf[pos]), end - pos, 32, 92)
             while pos < end and buf[pos] != 32:
                 if buf[pos] == 92:
                     pos += 1
+                    name_escapes_1 = 1
                 pos += 1
             if not (pos < end):
                 state[4] = 10
@@ -155,8 +216,9 @@ def _scan_aerospike_indexes(
                 state[4] = 11
                 state[5] = name_start_1
                 return 2
-            column__name__start[row] = name_start_1
-            column__name__length[row] = name_length_1
+            if wants__name:
+                column__name__start[row] = name_start_1
+                column__name__length[row] = (-2 - name_length_1) if (name_escapes_1 != 0) else name_length_1
             if not (end - pos >= 1):
                 state[4] = 12
                 state[5] = pos
@@ -167,12 +229,13 @@ def _scan_aerospike_indexes(
                 state[4] = 13
                 state[5] = pos - 1
                 return 2
-            column__index_type__value[row] = index_type_1
+            if wants__index_type:
+                column__index_type__value[row] = index_type_1
             if not (end - pos >= 1):
                 state[4] = 14
                 state[5] = pos
                 return 2
-            if not (buf[pos] == 32):
+            if not ((buf[pos]) == 32):
                 state[4] = 15
                 state[5] = pos
                 return 2
@@ -184,6 +247,10 @@ def _scan_aerospike_indexes(
                 pos += 1
             word = 0
             digits = pos
+            size = end if end - pos < 18 else pos + 18
+            while pos < size and buf[pos] >= 48 and buf[pos] <= 57:
+                word = word * 10 + (buf[pos] - 48)
+                pos += 1
             while pos < end and buf[pos] >= 48 and buf[pos] <= 57:
                 byte = buf[pos] - 48
                 if not (word <= (limit - byte) // 10):
@@ -205,9 +272,13 @@ def _scan_aerospike_indexes(
                 state[5] = num_paths_at_1
                 return 2
             path_start_1 = pos
+            path_escapes_1 = 0
+            if cython.compiled and pos < end:
+                pos += find_either(cython.address(buf[pos]), end - pos, 32, 92)
             while pos < end and buf[pos] != 32:
                 if buf[pos] == 92:
                     pos += 1
+                    path_escapes_1 = 1
                 pos += 1
             if not (pos < end):
                 state[4] = 18
@@ -219,8 +290,9 @@ def _scan_aerospike_indexes(
                 state[4] = 19
                 state[5] = path_start_1
                 return 2
-            column__path__start[row] = path_start_1
-            column__path__length[row] = path_length_1
+            if wants__path:
+                column__path__start[row] = path_start_1
+                column__path__length[row] = (-2 - path_length_1) if (path_escapes_1 != 0) else path_length_1
             if not (end - pos >= 1):
                 state[4] = 20
                 state[5] = pos
@@ -231,7 +303,8 @@ def _scan_aerospike_indexes(
                 state[4] = 21
                 state[5] = pos - 1
                 return 2
-            column__data_type__value[row] = data_type_1
+            if wants__data_type:
+                column__data_type__value[row] = data_type_1
             if not (end - pos >= 1):
                 state[4] = 22
                 state[5] = pos
@@ -244,6 +317,8 @@ def _scan_aerospike_indexes(
                 return 2
             if (after_data_type_1 == 32) and (kind_1 == 105):
                 context_start_1 = pos
+                if cython.compiled and pos < end:
+                    pos += find_either(cython.address(buf[pos]), end - pos, 10, 10)
                 while pos < end and buf[pos] != 10:
                     pos += 1
                 if not (pos < end):
@@ -256,13 +331,16 @@ def _scan_aerospike_indexes(
                     state[4] = 25
                     state[5] = context_start_1
                     return 2
-                column__context__start[row] = context_start_1
-                column__context__length[row] = context_length_1
+                if wants__context:
+                    column__context__start[row] = context_start_1
+                    column__context__length[row] = context_length_1
             else:
-                column__context__start[row] = 0
-                column__context__length[row] = -1
+                if wants__context:
+                    column__context__length[row] = -1
             if (after_data_type_1 == 32) and (kind_1 == 101):
                 expression_start_1 = pos
+                if cython.compiled and pos < end:
+                    pos += find_either(cython.address(buf[pos]), end - pos, 10, 10)
                 while pos < end and buf[pos] != 10:
                     pos += 1
                 if not (pos < end):
@@ -275,19 +353,21 @@ def _scan_aerospike_indexes(
                     state[4] = 27
                     state[5] = expression_start_1
                     return 2
-                column__expression__start[row] = expression_start_1
-                column__expression__length[row] = expression_length_1
+                if wants__expression:
+                    column__expression__start[row] = expression_start_1
+                    column__expression__length[row] = expression_length_1
             else:
-                column__expression__start[row] = 0
-                column__expression__length[row] = -1
-            if row > 0 and pos - row_starts[0] > 2147483647:
+                if wants__expression:
+                    column__expression__length[row] = -1
+            if row > 0 and pos - first > 2147483647:
                 return 1
             row_ends[row] = pos
             row_ranges[row] = range_index
+            if cython.compiled:
+                ahead = pos + 16 * (pos - row_starts[row])
+                if ahead + 14 < buf.shape[0]:
+                    prefetch(cython.address(buf[ahead]))
             row += 1
-            range_rows += 1
-        state[0] = range_index
-        state[1] = range_rows
         state[2] = pos
         state[3] = row
         if not (pos >= end):
@@ -295,13 +375,13 @@ def _scan_aerospike_indexes(
             state[5] = pos
             return 2
         range_index += 1
-        range_rows = 0
+        range_first = row
+        state[0] = range_index
+        state[1] = range_first
         if range_index < range_starts.shape[0]:
             pos = range_starts[range_index]
-    state[0] = range_index
-    state[1] = range_rows
-    state[2] = pos
-    state[3] = row
+            if row == 0:
+                first = pos
     return 0
 
 
@@ -312,6 +392,7 @@ def scan_aerospike_indexes(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
@@ -333,7 +414,8 @@ def scan_aerospike_indexes(
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_aerospike_indexes(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, column__kind__value, column__namespace__start, column__namespace__length, column__set__start, column__set__length, column__name__start, column__name__length, column__index_type__value, column__path__start, column__path__length, column__data_type__value, column__context__start, column__context__length, column__expression__start, column__expression__length)
+        status = _scan_aerospike_indexes(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__kind__value, column__namespace__start, column__namespace__length, column__set__start, column__set__length, column__name__start, column__name__length, column__index_type__value, column__path__start, column__path__length, column__data_type__value, column__context__start, column__context__length, column__expression__start, column__expression__length)
+    state[1] = state[3] - state[1]
     return status
 
 
@@ -347,6 +429,7 @@ def _scan_aerospike_records(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
@@ -383,13 +466,34 @@ def _scan_aerospike_records(
     column__bins__is_compact__value: cython.uchar[::1],
 ) -> cython.longlong:
     range_index: cython.longlong = state[0]
-    range_rows: cython.longlong = state[1]
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
+    range_first: cython.longlong = row - state[1]
+    first: cython.longlong = row_starts[0] if row > 0 else pos
     rows__bins: cython.longlong = state[6]
+    wants__key_type: cython.bint = column__key_type__value.shape[0] > 0
+    wants__key_integer: cython.bint = column__key_integer__value.shape[0] > 0
+    wants__key_double: cython.bint = column__key_double__start.shape[0] > 0
+    wants__key_data: cython.bint = column__key_data__start.shape[0] > 0
+    wants__key_is_compact: cython.bint = column__key_is_compact__value.shape[0] > 0
+    wants__namespace: cython.bint = column__namespace__start.shape[0] > 0
+    wants__digest: cython.bint = column__digest__start.shape[0] > 0
+    wants__set: cython.bint = column__set__start.shape[0] > 0
+    wants__generation: cython.bint = column__generation__value.shape[0] > 0
+    wants__expiration: cython.bint = column__expiration__value.shape[0] > 0
+    wants__bins: cython.bint = column__bins__value.shape[0] > 0
+    wants__bins__type: cython.bint = column__bins__type__value.shape[0] > 0
+    wants__bins__name: cython.bint = column__bins__name__start.shape[0] > 0
+    wants__bins__boolean: cython.bint = column__bins__boolean__value.shape[0] > 0
+    wants__bins__integer: cython.bint = column__bins__integer__value.shape[0] > 0
+    wants__bins__double: cython.bint = column__bins__double__start.shape[0] > 0
+    wants__bins__data: cython.bint = column__bins__data__start.shape[0] > 0
+    wants__bins__is_compact: cython.bint = column__bins__is_compact__value.shape[0] > 0
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
+    ahead: cython.longlong = 0
+    size: cython.longlong = 0
     first_line_1: cython.longlong = 0
     type_1: cython.longlong = 0
     after_type_1: cython.longlong = 0
@@ -403,10 +507,12 @@ def _scan_aerospike_records(
     is_compact_1: cython.longlong = 0
     namespace_start_1: cython.longlong = 0
     namespace_length_1: cython.longlong = 0
+    namespace_escapes_1: cython.longlong = 0
     digest_start_1: cython.longlong = 0
     fourth_line_1: cython.longlong = 0
     set_start_1: cython.longlong = 0
     set_length_1: cython.longlong = 0
+    set_escapes_1: cython.longlong = 0
     generation_at_1: cython.longlong = 0
     generation_1: cython.longlong = 0
     expiration_at_1: cython.longlong = 0
@@ -419,6 +525,7 @@ def _scan_aerospike_records(
     name_terminator_1: cython.longlong = 0
     name_start_1: cython.longlong = 0
     name_length_1: cython.longlong = 0
+    name_escapes_1: cython.longlong = 0
     letter_1: cython.longlong = 0
     boolean_1: cython.longlong = 0
     integer_at_2: cython.longlong = 0
@@ -433,24 +540,23 @@ def _scan_aerospike_records(
     word: cython.ulonglong = 0
     limit: cython.ulonglong = 0
     byte: cython.uint = 0
-    shift: cython.uint = 0
+    state[0] = range_index
+    state[1] = range_first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
-        while (range_rows < count) if count >= 0 else (pos < end):
-            state[0] = range_index
-            state[1] = range_rows
+        while (row - range_first < count) if count >= 0 else (pos < end):
             state[2] = pos
             state[3] = row
             state[6] = rows__bins
-            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
+            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
                 return 1
             row_starts[row] = pos
             if not (end - pos >= 2):
                 state[4] = 0
                 state[5] = pos
                 return 2
-            if not (buf[pos] == 43 and buf[pos + 1] == 32):
+            if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8)) == 8235):
                 state[4] = 1
                 state[5] = pos
                 return 2
@@ -469,7 +575,7 @@ def _scan_aerospike_records(
                 state[4] = 4
                 state[5] = pos
                 return 2
-            if not (buf[pos] == 32):
+            if not ((buf[pos]) == 32):
                 state[4] = 5
                 state[5] = pos
                 return 2
@@ -485,8 +591,9 @@ def _scan_aerospike_records(
                     state[4] = 7
                     state[5] = pos - 1
                     return 2
-                column__key_type__value[row] = type_1
-                column__key_type__valid[row] = 1
+                if wants__key_type:
+                    column__key_type__value[row] = type_1
+                    column__key_type__valid[row] = 1
                 if not (end - pos >= 1):
                     state[4] = 8
                     state[5] = pos
@@ -502,7 +609,7 @@ def _scan_aerospike_records(
                         state[4] = 10
                         state[5] = pos
                         return 2
-                    if not (buf[pos] == 32):
+                    if not ((buf[pos]) == 32):
                         state[4] = 11
                         state[5] = pos
                         return 2
@@ -515,6 +622,10 @@ def _scan_aerospike_records(
                         pos += 1
                     word = 0
                     digits = pos
+                    size = end if end - pos < 18 else pos + 18
+                    while pos < size and buf[pos] >= 48 and buf[pos] <= 57:
+                        word = word * 10 + (buf[pos] - 48)
+                        pos += 1
                     while pos < end and buf[pos] >= 48 and buf[pos] <= 57:
                         byte = buf[pos] - 48
                         if not (word <= (limit - byte) // 10):
@@ -531,13 +642,17 @@ def _scan_aerospike_records(
                     if buf[integer_at_1] == 45:
                         integer_1 = -cython.cast(cython.longlong, word - 1) - 1
                     pos += 1
-                    column__key_integer__value[row] = integer_1
-                    column__key_integer__valid[row] = 1
+                    if wants__key_integer:
+                        column__key_integer__value[row] = integer_1
+                        column__key_integer__valid[row] = 1
                 else:
-                    column__key_integer__value[row] = 0
-                    column__key_integer__valid[row] = 0
+                    if wants__key_integer:
+                        column__key_integer__value[row] = 0
+                        column__key_integer__valid[row] = 0
                 if type_1 == 68:
                     double_start_1 = pos
+                    if cython.compiled and pos < end:
+                        pos += find_either(cython.address(buf[pos]), end - pos, 10, 10)
                     while pos < end and buf[pos] != 10:
                         pos += 1
                     if not (pos < end):
@@ -550,11 +665,12 @@ def _scan_aerospike_records(
                         state[4] = 14
                         state[5] = double_start_1
                         return 2
-                    column__key_double__start[row] = double_start_1
-                    column__key_double__length[row] = double_length_1
+                    if wants__key_double:
+                        column__key_double__start[row] = double_start_1
+                        column__key_double__length[row] = double_length_1
                 else:
-                    column__key_double__start[row] = 0
-                    column__key_double__length[row] = -1
+                    if wants__key_double:
+                        column__key_double__length[row] = -1
                 if (type_1 != 73) and (type_1 != 68):
                     len_data_at_1 = pos
                     limit = (cython.cast(cython.ulonglong, 1) << 63) - 1
@@ -563,6 +679,10 @@ def _scan_aerospike_records(
                         pos += 1
                     word = 0
                     digits = pos
+                    size = end if end - pos < 18 else pos + 18
+                    while pos < size and buf[pos] >= 48 and buf[pos] <= 57:
+                        word = word * 10 + (buf[pos] - 48)
+                        pos += 1
                     while pos < end and buf[pos] >= 48 and buf[pos] <= 57:
                         byte = buf[pos] - 48
                         if not (word <= (limit - byte) // 10):
@@ -593,48 +713,57 @@ def _scan_aerospike_records(
                         state[4] = 18
                         state[5] = data_start_1
                         return 2
-                    column__key_data__start[row] = data_start_1
-                    column__key_data__length[row] = len_data_1
+                    if wants__key_data:
+                        column__key_data__start[row] = data_start_1
+                        column__key_data__length[row] = len_data_1
                     if not (end - pos >= 1):
                         state[4] = 19
                         state[5] = pos
                         return 2
-                    if not (buf[pos] == 10):
+                    if not ((buf[pos]) == 10):
                         state[4] = 20
                         state[5] = pos
                         return 2
                     pos += 1
                 else:
-                    column__key_data__start[row] = 0
-                    column__key_data__length[row] = -1
+                    if wants__key_data:
+                        column__key_data__length[row] = -1
                 is_compact_1 = after_type_1 == 33
-                column__key_is_compact__value[row] = is_compact_1
-                column__key_is_compact__valid[row] = 1
+                if wants__key_is_compact:
+                    column__key_is_compact__value[row] = is_compact_1
+                    column__key_is_compact__valid[row] = 1
             else:
-                column__key_type__value[row] = 0
-                column__key_type__valid[row] = 0
-                column__key_integer__value[row] = 0
-                column__key_integer__valid[row] = 0
-                column__key_double__start[row] = 0
-                column__key_double__length[row] = -1
-                column__key_data__start[row] = 0
-                column__key_data__length[row] = -1
-                column__key_is_compact__value[row] = 0
-                column__key_is_compact__valid[row] = 0
+                if wants__key_type:
+                    column__key_type__value[row] = 0
+                    column__key_type__valid[row] = 0
+                if wants__key_integer:
+                    column__key_integer__value[row] = 0
+                    column__key_integer__valid[row] = 0
+                if wants__key_double:
+                    column__key_double__length[row] = -1
+                if wants__key_data:
+                    column__key_data__length[row] = -1
+                if wants__key_is_compact:
+                    column__key_is_compact__value[row] = 0
+                    column__key_is_compact__valid[row] = 0
             if first_line_1 == 107:
                 if not (end - pos >= 4):
                     state[4] = 21
                     state[5] = pos
                     return 2
-                if not (buf[pos] == 43 and buf[pos + 1] == 32 and buf[pos + 2] == 110 and buf[pos + 3] == 32):
+                if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 544088107):
                     state[4] = 22
                     state[5] = pos
                     return 2
                 pos += 4
             namespace_start_1 = pos
+            namespace_escapes_1 = 0
+            if cython.compiled and pos < end:
+                pos += find_either(cython.address(buf[pos]), end - pos, 10, 92)
             while pos < end and buf[pos] != 10:
                 if buf[pos] == 92:
                     pos += 1
+                    namespace_escapes_1 = 1
                 pos += 1
             if not (pos < end):
                 state[4] = 23
@@ -646,13 +775,14 @@ def _scan_aerospike_records(
                 state[4] = 24
                 state[5] = namespace_start_1
                 return 2
-            column__namespace__start[row] = namespace_start_1
-            column__namespace__length[row] = namespace_length_1
+            if wants__namespace:
+                column__namespace__start[row] = namespace_start_1
+                column__namespace__length[row] = (-2 - namespace_length_1) if (namespace_escapes_1 != 0) else namespace_length_1
             if not (end - pos >= 4):
                 state[4] = 25
                 state[5] = pos
                 return 2
-            if not (buf[pos] == 43 and buf[pos + 1] == 32 and buf[pos + 2] == 100 and buf[pos + 3] == 32):
+            if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 543432747):
                 state[4] = 26
                 state[5] = pos
                 return 2
@@ -663,13 +793,14 @@ def _scan_aerospike_records(
                 return 2
             digest_start_1 = pos
             pos += 28
-            column__digest__start[row] = digest_start_1
-            column__digest__length[row] = 28
+            if wants__digest:
+                column__digest__start[row] = digest_start_1
+                column__digest__length[row] = 28
             if not (end - pos >= 1):
                 state[4] = 28
                 state[5] = pos
                 return 2
-            if not (buf[pos] == 10):
+            if not ((buf[pos]) == 10):
                 state[4] = 29
                 state[5] = pos
                 return 2
@@ -678,7 +809,7 @@ def _scan_aerospike_records(
                 state[4] = 30
                 state[5] = pos
                 return 2
-            if not (buf[pos] == 43 and buf[pos + 1] == 32):
+            if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8)) == 8235):
                 state[4] = 31
                 state[5] = pos
                 return 2
@@ -697,16 +828,20 @@ def _scan_aerospike_records(
                 state[4] = 34
                 state[5] = pos
                 return 2
-            if not (buf[pos] == 32):
+            if not ((buf[pos]) == 32):
                 state[4] = 35
                 state[5] = pos
                 return 2
             pos += 1
             if fourth_line_1 == 115:
                 set_start_1 = pos
+                set_escapes_1 = 0
+                if cython.compiled and pos < end:
+                    pos += find_either(cython.address(buf[pos]), end - pos, 10, 92)
                 while pos < end and buf[pos] != 10:
                     if buf[pos] == 92:
                         pos += 1
+                        set_escapes_1 = 1
                     pos += 1
                 if not (pos < end):
                     state[4] = 36
@@ -718,17 +853,18 @@ def _scan_aerospike_records(
                     state[4] = 37
                     state[5] = set_start_1
                     return 2
-                column__set__start[row] = set_start_1
-                column__set__length[row] = set_length_1
+                if wants__set:
+                    column__set__start[row] = set_start_1
+                    column__set__length[row] = (-2 - set_length_1) if (set_escapes_1 != 0) else set_length_1
             else:
-                column__set__start[row] = 0
-                column__set__length[row] = -1
+                if wants__set:
+                    column__set__length[row] = -1
             if fourth_line_1 == 115:
                 if not (end - pos >= 4):
                     state[4] = 38
                     state[5] = pos
                     return 2
-                if not (buf[pos] == 43 and buf[pos + 1] == 32 and buf[pos + 2] == 103 and buf[pos + 3] == 32):
+                if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 543629355):
                     state[4] = 39
                     state[5] = pos
                     return 2
@@ -740,6 +876,10 @@ def _scan_aerospike_records(
                 pos += 1
             word = 0
             digits = pos
+            size = end if end - pos < 18 else pos + 18
+            while pos < size and buf[pos] >= 48 and buf[pos] <= 57:
+                word = word * 10 + (buf[pos] - 48)
+                pos += 1
             while pos < end and buf[pos] >= 48 and buf[pos] <= 57:
                 byte = buf[pos] - 48
                 if not (word <= (limit - byte) // 10):
@@ -760,12 +900,13 @@ def _scan_aerospike_records(
                 state[4] = 41
                 state[5] = generation_at_1
                 return 2
-            column__generation__value[row] = generation_1
+            if wants__generation:
+                column__generation__value[row] = generation_1
             if not (end - pos >= 4):
                 state[4] = 42
                 state[5] = pos
                 return 2
-            if not (buf[pos] == 43 and buf[pos + 1] == 32 and buf[pos + 2] == 116 and buf[pos + 3] == 32):
+            if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 544481323):
                 state[4] = 43
                 state[5] = pos
                 return 2
@@ -777,6 +918,10 @@ def _scan_aerospike_records(
                 pos += 1
             word = 0
             digits = pos
+            size = end if end - pos < 18 else pos + 18
+            while pos < size and buf[pos] >= 48 and buf[pos] <= 57:
+                word = word * 10 + (buf[pos] - 48)
+                pos += 1
             while pos < end and buf[pos] >= 48 and buf[pos] <= 57:
                 byte = buf[pos] - 48
                 if not (word <= (limit - byte) // 10):
@@ -797,12 +942,13 @@ def _scan_aerospike_records(
                 state[4] = 45
                 state[5] = expiration_at_1
                 return 2
-            column__expiration__value[row] = expiration_1
+            if wants__expiration:
+                column__expiration__value[row] = expiration_1
             if not (end - pos >= 4):
                 state[4] = 46
                 state[5] = pos
                 return 2
-            if not (buf[pos] == 43 and buf[pos + 1] == 32 and buf[pos + 2] == 98 and buf[pos + 3] == 32):
+            if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 543301675):
                 state[4] = 47
                 state[5] = pos
                 return 2
@@ -814,6 +960,10 @@ def _scan_aerospike_records(
                 pos += 1
             word = 0
             digits = pos
+            size = end if end - pos < 18 else pos + 18
+            while pos < size and buf[pos] >= 48 and buf[pos] <= 57:
+                word = word * 10 + (buf[pos] - 48)
+                pos += 1
             while pos < end and buf[pos] >= 48 and buf[pos] <= 57:
                 byte = buf[pos] - 48
                 if not (word <= (limit - byte) // 10):
@@ -836,13 +986,13 @@ def _scan_aerospike_records(
                 return 2
             turn_1 = 0
             while turn_1 < num_bins_1:
-                if rows__bins >= column__bins__type__value.shape[0]:
+                if rows__bins >= rooms[0]:
                     return 3
                 if not (end - pos >= 2):
                     state[4] = 50
                     state[5] = pos
                     return 2
-                if not (buf[pos] == 45 and buf[pos + 1] == 32):
+                if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8)) == 8237):
                     state[4] = 51
                     state[5] = pos
                     return 2
@@ -857,7 +1007,8 @@ def _scan_aerospike_records(
                     state[4] = 53
                     state[5] = pos - 1
                     return 2
-                column__bins__type__value[rows__bins] = type_2
+                if wants__bins__type:
+                    column__bins__type__value[rows__bins] = type_2
                 if not (end - pos >= 1):
                     state[4] = 54
                     state[5] = pos
@@ -873,16 +1024,18 @@ def _scan_aerospike_records(
                         state[4] = 56
                         state[5] = pos
                         return 2
-                    if not (buf[pos] == 32):
+                    if not ((buf[pos]) == 32):
                         state[4] = 57
                         state[5] = pos
                         return 2
                     pos += 1
                 name_terminator_1 = 10 if (type_2 == 78) else 32
                 name_start_1 = pos
+                name_escapes_1 = 0
                 while pos < end and buf[pos] != name_terminator_1:
                     if buf[pos] == 92:
                         pos += 1
+                        name_escapes_1 = 1
                     pos += 1
                 if not (pos < end):
                     state[4] = 58
@@ -894,8 +1047,9 @@ def _scan_aerospike_records(
                     state[4] = 59
                     state[5] = name_start_1
                     return 2
-                column__bins__name__start[rows__bins] = name_start_1
-                column__bins__name__length[rows__bins] = name_length_1
+                if wants__bins__name:
+                    column__bins__name__start[rows__bins] = name_start_1
+                    column__bins__name__length[rows__bins] = (-2 - name_length_1) if (name_escapes_1 != 0) else name_length_1
                 if type_2 == 90:
                     if not (end - pos >= 1):
                         state[4] = 60
@@ -911,17 +1065,19 @@ def _scan_aerospike_records(
                         state[4] = 62
                         state[5] = pos
                         return 2
-                    if not (buf[pos] == 10):
+                    if not ((buf[pos]) == 10):
                         state[4] = 63
                         state[5] = pos
                         return 2
                     pos += 1
                     boolean_1 = letter_1 == 84
-                    column__bins__boolean__value[rows__bins] = boolean_1
-                    column__bins__boolean__valid[rows__bins] = 1
+                    if wants__bins__boolean:
+                        column__bins__boolean__value[rows__bins] = boolean_1
+                        column__bins__boolean__valid[rows__bins] = 1
                 else:
-                    column__bins__boolean__value[rows__bins] = 0
-                    column__bins__boolean__valid[rows__bins] = 0
+                    if wants__bins__boolean:
+                        column__bins__boolean__value[rows__bins] = 0
+                        column__bins__boolean__valid[rows__bins] = 0
                 if type_2 == 73:
                     integer_at_2 = pos
                     limit = (cython.cast(cython.ulonglong, 1) << 63) - 1
@@ -930,6 +1086,10 @@ def _scan_aerospike_records(
                         pos += 1
                     word = 0
                     digits = pos
+                    size = end if end - pos < 18 else pos + 18
+                    while pos < size and buf[pos] >= 48 and buf[pos] <= 57:
+                        word = word * 10 + (buf[pos] - 48)
+                        pos += 1
                     while pos < end and buf[pos] >= 48 and buf[pos] <= 57:
                         byte = buf[pos] - 48
                         if not (word <= (limit - byte) // 10):
@@ -946,13 +1106,17 @@ def _scan_aerospike_records(
                     if buf[integer_at_2] == 45:
                         integer_2 = -cython.cast(cython.longlong, word - 1) - 1
                     pos += 1
-                    column__bins__integer__value[rows__bins] = integer_2
-                    column__bins__integer__valid[rows__bins] = 1
+                    if wants__bins__integer:
+                        column__bins__integer__value[rows__bins] = integer_2
+                        column__bins__integer__valid[rows__bins] = 1
                 else:
-                    column__bins__integer__value[rows__bins] = 0
-                    column__bins__integer__valid[rows__bins] = 0
+                    if wants__bins__integer:
+                        column__bins__integer__value[rows__bins] = 0
+                        column__bins__integer__valid[rows__bins] = 0
                 if type_2 == 68:
                     double_start_2 = pos
+                    if cython.compiled and pos < end:
+                        pos += find_either(cython.address(buf[pos]), end - pos, 10, 10)
                     while pos < end and buf[pos] != 10:
                         pos += 1
                     if not (pos < end):
@@ -965,11 +1129,12 @@ def _scan_aerospike_records(
                         state[4] = 66
                         state[5] = double_start_2
                         return 2
-                    column__bins__double__start[rows__bins] = double_start_2
-                    column__bins__double__length[rows__bins] = double_length_2
+                    if wants__bins__double:
+                        column__bins__double__start[rows__bins] = double_start_2
+                        column__bins__double__length[rows__bins] = double_length_2
                 else:
-                    column__bins__double__start[rows__bins] = 0
-                    column__bins__double__length[rows__bins] = -1
+                    if wants__bins__double:
+                        column__bins__double__length[rows__bins] = -1
                 if (((type_2 != 78) and (type_2 != 90)) and (type_2 != 73)) and (type_2 != 68):
                     len_data_at_2 = pos
                     limit = (cython.cast(cython.ulonglong, 1) << 63) - 1
@@ -978,6 +1143,10 @@ def _scan_aerospike_records(
                         pos += 1
                     word = 0
                     digits = pos
+                    size = end if end - pos < 18 else pos + 18
+                    while pos < size and buf[pos] >= 48 and buf[pos] <= 57:
+                        word = word * 10 + (buf[pos] - 48)
+                        pos += 1
                     while pos < end and buf[pos] >= 48 and buf[pos] <= 57:
                         byte = buf[pos] - 48
                         if not (word <= (limit - byte) // 10):
@@ -1008,26 +1177,29 @@ def _scan_aerospike_records(
                         state[4] = 18
                         state[5] = data_start_2
                         return 2
-                    column__bins__data__start[rows__bins] = data_start_2
-                    column__bins__data__length[rows__bins] = len_data_2
+                    if wants__bins__data:
+                        column__bins__data__start[rows__bins] = data_start_2
+                        column__bins__data__length[rows__bins] = len_data_2
                     if not (end - pos >= 1):
                         state[4] = 19
                         state[5] = pos
                         return 2
-                    if not (buf[pos] == 10):
+                    if not ((buf[pos]) == 10):
                         state[4] = 20
                         state[5] = pos
                         return 2
                     pos += 1
                 else:
-                    column__bins__data__start[rows__bins] = 0
-                    column__bins__data__length[rows__bins] = -1
+                    if wants__bins__data:
+                        column__bins__data__length[rows__bins] = -1
                 is_compact_2 = after_type_2 == 33
-                column__bins__is_compact__value[rows__bins] = is_compact_2
+                if wants__bins__is_compact:
+                    column__bins__is_compact__value[rows__bins] = is_compact_2
                 rows__bins += 1
                 turn_1 += 1
-            column__bins__value[row] = rows__bins
-            if row > 0 and pos - row_starts[0] > 2147483647:
+            if wants__bins:
+                column__bins__value[row] = rows__bins
+            if row > 0 and pos - first > 2147483647:
                 return 1
             if not (pos - row_starts[row] <= 2147483647):
                 state[4] = 67
@@ -1035,10 +1207,12 @@ def _scan_aerospike_records(
                 return 2
             row_ends[row] = pos
             row_ranges[row] = range_index
+            if cython.compiled:
+                ahead = pos + 16 * (pos - row_starts[row])
+                if ahead + 56 < buf.shape[0]:
+                    prefetch(cython.address(buf[ahead]))
+                    prefetch(cython.address(buf[ahead + 56]))
             row += 1
-            range_rows += 1
-        state[0] = range_index
-        state[1] = range_rows
         state[2] = pos
         state[3] = row
         state[6] = rows__bins
@@ -1047,14 +1221,13 @@ def _scan_aerospike_records(
             state[5] = pos
             return 2
         range_index += 1
-        range_rows = 0
+        range_first = row
+        state[0] = range_index
+        state[1] = range_first
         if range_index < range_starts.shape[0]:
             pos = range_starts[range_index]
-    state[0] = range_index
-    state[1] = range_rows
-    state[2] = pos
-    state[3] = row
-    state[6] = rows__bins
+            if row == 0:
+                first = pos
     return 0
 
 
@@ -1065,6 +1238,7 @@ def scan_aerospike_records(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
@@ -1102,7 +1276,8 @@ def scan_aerospike_records(
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_aerospike_records(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, column__key_type__value, column__key_type__valid, column__key_integer__value, column__key_integer__valid, column__key_double__start, column__key_double__length, column__key_data__start, column__key_data__length, column__key_is_compact__value, column__key_is_compact__valid, column__namespace__start, column__namespace__length, column__digest__start, column__digest__length, column__set__start, column__set__length, column__generation__value, column__expiration__value, column__bins__value, column__bins__type__value, column__bins__name__start, column__bins__name__length, column__bins__boolean__value, column__bins__boolean__valid, column__bins__integer__value, column__bins__integer__valid, column__bins__double__start, column__bins__double__length, column__bins__data__start, column__bins__data__length, column__bins__is_compact__value)
+        status = _scan_aerospike_records(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__key_type__value, column__key_type__valid, column__key_integer__value, column__key_integer__valid, column__key_double__start, column__key_double__length, column__key_data__start, column__key_data__length, column__key_is_compact__value, column__key_is_compact__valid, column__namespace__start, column__namespace__length, column__digest__start, column__digest__length, column__set__start, column__set__length, column__generation__value, column__expiration__value, column__bins__value, column__bins__type__value, column__bins__name__start, column__bins__name__length, column__bins__boolean__value, column__bins__boolean__valid, column__bins__integer__value, column__bins__integer__valid, column__bins__double__start, column__bins__double__length, column__bins__data__start, column__bins__data__length, column__bins__is_compact__value)
+    state[1] = state[3] - state[1]
     return status
 
 
@@ -1116,6 +1291,7 @@ def _scan_aerospike_udfs(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
@@ -1126,15 +1302,22 @@ def _scan_aerospike_udfs(
     column__content__length: cython.int[::1],
 ) -> cython.longlong:
     range_index: cython.longlong = state[0]
-    range_rows: cython.longlong = state[1]
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
+    range_first: cython.longlong = row - state[1]
+    first: cython.longlong = row_starts[0] if row > 0 else pos
+    wants__udf_type: cython.bint = column__udf_type__value.shape[0] > 0
+    wants__name: cython.bint = column__name__start.shape[0] > 0
+    wants__content: cython.bint = column__content__start.shape[0] > 0
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
+    ahead: cython.longlong = 0
+    size: cython.longlong = 0
     udf_type_1: cython.longlong = 0
     name_start_1: cython.longlong = 0
     name_length_1: cython.longlong = 0
+    name_escapes_1: cython.longlong = 0
     len_content_at_1: cython.longlong = 0
     len_content_1: cython.longlong = 0
     content_start_1: cython.longlong = 0
@@ -1142,23 +1325,22 @@ def _scan_aerospike_udfs(
     word: cython.ulonglong = 0
     limit: cython.ulonglong = 0
     byte: cython.uint = 0
-    shift: cython.uint = 0
+    state[0] = range_index
+    state[1] = range_first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
-        while (range_rows < count) if count >= 0 else (pos < end):
-            state[0] = range_index
-            state[1] = range_rows
+        while (row - range_first < count) if count >= 0 else (pos < end):
             state[2] = pos
             state[3] = row
-            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
+            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
                 return 1
             row_starts[row] = pos
             if not (end - pos >= 4):
                 state[4] = 0
                 state[5] = pos
                 return 2
-            if not (buf[pos] == 42 and buf[pos + 1] == 32 and buf[pos + 2] == 117 and buf[pos + 3] == 32):
+            if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 544546858):
                 state[4] = 1
                 state[5] = pos
                 return 2
@@ -1173,20 +1355,25 @@ def _scan_aerospike_udfs(
                 state[4] = 3
                 state[5] = pos - 1
                 return 2
-            column__udf_type__value[row] = udf_type_1
+            if wants__udf_type:
+                column__udf_type__value[row] = udf_type_1
             if not (end - pos >= 1):
                 state[4] = 4
                 state[5] = pos
                 return 2
-            if not (buf[pos] == 32):
+            if not ((buf[pos]) == 32):
                 state[4] = 5
                 state[5] = pos
                 return 2
             pos += 1
             name_start_1 = pos
+            name_escapes_1 = 0
+            if cython.compiled and pos < end:
+                pos += find_either(cython.address(buf[pos]), end - pos, 32, 92)
             while pos < end and buf[pos] != 32:
                 if buf[pos] == 92:
                     pos += 1
+                    name_escapes_1 = 1
                 pos += 1
             if not (pos < end):
                 state[4] = 6
@@ -1198,8 +1385,9 @@ def _scan_aerospike_udfs(
                 state[4] = 7
                 state[5] = name_start_1
                 return 2
-            column__name__start[row] = name_start_1
-            column__name__length[row] = name_length_1
+            if wants__name:
+                column__name__start[row] = name_start_1
+                column__name__length[row] = (-2 - name_length_1) if (name_escapes_1 != 0) else name_length_1
             len_content_at_1 = pos
             limit = (cython.cast(cython.ulonglong, 1) << 63) - 1
             if pos < end and buf[pos] == 45:
@@ -1207,6 +1395,10 @@ def _scan_aerospike_udfs(
                 pos += 1
             word = 0
             digits = pos
+            size = end if end - pos < 18 else pos + 18
+            while pos < size and buf[pos] >= 48 and buf[pos] <= 57:
+                word = word * 10 + (buf[pos] - 48)
+                pos += 1
             while pos < end and buf[pos] >= 48 and buf[pos] <= 57:
                 byte = buf[pos] - 48
                 if not (word <= (limit - byte) // 10):
@@ -1237,25 +1429,27 @@ def _scan_aerospike_udfs(
                 state[4] = 11
                 state[5] = content_start_1
                 return 2
-            column__content__start[row] = content_start_1
-            column__content__length[row] = len_content_1
+            if wants__content:
+                column__content__start[row] = content_start_1
+                column__content__length[row] = len_content_1
             if not (end - pos >= 1):
                 state[4] = 12
                 state[5] = pos
                 return 2
-            if not (buf[pos] == 10):
+            if not ((buf[pos]) == 10):
                 state[4] = 13
                 state[5] = pos
                 return 2
             pos += 1
-            if row > 0 and pos - row_starts[0] > 2147483647:
+            if row > 0 and pos - first > 2147483647:
                 return 1
             row_ends[row] = pos
             row_ranges[row] = range_index
+            if cython.compiled:
+                ahead = pos + 16 * (pos - row_starts[row])
+                if ahead + 10 < buf.shape[0]:
+                    prefetch(cython.address(buf[ahead]))
             row += 1
-            range_rows += 1
-        state[0] = range_index
-        state[1] = range_rows
         state[2] = pos
         state[3] = row
         if not (pos >= end):
@@ -1263,13 +1457,13 @@ def _scan_aerospike_udfs(
             state[5] = pos
             return 2
         range_index += 1
-        range_rows = 0
+        range_first = row
+        state[0] = range_index
+        state[1] = range_first
         if range_index < range_starts.shape[0]:
             pos = range_starts[range_index]
-    state[0] = range_index
-    state[1] = range_rows
-    state[2] = pos
-    state[3] = row
+            if row == 0:
+                first = pos
     return 0
 
 
@@ -1280,6 +1474,7 @@ def scan_aerospike_udfs(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
@@ -1291,7 +1486,8 @@ def scan_aerospike_udfs(
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_aerospike_udfs(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, column__udf_type__value, column__name__start, column__name__length, column__content__start, column__content__length)
+        status = _scan_aerospike_udfs(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__udf_type__value, column__name__start, column__name__length, column__content__start, column__content__length)
+    state[1] = state[3] - state[1]
     return status
 
 
@@ -1305,22 +1501,29 @@ def _scan_borg_blobs(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
     column__version__value: cython.short[::1],
-    column__chunk_id__start: cython.longlong[::1],
-    column__chunk_id__length: cython.int[::1],
+    column__chunk_id__bytes: cython.uchar[::1],
     column__len_meta__value: cython.longlong[::1],
     column__len_data__value: cython.longlong[::1],
 ) -> cython.longlong:
     range_index: cython.longlong = state[0]
-    range_rows: cython.longlong = state[1]
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
+    range_first: cython.longlong = row - state[1]
+    first: cython.longlong = row_starts[0] if row > 0 else pos
+    wants__version: cython.bint = column__version__value.shape[0] > 0
+    wants__chunk_id: cython.bint = column__chunk_id__bytes.shape[0] > 0
+    wants__len_meta: cython.bint = column__len_meta__value.shape[0] > 0
+    wants__len_data: cython.bint = column__len_data__value.shape[0] > 0
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
+    ahead: cython.longlong = 0
+    size: cython.longlong = 0
     version_1: cython.longlong = 0
     chunk_id_start_1: cython.longlong = 0
     len_meta_1: cython.longlong = 0
@@ -1331,23 +1534,22 @@ def _scan_borg_blobs(
     word: cython.ulonglong = 0
     limit: cython.ulonglong = 0
     byte: cython.uint = 0
-    shift: cython.uint = 0
+    state[0] = range_index
+    state[1] = range_first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
-        while (range_rows < count) if count >= 0 else (pos < end):
-            state[0] = range_index
-            state[1] = range_rows
+        while (row - range_first < count) if count >= 0 else (pos < end):
             state[2] = pos
             state[3] = row
-            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
+            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
                 return 1
             row_starts[row] = pos
             if not (end - pos >= 8):
                 state[4] = 0
                 state[5] = pos
                 return 2
-            if not (buf[pos] == 66 and buf[pos + 1] == 79 and buf[pos + 2] == 82 and buf[pos + 3] == 71 and buf[pos + 4] == 95 and buf[pos + 5] == 79 and buf[pos + 6] == 66 and buf[pos + 7] == 74):
+            if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 1196576578 and (buf[pos + 4] | (cython.cast(cython.longlong, buf[pos + 5]) << 8) | (cython.cast(cython.longlong, buf[pos + 6]) << 16) | (cython.cast(cython.longlong, buf[pos + 7]) << 24)) == 1245859679):
                 state[4] = 1
                 state[5] = pos
                 return 2
@@ -1362,15 +1564,19 @@ def _scan_borg_blobs(
                 state[4] = 3
                 state[5] = pos - 1
                 return 2
-            column__version__value[row] = version_1
+            if wants__version:
+                column__version__value[row] = version_1
             if not (32 <= end - pos):
                 state[4] = 4
                 state[5] = pos
                 return 2
             chunk_id_start_1 = pos
             pos += 32
-            column__chunk_id__start[row] = chunk_id_start_1
-            column__chunk_id__length[row] = 32
+            if wants__chunk_id:
+                if cython.compiled:
+                    memcpy(cython.address(column__chunk_id__bytes[row * 32]), cython.address(buf[chunk_id_start_1]), 32)
+                else:
+                    column__chunk_id__bytes[row * 32 : row * 32 + 32] = buf[chunk_id_start_1 : chunk_id_start_1 + 32]
             if not (end - pos >= 4):
                 state[4] = 5
                 state[5] = pos
@@ -1381,7 +1587,8 @@ def _scan_borg_blobs(
                 state[4] = 6
                 state[5] = pos - 4
                 return 2
-            column__len_meta__value[row] = len_meta_1
+            if wants__len_meta:
+                column__len_meta__value[row] = len_meta_1
             if not (end - pos >= 4):
                 state[4] = 7
                 state[5] = pos
@@ -1392,7 +1599,8 @@ def _scan_borg_blobs(
                 state[4] = 8
                 state[5] = pos - 4
                 return 2
-            column__len_data__value[row] = len_data_1
+            if wants__len_data:
+                column__len_data__value[row] = len_data_1
             if not (len_meta_1 <= end - pos):
                 state[4] = 9
                 state[5] = pos
@@ -1405,14 +1613,16 @@ def _scan_borg_blobs(
                 return 2
             data_start_1 = pos
             pos += len_data_1
-            if row > 0 and pos - row_starts[0] > 2147483647:
+            if row > 0 and pos - first > 2147483647:
                 return 1
             row_ends[row] = pos
             row_ranges[row] = range_index
+            if cython.compiled:
+                ahead = pos + 16 * (pos - row_starts[row])
+                if ahead + 49 < buf.shape[0]:
+                    prefetch(cython.address(buf[ahead]))
+                    prefetch(cython.address(buf[ahead + 49]))
             row += 1
-            range_rows += 1
-        state[0] = range_index
-        state[1] = range_rows
         state[2] = pos
         state[3] = row
         if not (pos >= end):
@@ -1420,13 +1630,13 @@ def _scan_borg_blobs(
             state[5] = pos
             return 2
         range_index += 1
-        range_rows = 0
+        range_first = row
+        state[0] = range_index
+        state[1] = range_first
         if range_index < range_starts.shape[0]:
             pos = range_starts[range_index]
-    state[0] = range_index
-    state[1] = range_rows
-    state[2] = pos
-    state[3] = row
+            if row == 0:
+                first = pos
     return 0
 
 
@@ -1437,18 +1647,19 @@ def scan_borg_blobs(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
     column__version__value: cython.short[::1],
-    column__chunk_id__start: cython.longlong[::1],
-    column__chunk_id__length: cython.int[::1],
+    column__chunk_id__bytes: cython.uchar[::1],
     column__len_meta__value: cython.longlong[::1],
     column__len_data__value: cython.longlong[::1],
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_borg_blobs(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, column__version__value, column__chunk_id__start, column__chunk_id__length, column__len_meta__value, column__len_data__value)
+        status = _scan_borg_blobs(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__version__value, column__chunk_id__bytes, column__len_meta__value, column__len_data__value)
+    state[1] = state[3] - state[1]
     return status
 
 
@@ -1462,25 +1673,33 @@ def _scan_borg_index_entries(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
-    column__chunk_id__start: cython.longlong[::1],
-    column__chunk_id__length: cython.int[::1],
+    column__chunk_id__bytes: cython.uchar[::1],
     column__flags__value: cython.longlong[::1],
     column__size__value: cython.longlong[::1],
-    column__pack_id__start: cython.longlong[::1],
-    column__pack_id__length: cython.int[::1],
+    column__pack_id__bytes: cython.uchar[::1],
     column__ofs_blob__value: cython.longlong[::1],
     column__len_blob__value: cython.longlong[::1],
 ) -> cython.longlong:
     range_index: cython.longlong = state[0]
-    range_rows: cython.longlong = state[1]
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
+    range_first: cython.longlong = row - state[1]
+    first: cython.longlong = row_starts[0] if row > 0 else pos
+    wants__chunk_id: cython.bint = column__chunk_id__bytes.shape[0] > 0
+    wants__flags: cython.bint = column__flags__value.shape[0] > 0
+    wants__size: cython.bint = column__size__value.shape[0] > 0
+    wants__pack_id: cython.bint = column__pack_id__bytes.shape[0] > 0
+    wants__ofs_blob: cython.bint = column__ofs_blob__value.shape[0] > 0
+    wants__len_blob: cython.bint = column__len_blob__value.shape[0] > 0
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
+    ahead: cython.longlong = 0
+    size: cython.longlong = 0
     chunk_id_start_1: cython.longlong = 0
     flags_1: cython.longlong = 0
     size_1: cython.longlong = 0
@@ -1491,16 +1710,15 @@ def _scan_borg_index_entries(
     word: cython.ulonglong = 0
     limit: cython.ulonglong = 0
     byte: cython.uint = 0
-    shift: cython.uint = 0
+    state[0] = range_index
+    state[1] = range_first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
-        while (range_rows < count) if count >= 0 else (pos < end):
-            state[0] = range_index
-            state[1] = range_rows
+        while (row - range_first < count) if count >= 0 else (pos < end):
             state[2] = pos
             state[3] = row
-            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
+            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
                 return 1
             row_starts[row] = pos
             if not (32 <= end - pos):
@@ -1509,52 +1727,64 @@ def _scan_borg_index_entries(
                 return 2
             chunk_id_start_1 = pos
             pos += 32
-            column__chunk_id__start[row] = chunk_id_start_1
-            column__chunk_id__length[row] = 32
+            if wants__chunk_id:
+                if cython.compiled:
+                    memcpy(cython.address(column__chunk_id__bytes[row * 32]), cython.address(buf[chunk_id_start_1]), 32)
+                else:
+                    column__chunk_id__bytes[row * 32 : row * 32 + 32] = buf[chunk_id_start_1 : chunk_id_start_1 + 32]
             if not (end - pos >= 4):
                 state[4] = 1
                 state[5] = pos
                 return 2
             flags_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
-            column__flags__value[row] = flags_1
+            if wants__flags:
+                column__flags__value[row] = flags_1
             if not (end - pos >= 4):
                 state[4] = 2
                 state[5] = pos
                 return 2
             size_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
-            column__size__value[row] = size_1
+            if wants__size:
+                column__size__value[row] = size_1
             if not (32 <= end - pos):
                 state[4] = 3
                 state[5] = pos
                 return 2
             pack_id_start_1 = pos
             pos += 32
-            column__pack_id__start[row] = pack_id_start_1
-            column__pack_id__length[row] = 32
+            if wants__pack_id:
+                if cython.compiled:
+                    memcpy(cython.address(column__pack_id__bytes[row * 32]), cython.address(buf[pack_id_start_1]), 32)
+                else:
+                    column__pack_id__bytes[row * 32 : row * 32 + 32] = buf[pack_id_start_1 : pack_id_start_1 + 32]
             if not (end - pos >= 4):
                 state[4] = 4
                 state[5] = pos
                 return 2
             ofs_blob_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
-            column__ofs_blob__value[row] = ofs_blob_1
+            if wants__ofs_blob:
+                column__ofs_blob__value[row] = ofs_blob_1
             if not (end - pos >= 4):
                 state[4] = 5
                 state[5] = pos
                 return 2
             len_blob_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
-            column__len_blob__value[row] = len_blob_1
-            if row > 0 and pos - row_starts[0] > 2147483647:
+            if wants__len_blob:
+                column__len_blob__value[row] = len_blob_1
+            if row > 0 and pos - first > 2147483647:
                 return 1
             row_ends[row] = pos
             row_ranges[row] = range_index
+            if cython.compiled:
+                ahead = pos + 16 * (pos - row_starts[row])
+                if ahead + 64 < buf.shape[0]:
+                    prefetch(cython.address(buf[ahead]))
+                    prefetch(cython.address(buf[ahead + 64]))
             row += 1
-            range_rows += 1
-        state[0] = range_index
-        state[1] = range_rows
         state[2] = pos
         state[3] = row
         if not (pos >= end):
@@ -1562,13 +1792,13 @@ def _scan_borg_index_entries(
             state[5] = pos
             return 2
         range_index += 1
-        range_rows = 0
+        range_first = row
+        state[0] = range_index
+        state[1] = range_first
         if range_index < range_starts.shape[0]:
             pos = range_starts[range_index]
-    state[0] = range_index
-    state[1] = range_rows
-    state[2] = pos
-    state[3] = row
+            if row == 0:
+                first = pos
     return 0
 
 
@@ -1579,21 +1809,21 @@ def scan_borg_index_entries(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
-    column__chunk_id__start: cython.longlong[::1],
-    column__chunk_id__length: cython.int[::1],
+    column__chunk_id__bytes: cython.uchar[::1],
     column__flags__value: cython.longlong[::1],
     column__size__value: cython.longlong[::1],
-    column__pack_id__start: cython.longlong[::1],
-    column__pack_id__length: cython.int[::1],
+    column__pack_id__bytes: cython.uchar[::1],
     column__ofs_blob__value: cython.longlong[::1],
     column__len_blob__value: cython.longlong[::1],
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_borg_index_entries(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, column__chunk_id__start, column__chunk_id__length, column__flags__value, column__size__value, column__pack_id__start, column__pack_id__length, column__ofs_blob__value, column__len_blob__value)
+        status = _scan_borg_index_entries(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__chunk_id__bytes, column__flags__value, column__size__value, column__pack_id__bytes, column__ofs_blob__value, column__len_blob__value)
+    state[1] = state[3] - state[1]
     return status
 
 
@@ -1607,6 +1837,7 @@ def _scan_kafka_batches(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
@@ -1631,12 +1862,32 @@ def _scan_kafka_batches(
     column__num_records__value: cython.int[::1],
 ) -> cython.longlong:
     range_index: cython.longlong = state[0]
-    range_rows: cython.longlong = state[1]
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
+    range_first: cython.longlong = row - state[1]
+    first: cython.longlong = row_starts[0] if row > 0 else pos
+    wants__base_offset: cython.bint = column__base_offset__value.shape[0] > 0
+    wants__len_body: cython.bint = column__len_body__value.shape[0] > 0
+    wants__partition_leader_epoch: cython.bint = column__partition_leader_epoch__value.shape[0] > 0
+    wants__magic: cython.bint = column__magic__value.shape[0] > 0
+    wants__crc: cython.bint = column__crc__value.shape[0] > 0
+    wants__has_delete_horizon: cython.bint = column__has_delete_horizon__value.shape[0] > 0
+    wants__is_control: cython.bint = column__is_control__value.shape[0] > 0
+    wants__is_transactional: cython.bint = column__is_transactional__value.shape[0] > 0
+    wants__timestamp_type: cython.bint = column__timestamp_type__value.shape[0] > 0
+    wants__compression: cython.bint = column__compression__value.shape[0] > 0
+    wants__last_offset_delta: cython.bint = column__last_offset_delta__value.shape[0] > 0
+    wants__base_timestamp: cython.bint = column__base_timestamp__value.shape[0] > 0
+    wants__max_timestamp: cython.bint = column__max_timestamp__value.shape[0] > 0
+    wants__producer_id: cython.bint = column__producer_id__value.shape[0] > 0
+    wants__producer_epoch: cython.bint = column__producer_epoch__value.shape[0] > 0
+    wants__base_sequence: cython.bint = column__base_sequence__value.shape[0] > 0
+    wants__num_records: cython.bint = column__num_records__value.shape[0] > 0
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
+    ahead: cython.longlong = 0
+    size: cython.longlong = 0
     base_offset_1: cython.longlong = 0
     len_body_1: cython.longlong = 0
     body_start_1: cython.longlong = 0
@@ -1665,16 +1916,15 @@ def _scan_kafka_batches(
     word: cython.ulonglong = 0
     limit: cython.ulonglong = 0
     byte: cython.uint = 0
-    shift: cython.uint = 0
+    state[0] = range_index
+    state[1] = range_first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
-        while (range_rows < count) if count >= 0 else (pos < end):
-            state[0] = range_index
-            state[1] = range_rows
+        while (row - range_first < count) if count >= 0 else (pos < end):
             state[2] = pos
             state[3] = row
-            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
+            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
                 return 1
             row_starts[row] = pos
             if not (end - pos >= 8):
@@ -1683,7 +1933,8 @@ def _scan_kafka_batches(
                 return 2
             base_offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
-            column__base_offset__value[row] = base_offset_1
+            if wants__base_offset:
+                column__base_offset__value[row] = base_offset_1
             if not (end - pos >= 4):
                 state[4] = 1
                 state[5] = pos
@@ -1694,7 +1945,8 @@ def _scan_kafka_batches(
                 state[4] = 2
                 state[5] = pos - 4
                 return 2
-            column__len_body__value[row] = len_body_1
+            if wants__len_body:
+                column__len_body__value[row] = len_body_1
             if not (len_body_1 <= end - pos):
                 state[4] = 3
                 state[5] = pos
@@ -1709,7 +1961,8 @@ def _scan_kafka_batches(
                 return 2
             partition_leader_epoch_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
-            column__partition_leader_epoch__value[row] = partition_leader_epoch_1
+            if wants__partition_leader_epoch:
+                column__partition_leader_epoch__value[row] = partition_leader_epoch_1
             if not (body_end_1 - pos >= 1):
                 state[4] = 5
                 state[5] = pos
@@ -1720,14 +1973,16 @@ def _scan_kafka_batches(
                 state[4] = 6
                 state[5] = pos - 1
                 return 2
-            column__magic__value[row] = magic_1
+            if wants__magic:
+                column__magic__value[row] = magic_1
             if not (body_end_1 - pos >= 4):
                 state[4] = 7
                 state[5] = pos
                 return 2
             crc_1 = (cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
             pos += 4
-            column__crc__value[row] = crc_1
+            if wants__crc:
+                column__crc__value[row] = crc_1
             if not (body_end_1 - pos >= 2):
                 state[4] = 8
                 state[5] = pos
@@ -1736,19 +1991,24 @@ def _scan_kafka_batches(
             pos += 2
             unused_1 = (bits_1 >> 7) & 511
             has_delete_horizon_1 = ((bits_1 >> 6) & 1) != 0
-            column__has_delete_horizon__value[row] = has_delete_horizon_1
+            if wants__has_delete_horizon:
+                column__has_delete_horizon__value[row] = has_delete_horizon_1
             is_control_1 = ((bits_1 >> 5) & 1) != 0
-            column__is_control__value[row] = is_control_1
+            if wants__is_control:
+                column__is_control__value[row] = is_control_1
             is_transactional_1 = ((bits_1 >> 4) & 1) != 0
-            column__is_transactional__value[row] = is_transactional_1
+            if wants__is_transactional:
+                column__is_transactional__value[row] = is_transactional_1
             timestamp_type_1 = (bits_1 >> 3) & 1
-            column__timestamp_type__value[row] = timestamp_type_1
+            if wants__timestamp_type:
+                column__timestamp_type__value[row] = timestamp_type_1
             compression_1 = bits_1 & 7
             if not ((compression_1 == 0) or (compression_1 == 1) or (compression_1 == 2) or (compression_1 == 3) or (compression_1 == 4)):
                 state[4] = 9
                 state[5] = pos - 1
                 return 2
-            column__compression__value[row] = compression_1
+            if wants__compression:
+                column__compression__value[row] = compression_1
             if not (body_end_1 - pos >= 4):
                 state[4] = 10
                 state[5] = pos
@@ -1759,42 +2019,48 @@ def _scan_kafka_batches(
                 state[4] = 11
                 state[5] = pos - 4
                 return 2
-            column__last_offset_delta__value[row] = last_offset_delta_1
+            if wants__last_offset_delta:
+                column__last_offset_delta__value[row] = last_offset_delta_1
             if not (body_end_1 - pos >= 8):
                 state[4] = 12
                 state[5] = pos
                 return 2
             base_timestamp_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
-            column__base_timestamp__value[row] = base_timestamp_1
+            if wants__base_timestamp:
+                column__base_timestamp__value[row] = base_timestamp_1
             if not (body_end_1 - pos >= 8):
                 state[4] = 13
                 state[5] = pos
                 return 2
             max_timestamp_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
-            column__max_timestamp__value[row] = max_timestamp_1
+            if wants__max_timestamp:
+                column__max_timestamp__value[row] = max_timestamp_1
             if not (body_end_1 - pos >= 8):
                 state[4] = 14
                 state[5] = pos
                 return 2
             producer_id_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
-            column__producer_id__value[row] = producer_id_1
+            if wants__producer_id:
+                column__producer_id__value[row] = producer_id_1
             if not (body_end_1 - pos >= 2):
                 state[4] = 15
                 state[5] = pos
                 return 2
             producer_epoch_1 = ((((cython.cast(cython.longlong, buf[pos]) << 8) | buf[pos + 1]) ^ (one << 15)) - (one << 15))
             pos += 2
-            column__producer_epoch__value[row] = producer_epoch_1
+            if wants__producer_epoch:
+                column__producer_epoch__value[row] = producer_epoch_1
             if not (body_end_1 - pos >= 4):
                 state[4] = 16
                 state[5] = pos
                 return 2
             base_sequence_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
-            column__base_sequence__value[row] = base_sequence_1
+            if wants__base_sequence:
+                column__base_sequence__value[row] = base_sequence_1
             if not (body_end_1 - pos >= 4):
                 state[4] = 17
                 state[5] = pos
@@ -1805,7 +2071,8 @@ def _scan_kafka_batches(
                 state[4] = 18
                 state[5] = pos - 4
                 return 2
-            column__num_records__value[row] = num_records_1
+            if wants__num_records:
+                column__num_records__value[row] = num_records_1
             records_length_1 = body_end_1 - pos
             if not (records_length_1 >= 0 and records_length_1 <= body_end_1 - pos):
                 state[4] = 19
@@ -1823,10 +2090,12 @@ def _scan_kafka_batches(
             pos = body_end_1
             row_ends[row] = pos
             row_ranges[row] = range_index
+            if cython.compiled:
+                ahead = pos + 16 * (pos - row_starts[row])
+                if ahead + 61 < buf.shape[0]:
+                    prefetch(cython.address(buf[ahead]))
+                    prefetch(cython.address(buf[ahead + 61]))
             row += 1
-            range_rows += 1
-        state[0] = range_index
-        state[1] = range_rows
         state[2] = pos
         state[3] = row
         if not (pos >= end):
@@ -1834,13 +2103,13 @@ def _scan_kafka_batches(
             state[5] = pos
             return 2
         range_index += 1
-        range_rows = 0
+        range_first = row
+        state[0] = range_index
+        state[1] = range_first
         if range_index < range_starts.shape[0]:
             pos = range_starts[range_index]
-    state[0] = range_index
-    state[1] = range_rows
-    state[2] = pos
-    state[3] = row
+            if row == 0:
+                first = pos
     return 0
 
 
@@ -1851,6 +2120,7 @@ def scan_kafka_batches(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
@@ -1876,7 +2146,8 @@ def scan_kafka_batches(
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_kafka_batches(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, checksum_start, checksum_end, column__base_offset__value, column__len_body__value, column__partition_leader_epoch__value, column__magic__value, column__crc__value, column__has_delete_horizon__value, column__is_control__value, column__is_transactional__value, column__timestamp_type__value, column__compression__value, column__last_offset_delta__value, column__base_timestamp__value, column__max_timestamp__value, column__producer_id__value, column__producer_epoch__value, column__base_sequence__value, column__num_records__value)
+        status = _scan_kafka_batches(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, checksum_start, checksum_end, column__base_offset__value, column__len_body__value, column__partition_leader_epoch__value, column__magic__value, column__crc__value, column__has_delete_horizon__value, column__is_control__value, column__is_transactional__value, column__timestamp_type__value, column__compression__value, column__last_offset_delta__value, column__base_timestamp__value, column__max_timestamp__value, column__producer_id__value, column__producer_epoch__value, column__base_sequence__value, column__num_records__value)
+    state[1] = state[3] - state[1]
     return status
 
 
@@ -1890,6 +2161,7 @@ def _scan_kafka_messages(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
@@ -1909,12 +2181,24 @@ def _scan_kafka_messages(
     column__value__length: cython.int[::1],
 ) -> cython.longlong:
     range_index: cython.longlong = state[0]
-    range_rows: cython.longlong = state[1]
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
+    range_first: cython.longlong = row - state[1]
+    first: cython.longlong = row_starts[0] if row > 0 else pos
+    wants__offset: cython.bint = column__offset__value.shape[0] > 0
+    wants__len_body: cython.bint = column__len_body__value.shape[0] > 0
+    wants__crc: cython.bint = column__crc__value.shape[0] > 0
+    wants__magic: cython.bint = column__magic__value.shape[0] > 0
+    wants__timestamp_type: cython.bint = column__timestamp_type__value.shape[0] > 0
+    wants__compression: cython.bint = column__compression__value.shape[0] > 0
+    wants__timestamp: cython.bint = column__timestamp__value.shape[0] > 0
+    wants__key: cython.bint = column__key__start.shape[0] > 0
+    wants__value: cython.bint = column__value__start.shape[0] > 0
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
+    ahead: cython.longlong = 0
+    size: cython.longlong = 0
     offset_1: cython.longlong = 0
     len_body_1: cython.longlong = 0
     body_start_1: cython.longlong = 0
@@ -1937,16 +2221,15 @@ def _scan_kafka_messages(
     word: cython.ulonglong = 0
     limit: cython.ulonglong = 0
     byte: cython.uint = 0
-    shift: cython.uint = 0
+    state[0] = range_index
+    state[1] = range_first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
-        while (range_rows < count) if count >= 0 else (pos < end):
-            state[0] = range_index
-            state[1] = range_rows
+        while (row - range_first < count) if count >= 0 else (pos < end):
             state[2] = pos
             state[3] = row
-            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
+            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
                 return 1
             row_starts[row] = pos
             if not (end - pos >= 8):
@@ -1955,7 +2238,8 @@ def _scan_kafka_messages(
                 return 2
             offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
-            column__offset__value[row] = offset_1
+            if wants__offset:
+                column__offset__value[row] = offset_1
             if not (end - pos >= 4):
                 state[4] = 1
                 state[5] = pos
@@ -1966,7 +2250,8 @@ def _scan_kafka_messages(
                 state[4] = 2
                 state[5] = pos - 4
                 return 2
-            column__len_body__value[row] = len_body_1
+            if wants__len_body:
+                column__len_body__value[row] = len_body_1
             if not (len_body_1 <= end - pos):
                 state[4] = 3
                 state[5] = pos
@@ -1981,7 +2266,8 @@ def _scan_kafka_messages(
                 return 2
             crc_1 = (cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
             pos += 4
-            column__crc__value[row] = crc_1
+            if wants__crc:
+                column__crc__value[row] = crc_1
             if not (body_end_1 - pos >= 1):
                 state[4] = 5
                 state[5] = pos
@@ -1992,7 +2278,8 @@ def _scan_kafka_messages(
                 state[4] = 6
                 state[5] = pos - 1
                 return 2
-            column__magic__value[row] = magic_1
+            if wants__magic:
+                column__magic__value[row] = magic_1
             if not (body_end_1 - pos >= 1):
                 state[4] = 7
                 state[5] = pos
@@ -2001,13 +2288,15 @@ def _scan_kafka_messages(
             pos += 1
             unused_1 = (bits_1 >> 4) & 15
             timestamp_type_1 = (bits_1 >> 3) & 1
-            column__timestamp_type__value[row] = timestamp_type_1
+            if wants__timestamp_type:
+                column__timestamp_type__value[row] = timestamp_type_1
             compression_1 = bits_1 & 7
             if not ((compression_1 == 0) or (compression_1 == 1) or (compression_1 == 2) or (compression_1 == 3)):
                 state[4] = 8
                 state[5] = pos - 1
                 return 2
-            column__compression__value[row] = compression_1
+            if wants__compression:
+                column__compression__value[row] = compression_1
             if magic_1 == 1:
                 if not (body_end_1 - pos >= 8):
                     state[4] = 9
@@ -2015,11 +2304,13 @@ def _scan_kafka_messages(
                     return 2
                 timestamp_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
                 pos += 8
-                column__timestamp__value[row] = timestamp_1
-                column__timestamp__valid[row] = 1
+                if wants__timestamp:
+                    column__timestamp__value[row] = timestamp_1
+                    column__timestamp__valid[row] = 1
             else:
-                column__timestamp__value[row] = 0
-                column__timestamp__valid[row] = 0
+                if wants__timestamp:
+                    column__timestamp__value[row] = 0
+                    column__timestamp__valid[row] = 0
             if not (body_end_1 - pos >= 4):
                 state[4] = 10
                 state[5] = pos
@@ -2037,11 +2328,12 @@ def _scan_kafka_messages(
                     return 2
                 key_start_1 = pos
                 pos += len_key_1
-                column__key__start[row] = key_start_1
-                column__key__length[row] = len_key_1
+                if wants__key:
+                    column__key__start[row] = key_start_1
+                    column__key__length[row] = len_key_1
             else:
-                column__key__start[row] = 0
-                column__key__length[row] = -1
+                if wants__key:
+                    column__key__length[row] = -1
             if not (body_end_1 - pos >= 4):
                 state[4] = 13
                 state[5] = pos
@@ -2059,11 +2351,12 @@ def _scan_kafka_messages(
                     return 2
                 value_start_1 = pos
                 pos += len_value_1
-                column__value__start[row] = value_start_1
-                column__value__length[row] = len_value_1
+                if wants__value:
+                    column__value__start[row] = value_start_1
+                    column__value__length[row] = len_value_1
             else:
-                column__value__start[row] = 0
-                column__value__length[row] = -1
+                if wants__value:
+                    column__value__length[row] = -1
             trailing_length_1 = body_end_1 - pos
             if not (trailing_length_1 >= 0 and trailing_length_1 <= body_end_1 - pos):
                 state[4] = 16
@@ -2079,14 +2372,15 @@ def _scan_kafka_messages(
             checksum_start[row] = covered_1
             checksum_end[row] = body_end_1
             pos = body_end_1
-            if row > 0 and pos - row_starts[0] > 2147483647:
+            if row > 0 and pos - first > 2147483647:
                 return 1
             row_ends[row] = pos
             row_ranges[row] = range_index
+            if cython.compiled:
+                ahead = pos + 16 * (pos - row_starts[row])
+                if ahead + 26 < buf.shape[0]:
+                    prefetch(cython.address(buf[ahead]))
             row += 1
-            range_rows += 1
-        state[0] = range_index
-        state[1] = range_rows
         state[2] = pos
         state[3] = row
         if not (pos >= end):
@@ -2094,13 +2388,13 @@ def _scan_kafka_messages(
             state[5] = pos
             return 2
         range_index += 1
-        range_rows = 0
+        range_first = row
+        state[0] = range_index
+        state[1] = range_first
         if range_index < range_starts.shape[0]:
             pos = range_starts[range_index]
-    state[0] = range_index
-    state[1] = range_rows
-    state[2] = pos
-    state[3] = row
+            if row == 0:
+                first = pos
     return 0
 
 
@@ -2111,6 +2405,7 @@ def scan_kafka_messages(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
@@ -2131,7 +2426,8 @@ def scan_kafka_messages(
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_kafka_messages(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, checksum_start, checksum_end, column__offset__value, column__len_body__value, column__crc__value, column__magic__value, column__timestamp_type__value, column__compression__value, column__timestamp__value, column__timestamp__valid, column__key__start, column__key__length, column__value__start, column__value__length)
+        status = _scan_kafka_messages(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, checksum_start, checksum_end, column__offset__value, column__len_body__value, column__crc__value, column__magic__value, column__timestamp_type__value, column__compression__value, column__timestamp__value, column__timestamp__valid, column__key__start, column__key__length, column__value__start, column__value__length)
+    state[1] = state[3] - state[1]
     return status
 
 
@@ -2145,6 +2441,7 @@ def _scan_kafka_offset_index(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
@@ -2152,28 +2449,32 @@ def _scan_kafka_offset_index(
     column__position__value: cython.int[::1],
 ) -> cython.longlong:
     range_index: cython.longlong = state[0]
-    range_rows: cython.longlong = state[1]
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
+    range_first: cython.longlong = row - state[1]
+    first: cython.longlong = row_starts[0] if row > 0 else pos
+    wants__relative_offset: cython.bint = column__relative_offset__value.shape[0] > 0
+    wants__position: cython.bint = column__position__value.shape[0] > 0
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
+    ahead: cython.longlong = 0
+    size: cython.longlong = 0
     relative_offset_1: cython.longlong = 0
     position_1: cython.longlong = 0
     one: cython.longlong = 1
     word: cython.ulonglong = 0
     limit: cython.ulonglong = 0
     byte: cython.uint = 0
-    shift: cython.uint = 0
+    state[0] = range_index
+    state[1] = range_first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
-        while (range_rows < count) if count >= 0 else (pos < end):
-            state[0] = range_index
-            state[1] = range_rows
+        while (row - range_first < count) if count >= 0 else (pos < end):
             state[2] = pos
             state[3] = row
-            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
+            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
                 return 1
             row_starts[row] = pos
             if not (end - pos >= 4):
@@ -2182,20 +2483,23 @@ def _scan_kafka_offset_index(
                 return 2
             relative_offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
-            column__relative_offset__value[row] = relative_offset_1
+            if wants__relative_offset:
+                column__relative_offset__value[row] = relative_offset_1
             if not (end - pos >= 4):
                 state[4] = 1
                 state[5] = pos
                 return 2
             position_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
-            column__position__value[row] = position_1
+            if wants__position:
+                column__position__value[row] = position_1
             row_ends[row] = pos
             row_ranges[row] = range_index
+            if cython.compiled:
+                ahead = pos + 16 * (pos - row_starts[row])
+                if ahead + 8 < buf.shape[0]:
+                    prefetch(cython.address(buf[ahead]))
             row += 1
-            range_rows += 1
-        state[0] = range_index
-        state[1] = range_rows
         state[2] = pos
         state[3] = row
         if not (pos >= end):
@@ -2203,13 +2507,13 @@ def _scan_kafka_offset_index(
             state[5] = pos
             return 2
         range_index += 1
-        range_rows = 0
+        range_first = row
+        state[0] = range_index
+        state[1] = range_first
         if range_index < range_starts.shape[0]:
             pos = range_starts[range_index]
-    state[0] = range_index
-    state[1] = range_rows
-    state[2] = pos
-    state[3] = row
+            if row == 0:
+                first = pos
     return 0
 
 
@@ -2220,6 +2524,7 @@ def scan_kafka_offset_index(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
@@ -2228,7 +2533,8 @@ def scan_kafka_offset_index(
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_kafka_offset_index(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, column__relative_offset__value, column__position__value)
+        status = _scan_kafka_offset_index(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__relative_offset__value, column__position__value)
+    state[1] = state[3] - state[1]
     return status
 
 
@@ -2242,6 +2548,7 @@ def _scan_kafka_producers(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
@@ -2255,12 +2562,23 @@ def _scan_kafka_producers(
     column__current_txn_first_offset__value: cython.longlong[::1],
 ) -> cython.longlong:
     range_index: cython.longlong = state[0]
-    range_rows: cython.longlong = state[1]
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
+    range_first: cython.longlong = row - state[1]
+    first: cython.longlong = row_starts[0] if row > 0 else pos
+    wants__producer_id: cython.bint = column__producer_id__value.shape[0] > 0
+    wants__producer_epoch: cython.bint = column__producer_epoch__value.shape[0] > 0
+    wants__last_sequence: cython.bint = column__last_sequence__value.shape[0] > 0
+    wants__last_offset: cython.bint = column__last_offset__value.shape[0] > 0
+    wants__offset_delta: cython.bint = column__offset_delta__value.shape[0] > 0
+    wants__timestamp: cython.bint = column__timestamp__value.shape[0] > 0
+    wants__coordinator_epoch: cython.bint = column__coordinator_epoch__value.shape[0] > 0
+    wants__current_txn_first_offset: cython.bint = column__current_txn_first_offset__value.shape[0] > 0
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
+    ahead: cython.longlong = 0
+    size: cython.longlong = 0
     producer_id_1: cython.longlong = 0
     producer_epoch_1: cython.longlong = 0
     last_sequence_1: cython.longlong = 0
@@ -2273,16 +2591,15 @@ def _scan_kafka_producers(
     word: cython.ulonglong = 0
     limit: cython.ulonglong = 0
     byte: cython.uint = 0
-    shift: cython.uint = 0
+    state[0] = range_index
+    state[1] = range_first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
-        while (range_rows < count) if count >= 0 else (pos < end):
-            state[0] = range_index
-            state[1] = range_rows
+        while (row - range_first < count) if count >= 0 else (pos < end):
             state[2] = pos
             state[3] = row
-            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
+            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
                 return 1
             row_starts[row] = pos
             if not (end - pos >= 8):
@@ -2291,62 +2608,72 @@ def _scan_kafka_producers(
                 return 2
             producer_id_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
-            column__producer_id__value[row] = producer_id_1
+            if wants__producer_id:
+                column__producer_id__value[row] = producer_id_1
             if not (end - pos >= 2):
                 state[4] = 1
                 state[5] = pos
                 return 2
             producer_epoch_1 = ((((cython.cast(cython.longlong, buf[pos]) << 8) | buf[pos + 1]) ^ (one << 15)) - (one << 15))
             pos += 2
-            column__producer_epoch__value[row] = producer_epoch_1
+            if wants__producer_epoch:
+                column__producer_epoch__value[row] = producer_epoch_1
             if not (end - pos >= 4):
                 state[4] = 2
                 state[5] = pos
                 return 2
             last_sequence_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
-            column__last_sequence__value[row] = last_sequence_1
+            if wants__last_sequence:
+                column__last_sequence__value[row] = last_sequence_1
             if not (end - pos >= 8):
                 state[4] = 3
                 state[5] = pos
                 return 2
             last_offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
-            column__last_offset__value[row] = last_offset_1
+            if wants__last_offset:
+                column__last_offset__value[row] = last_offset_1
             if not (end - pos >= 4):
                 state[4] = 4
                 state[5] = pos
                 return 2
             offset_delta_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
-            column__offset_delta__value[row] = offset_delta_1
+            if wants__offset_delta:
+                column__offset_delta__value[row] = offset_delta_1
             if not (end - pos >= 8):
                 state[4] = 5
                 state[5] = pos
                 return 2
             timestamp_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
-            column__timestamp__value[row] = timestamp_1
+            if wants__timestamp:
+                column__timestamp__value[row] = timestamp_1
             if not (end - pos >= 4):
                 state[4] = 6
                 state[5] = pos
                 return 2
             coordinator_epoch_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
-            column__coordinator_epoch__value[row] = coordinator_epoch_1
+            if wants__coordinator_epoch:
+                column__coordinator_epoch__value[row] = coordinator_epoch_1
             if not (end - pos >= 8):
                 state[4] = 7
                 state[5] = pos
                 return 2
             current_txn_first_offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
-            column__current_txn_first_offset__value[row] = current_txn_first_offset_1
+            if wants__current_txn_first_offset:
+                column__current_txn_first_offset__value[row] = current_txn_first_offset_1
             row_ends[row] = pos
             row_ranges[row] = range_index
+            if cython.compiled:
+                ahead = pos + 16 * (pos - row_starts[row])
+                if ahead + 46 < buf.shape[0]:
+                    prefetch(cython.address(buf[ahead]))
+                    prefetch(cython.address(buf[ahead + 46]))
             row += 1
-            range_rows += 1
-        state[0] = range_index
-        state[1] = range_rows
         state[2] = pos
         state[3] = row
         if not (pos >= end):
@@ -2354,13 +2681,13 @@ def _scan_kafka_producers(
             state[5] = pos
             return 2
         range_index += 1
-        range_rows = 0
+        range_first = row
+        state[0] = range_index
+        state[1] = range_first
         if range_index < range_starts.shape[0]:
             pos = range_starts[range_index]
-    state[0] = range_index
-    state[1] = range_rows
-    state[2] = pos
-    state[3] = row
+            if row == 0:
+                first = pos
     return 0
 
 
@@ -2371,6 +2698,7 @@ def scan_kafka_producers(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
@@ -2385,7 +2713,8 @@ def scan_kafka_producers(
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_kafka_producers(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, column__producer_id__value, column__producer_epoch__value, column__last_sequence__value, column__last_offset__value, column__offset_delta__value, column__timestamp__value, column__coordinator_epoch__value, column__current_txn_first_offset__value)
+        status = _scan_kafka_producers(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__producer_id__value, column__producer_epoch__value, column__last_sequence__value, column__last_offset__value, column__offset_delta__value, column__timestamp__value, column__coordinator_epoch__value, column__current_txn_first_offset__value)
+    state[1] = state[3] - state[1]
     return status
 
 
@@ -2399,6 +2728,7 @@ def _scan_kafka_records(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
@@ -2416,13 +2746,24 @@ def _scan_kafka_records(
     column__headers__value__length: cython.int[::1],
 ) -> cython.longlong:
     range_index: cython.longlong = state[0]
-    range_rows: cython.longlong = state[1]
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
+    range_first: cython.longlong = row - state[1]
+    first: cython.longlong = row_starts[0] if row > 0 else pos
     rows__headers: cython.longlong = state[6]
+    wants__attributes: cython.bint = column__attributes__value.shape[0] > 0
+    wants__timestamp_delta: cython.bint = column__timestamp_delta__value.shape[0] > 0
+    wants__offset_delta: cython.bint = column__offset_delta__value.shape[0] > 0
+    wants__key: cython.bint = column__key__start.shape[0] > 0
+    wants__value: cython.bint = column__value__start.shape[0] > 0
+    wants__headers: cython.bint = column__headers__value.shape[0] > 0
+    wants__headers__key: cython.bint = column__headers__key__start.shape[0] > 0
+    wants__headers__value: cython.bint = column__headers__value__start.shape[0] > 0
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
+    ahead: cython.longlong = 0
+    size: cython.longlong = 0
     len_record_at_1: cython.longlong = 0
     len_record_1: cython.longlong = 0
     body_start_1: cython.longlong = 0
@@ -2452,17 +2793,16 @@ def _scan_kafka_records(
     word: cython.ulonglong = 0
     limit: cython.ulonglong = 0
     byte: cython.uint = 0
-    shift: cython.uint = 0
+    state[0] = range_index
+    state[1] = range_first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
-        while (range_rows < count) if count >= 0 else (pos < end):
-            state[0] = range_index
-            state[1] = range_rows
+        while (row - range_first < count) if count >= 0 else (pos < end):
             state[2] = pos
             state[3] = row
             state[6] = rows__headers
-            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
+            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
                 return 1
             row_starts[row] = pos
             len_record_at_1 = pos
@@ -2470,20 +2810,20 @@ def _scan_kafka_records(
                 state[4] = 0
                 state[5] = pos
                 return 2
-            byte = buf[pos]
+            word = buf[pos]
             pos += 1
-            word = byte & 127
-            if byte > 127:
-                shift = 7
-                while byte > 127:
-                    if not (pos < end and shift <= 28 and (shift < 28 or buf[pos] < 16)):
+            if word > 127:
+                if pos < end and buf[pos] < 128:
+                    word = (word & 127) | cython.cast(cython.ulonglong, buf[pos]) << 7
+                    pos += 1
+                else:
+                    size = _varint_size(buf, len_record_at_1, end, 32)
+                    if not (size > 0):
                         state[4] = 0
                         state[5] = len_record_at_1
                         return 2
-                    byte = buf[pos]
-                    pos += 1
-                    word |= cython.cast(cython.ulonglong, byte & 127) << shift
-                    shift += 7
+                    word = _varint(buf, len_record_at_1, size)
+                    pos = len_record_at_1 + size
             len_record_1 = cython.cast(cython.longlong, word >> 1) ^ -cython.cast(cython.longlong, word & 1)
             if not (len_record_1 >= 0 and len_record_1 <= end - pos):
                 state[4] = 1
@@ -2499,68 +2839,71 @@ def _scan_kafka_records(
                 return 2
             attributes_1 = (((buf[pos]) ^ (one << 7)) - (one << 7))
             pos += 1
-            column__attributes__value[row] = attributes_1
+            if wants__attributes:
+                column__attributes__value[row] = attributes_1
             timestamp_delta_at_1 = pos
             if not (pos < body_end_1):
                 state[4] = 3
                 state[5] = pos
                 return 2
-            byte = buf[pos]
+            word = buf[pos]
             pos += 1
-            word = byte & 127
-            if byte > 127:
-                shift = 7
-                while byte > 127:
-                    if not (pos < body_end_1 and shift <= 63 and (shift < 63 or buf[pos] < 2)):
+            if word > 127:
+                if pos < body_end_1 and buf[pos] < 128:
+                    word = (word & 127) | cython.cast(cython.ulonglong, buf[pos]) << 7
+                    pos += 1
+                else:
+                    size = _varint_size(buf, timestamp_delta_at_1, body_end_1, 64)
+                    if not (size > 0):
                         state[4] = 3
                         state[5] = timestamp_delta_at_1
                         return 2
-                    byte = buf[pos]
-                    pos += 1
-                    word |= cython.cast(cython.ulonglong, byte & 127) << shift
-                    shift += 7
+                    word = _varint(buf, timestamp_delta_at_1, size)
+                    pos = timestamp_delta_at_1 + size
             timestamp_delta_1 = cython.cast(cython.longlong, word >> 1) ^ -cython.cast(cython.longlong, word & 1)
-            column__timestamp_delta__value[row] = timestamp_delta_1
+            if wants__timestamp_delta:
+                column__timestamp_delta__value[row] = timestamp_delta_1
             offset_delta_at_1 = pos
             if not (pos < body_end_1):
                 state[4] = 4
                 state[5] = pos
                 return 2
-            byte = buf[pos]
+            word = buf[pos]
             pos += 1
-            word = byte & 127
-            if byte > 127:
-                shift = 7
-                while byte > 127:
-                    if not (pos < body_end_1 and shift <= 28 and (shift < 28 or buf[pos] < 16)):
+            if word > 127:
+                if pos < body_end_1 and buf[pos] < 128:
+                    word = (word & 127) | cython.cast(cython.ulonglong, buf[pos]) << 7
+                    pos += 1
+                else:
+                    size = _varint_size(buf, offset_delta_at_1, body_end_1, 32)
+                    if not (size > 0):
                         state[4] = 4
                         state[5] = offset_delta_at_1
                         return 2
-                    byte = buf[pos]
-                    pos += 1
-                    word |= cython.cast(cython.ulonglong, byte & 127) << shift
-                    shift += 7
+                    word = _varint(buf, offset_delta_at_1, size)
+                    pos = offset_delta_at_1 + size
             offset_delta_1 = cython.cast(cython.longlong, word >> 1) ^ -cython.cast(cython.longlong, word & 1)
-            column__offset_delta__value[row] = offset_delta_1
+            if wants__offset_delta:
+                column__offset_delta__value[row] = offset_delta_1
             len_key_at_1 = pos
             if not (pos < body_end_1):
                 state[4] = 5
                 state[5] = pos
                 return 2
-            byte = buf[pos]
+            word = buf[pos]
             pos += 1
-            word = byte & 127
-            if byte > 127:
-                shift = 7
-                while byte > 127:
-                    if not (pos < body_end_1 and shift <= 28 and (shift < 28 or buf[pos] < 16)):
+            if word > 127:
+                if pos < body_end_1 and buf[pos] < 128:
+                    word = (word & 127) | cython.cast(cython.ulonglong, buf[pos]) << 7
+                    pos += 1
+                else:
+                    size = _varint_size(buf, len_key_at_1, body_end_1, 32)
+                    if not (size > 0):
                         state[4] = 5
                         state[5] = len_key_at_1
                         return 2
-                    byte = buf[pos]
-                    pos += 1
-                    word |= cython.cast(cython.ulonglong, byte & 127) << shift
-                    shift += 7
+                    word = _varint(buf, len_key_at_1, size)
+                    pos = len_key_at_1 + size
             len_key_1 = cython.cast(cython.longlong, word >> 1) ^ -cython.cast(cython.longlong, word & 1)
             if not (len_key_1 >= -1):
                 state[4] = 6
@@ -2573,30 +2916,31 @@ def _scan_kafka_records(
                     return 2
                 key_start_1 = pos
                 pos += len_key_1
-                column__key__start[row] = key_start_1
-                column__key__length[row] = len_key_1
+                if wants__key:
+                    column__key__start[row] = key_start_1
+                    column__key__length[row] = len_key_1
             else:
-                column__key__start[row] = 0
-                column__key__length[row] = -1
+                if wants__key:
+                    column__key__length[row] = -1
             len_value_at_1 = pos
             if not (pos < body_end_1):
                 state[4] = 8
                 state[5] = pos
                 return 2
-            byte = buf[pos]
+            word = buf[pos]
             pos += 1
-            word = byte & 127
-            if byte > 127:
-                shift = 7
-                while byte > 127:
-                    if not (pos < body_end_1 and shift <= 28 and (shift < 28 or buf[pos] < 16)):
+            if word > 127:
+                if pos < body_end_1 and buf[pos] < 128:
+                    word = (word & 127) | cython.cast(cython.ulonglong, buf[pos]) << 7
+                    pos += 1
+                else:
+                    size = _varint_size(buf, len_value_at_1, body_end_1, 32)
+                    if not (size > 0):
                         state[4] = 8
                         state[5] = len_value_at_1
                         return 2
-                    byte = buf[pos]
-                    pos += 1
-                    word |= cython.cast(cython.ulonglong, byte & 127) << shift
-                    shift += 7
+                    word = _varint(buf, len_value_at_1, size)
+                    pos = len_value_at_1 + size
             len_value_1 = cython.cast(cython.longlong, word >> 1) ^ -cython.cast(cython.longlong, word & 1)
             if not (len_value_1 >= -1):
                 state[4] = 9
@@ -2609,30 +2953,31 @@ def _scan_kafka_records(
                     return 2
                 value_start_1 = pos
                 pos += len_value_1
-                column__value__start[row] = value_start_1
-                column__value__length[row] = len_value_1
+                if wants__value:
+                    column__value__start[row] = value_start_1
+                    column__value__length[row] = len_value_1
             else:
-                column__value__start[row] = 0
-                column__value__length[row] = -1
+                if wants__value:
+                    column__value__length[row] = -1
             num_headers_at_1 = pos
             if not (pos < body_end_1):
                 state[4] = 11
                 state[5] = pos
                 return 2
-            byte = buf[pos]
+            word = buf[pos]
             pos += 1
-            word = byte & 127
-            if byte > 127:
-                shift = 7
-                while byte > 127:
-                    if not (pos < body_end_1 and shift <= 28 and (shift < 28 or buf[pos] < 16)):
+            if word > 127:
+                if pos < body_end_1 and buf[pos] < 128:
+                    word = (word & 127) | cython.cast(cython.ulonglong, buf[pos]) << 7
+                    pos += 1
+                else:
+                    size = _varint_size(buf, num_headers_at_1, body_end_1, 32)
+                    if not (size > 0):
                         state[4] = 11
                         state[5] = num_headers_at_1
                         return 2
-                    byte = buf[pos]
-                    pos += 1
-                    word |= cython.cast(cython.ulonglong, byte & 127) << shift
-                    shift += 7
+                    word = _varint(buf, num_headers_at_1, size)
+                    pos = num_headers_at_1 + size
             num_headers_1 = cython.cast(cython.longlong, word >> 1) ^ -cython.cast(cython.longlong, word & 1)
             if not (num_headers_1 >= 0):
                 state[4] = 12
@@ -2640,27 +2985,27 @@ def _scan_kafka_records(
                 return 2
             turn_1 = 0
             while turn_1 < num_headers_1:
-                if rows__headers >= column__headers__key__start.shape[0]:
+                if rows__headers >= rooms[0]:
                     return 3
                 len_key_at_2 = pos
                 if not (pos < body_end_1):
                     state[4] = 13
                     state[5] = pos
                     return 2
-                byte = buf[pos]
+                word = buf[pos]
                 pos += 1
-                word = byte & 127
-                if byte > 127:
-                    shift = 7
-                    while byte > 127:
-                        if not (pos < body_end_1 and shift <= 28 and (shift < 28 or buf[pos] < 16)):
+                if word > 127:
+                    if pos < body_end_1 and buf[pos] < 128:
+                        word = (word & 127) | cython.cast(cython.ulonglong, buf[pos]) << 7
+                        pos += 1
+                    else:
+                        size = _varint_size(buf, len_key_at_2, body_end_1, 32)
+                        if not (size > 0):
                             state[4] = 13
                             state[5] = len_key_at_2
                             return 2
-                        byte = buf[pos]
-                        pos += 1
-                        word |= cython.cast(cython.ulonglong, byte & 127) << shift
-                        shift += 7
+                        word = _varint(buf, len_key_at_2, size)
+                        pos = len_key_at_2 + size
                 len_key_2 = cython.cast(cython.longlong, word >> 1) ^ -cython.cast(cython.longlong, word & 1)
                 if not (len_key_2 >= 0):
                     state[4] = 14
@@ -2672,27 +3017,28 @@ def _scan_kafka_records(
                     return 2
                 key_start_2 = pos
                 pos += len_key_2
-                column__headers__key__start[rows__headers] = key_start_2
-                column__headers__key__length[rows__headers] = len_key_2
+                if wants__headers__key:
+                    column__headers__key__start[rows__headers] = key_start_2
+                    column__headers__key__length[rows__headers] = len_key_2
                 len_value_at_2 = pos
                 if not (pos < body_end_1):
                     state[4] = 16
                     state[5] = pos
                     return 2
-                byte = buf[pos]
+                word = buf[pos]
                 pos += 1
-                word = byte & 127
-                if byte > 127:
-                    shift = 7
-                    while byte > 127:
-                        if not (pos < body_end_1 and shift <= 28 and (shift < 28 or buf[pos] < 16)):
+                if word > 127:
+                    if pos < body_end_1 and buf[pos] < 128:
+                        word = (word & 127) | cython.cast(cython.ulonglong, buf[pos]) << 7
+                        pos += 1
+                    else:
+                        size = _varint_size(buf, len_value_at_2, body_end_1, 32)
+                        if not (size > 0):
                             state[4] = 16
                             state[5] = len_value_at_2
                             return 2
-                        byte = buf[pos]
-                        pos += 1
-                        word |= cython.cast(cython.ulonglong, byte & 127) << shift
-                        shift += 7
+                        word = _varint(buf, len_value_at_2, size)
+                        pos = len_value_at_2 + size
                 len_value_2 = cython.cast(cython.longlong, word >> 1) ^ -cython.cast(cython.longlong, word & 1)
                 if not (len_value_2 >= -1):
                     state[4] = 17
@@ -2705,14 +3051,16 @@ def _scan_kafka_records(
                         return 2
                     value_start_2 = pos
                     pos += len_value_2
-                    column__headers__value__start[rows__headers] = value_start_2
-                    column__headers__value__length[rows__headers] = len_value_2
+                    if wants__headers__value:
+                        column__headers__value__start[rows__headers] = value_start_2
+                        column__headers__value__length[rows__headers] = len_value_2
                 else:
-                    column__headers__value__start[rows__headers] = 0
-                    column__headers__value__length[rows__headers] = -1
+                    if wants__headers__value:
+                        column__headers__value__length[rows__headers] = -1
                 rows__headers += 1
                 turn_1 += 1
-            column__headers__value[row] = rows__headers
+            if wants__headers:
+                column__headers__value[row] = rows__headers
             if not (0 <= body_end_1 - pos):
                 state[4] = 19
                 state[5] = pos
@@ -2724,7 +3072,7 @@ def _scan_kafka_records(
                 state[5] = end_of_record_start_1
                 return 2
             pos = body_end_1
-            if row > 0 and pos - row_starts[0] > 2147483647:
+            if row > 0 and pos - first > 2147483647:
                 return 1
             if not (pos - row_starts[row] <= 2147483647):
                 state[4] = 21
@@ -2732,10 +3080,11 @@ def _scan_kafka_records(
                 return 2
             row_ends[row] = pos
             row_ranges[row] = range_index
+            if cython.compiled:
+                ahead = pos + 16 * (pos - row_starts[row])
+                if ahead + 7 < buf.shape[0]:
+                    prefetch(cython.address(buf[ahead]))
             row += 1
-            range_rows += 1
-        state[0] = range_index
-        state[1] = range_rows
         state[2] = pos
         state[3] = row
         state[6] = rows__headers
@@ -2744,14 +3093,13 @@ def _scan_kafka_records(
             state[5] = pos
             return 2
         range_index += 1
-        range_rows = 0
+        range_first = row
+        state[0] = range_index
+        state[1] = range_first
         if range_index < range_starts.shape[0]:
             pos = range_starts[range_index]
-    state[0] = range_index
-    state[1] = range_rows
-    state[2] = pos
-    state[3] = row
-    state[6] = rows__headers
+            if row == 0:
+                first = pos
     return 0
 
 
@@ -2762,6 +3110,7 @@ def scan_kafka_records(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
@@ -2780,7 +3129,8 @@ def scan_kafka_records(
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_kafka_records(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, column__attributes__value, column__timestamp_delta__value, column__offset_delta__value, column__key__start, column__key__length, column__value__start, column__value__length, column__headers__value, column__headers__key__start, column__headers__key__length, column__headers__value__start, column__headers__value__length)
+        status = _scan_kafka_records(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__attributes__value, column__timestamp_delta__value, column__offset_delta__value, column__key__start, column__key__length, column__value__start, column__value__length, column__headers__value, column__headers__key__start, column__headers__key__length, column__headers__value__start, column__headers__value__length)
+    state[1] = state[3] - state[1]
     return status
 
 
@@ -2794,6 +3144,7 @@ def _scan_kafka_time_index(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
@@ -2801,28 +3152,32 @@ def _scan_kafka_time_index(
     column__relative_offset__value: cython.int[::1],
 ) -> cython.longlong:
     range_index: cython.longlong = state[0]
-    range_rows: cython.longlong = state[1]
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
+    range_first: cython.longlong = row - state[1]
+    first: cython.longlong = row_starts[0] if row > 0 else pos
+    wants__timestamp: cython.bint = column__timestamp__value.shape[0] > 0
+    wants__relative_offset: cython.bint = column__relative_offset__value.shape[0] > 0
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
+    ahead: cython.longlong = 0
+    size: cython.longlong = 0
     timestamp_1: cython.longlong = 0
     relative_offset_1: cython.longlong = 0
     one: cython.longlong = 1
     word: cython.ulonglong = 0
     limit: cython.ulonglong = 0
     byte: cython.uint = 0
-    shift: cython.uint = 0
+    state[0] = range_index
+    state[1] = range_first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
-        while (range_rows < count) if count >= 0 else (pos < end):
-            state[0] = range_index
-            state[1] = range_rows
+        while (row - range_first < count) if count >= 0 else (pos < end):
             state[2] = pos
             state[3] = row
-            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
+            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
                 return 1
             row_starts[row] = pos
             if not (end - pos >= 8):
@@ -2831,20 +3186,23 @@ def _scan_kafka_time_index(
                 return 2
             timestamp_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
-            column__timestamp__value[row] = timestamp_1
+            if wants__timestamp:
+                column__timestamp__value[row] = timestamp_1
             if not (end - pos >= 4):
                 state[4] = 1
                 state[5] = pos
                 return 2
             relative_offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
-            column__relative_offset__value[row] = relative_offset_1
+            if wants__relative_offset:
+                column__relative_offset__value[row] = relative_offset_1
             row_ends[row] = pos
             row_ranges[row] = range_index
+            if cython.compiled:
+                ahead = pos + 16 * (pos - row_starts[row])
+                if ahead + 12 < buf.shape[0]:
+                    prefetch(cython.address(buf[ahead]))
             row += 1
-            range_rows += 1
-        state[0] = range_index
-        state[1] = range_rows
         state[2] = pos
         state[3] = row
         if not (pos >= end):
@@ -2852,13 +3210,13 @@ def _scan_kafka_time_index(
             state[5] = pos
             return 2
         range_index += 1
-        range_rows = 0
+        range_first = row
+        state[0] = range_index
+        state[1] = range_first
         if range_index < range_starts.shape[0]:
             pos = range_starts[range_index]
-    state[0] = range_index
-    state[1] = range_rows
-    state[2] = pos
-    state[3] = row
+            if row == 0:
+                first = pos
     return 0
 
 
@@ -2869,6 +3227,7 @@ def scan_kafka_time_index(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
@@ -2877,7 +3236,8 @@ def scan_kafka_time_index(
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_kafka_time_index(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, column__timestamp__value, column__relative_offset__value)
+        status = _scan_kafka_time_index(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__timestamp__value, column__relative_offset__value)
+    state[1] = state[3] - state[1]
     return status
 
 
@@ -2891,6 +3251,7 @@ def _scan_kafka_transaction_index(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
@@ -2901,12 +3262,20 @@ def _scan_kafka_transaction_index(
     column__last_stable_offset__value: cython.longlong[::1],
 ) -> cython.longlong:
     range_index: cython.longlong = state[0]
-    range_rows: cython.longlong = state[1]
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
+    range_first: cython.longlong = row - state[1]
+    first: cython.longlong = row_starts[0] if row > 0 else pos
+    wants__version: cython.bint = column__version__value.shape[0] > 0
+    wants__producer_id: cython.bint = column__producer_id__value.shape[0] > 0
+    wants__first_offset: cython.bint = column__first_offset__value.shape[0] > 0
+    wants__last_offset: cython.bint = column__last_offset__value.shape[0] > 0
+    wants__last_stable_offset: cython.bint = column__last_stable_offset__value.shape[0] > 0
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
+    ahead: cython.longlong = 0
+    size: cython.longlong = 0
     version_1: cython.longlong = 0
     producer_id_1: cython.longlong = 0
     first_offset_1: cython.longlong = 0
@@ -2916,16 +3285,15 @@ def _scan_kafka_transaction_index(
     word: cython.ulonglong = 0
     limit: cython.ulonglong = 0
     byte: cython.uint = 0
-    shift: cython.uint = 0
+    state[0] = range_index
+    state[1] = range_first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
-        while (range_rows < count) if count >= 0 else (pos < end):
-            state[0] = range_index
-            state[1] = range_rows
+        while (row - range_first < count) if count >= 0 else (pos < end):
             state[2] = pos
             state[3] = row
-            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
+            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
                 return 1
             row_starts[row] = pos
             if not (end - pos >= 2):
@@ -2938,41 +3306,48 @@ def _scan_kafka_transaction_index(
                 state[4] = 1
                 state[5] = pos - 2
                 return 2
-            column__version__value[row] = version_1
+            if wants__version:
+                column__version__value[row] = version_1
             if not (end - pos >= 8):
                 state[4] = 2
                 state[5] = pos
                 return 2
             producer_id_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
-            column__producer_id__value[row] = producer_id_1
+            if wants__producer_id:
+                column__producer_id__value[row] = producer_id_1
             if not (end - pos >= 8):
                 state[4] = 3
                 state[5] = pos
                 return 2
             first_offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
-            column__first_offset__value[row] = first_offset_1
+            if wants__first_offset:
+                column__first_offset__value[row] = first_offset_1
             if not (end - pos >= 8):
                 state[4] = 4
                 state[5] = pos
                 return 2
             last_offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
-            column__last_offset__value[row] = last_offset_1
+            if wants__last_offset:
+                column__last_offset__value[row] = last_offset_1
             if not (end - pos >= 8):
                 state[4] = 5
                 state[5] = pos
                 return 2
             last_stable_offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
-            column__last_stable_offset__value[row] = last_stable_offset_1
+            if wants__last_stable_offset:
+                column__last_stable_offset__value[row] = last_stable_offset_1
             row_ends[row] = pos
             row_ranges[row] = range_index
+            if cython.compiled:
+                ahead = pos + 16 * (pos - row_starts[row])
+                if ahead + 34 < buf.shape[0]:
+                    prefetch(cython.address(buf[ahead]))
+                    prefetch(cython.address(buf[ahead + 34]))
             row += 1
-            range_rows += 1
-        state[0] = range_index
-        state[1] = range_rows
         state[2] = pos
         state[3] = row
         if not (pos >= end):
@@ -2980,13 +3355,13 @@ def _scan_kafka_transaction_index(
             state[5] = pos
             return 2
         range_index += 1
-        range_rows = 0
+        range_first = row
+        state[0] = range_index
+        state[1] = range_first
         if range_index < range_starts.shape[0]:
             pos = range_starts[range_index]
-    state[0] = range_index
-    state[1] = range_rows
-    state[2] = pos
-    state[3] = row
+            if row == 0:
+                first = pos
     return 0
 
 
@@ -2997,6 +3372,7 @@ def scan_kafka_transaction_index(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
@@ -3008,7 +3384,8 @@ def scan_kafka_transaction_index(
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_kafka_transaction_index(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, column__version__value, column__producer_id__value, column__first_offset__value, column__last_offset__value, column__last_stable_offset__value)
+        status = _scan_kafka_transaction_index(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__version__value, column__producer_id__value, column__first_offset__value, column__last_offset__value, column__last_stable_offset__value)
+    state[1] = state[3] - state[1]
     return status
 
 
@@ -3022,6 +3399,7 @@ def _scan_rbak_records(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
@@ -3030,28 +3408,32 @@ def _scan_rbak_records(
     column__json__length: cython.int[::1],
 ) -> cython.longlong:
     range_index: cython.longlong = state[0]
-    range_rows: cython.longlong = state[1]
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
+    range_first: cython.longlong = row - state[1]
+    first: cython.longlong = row_starts[0] if row > 0 else pos
+    wants__len_json: cython.bint = column__len_json__value.shape[0] > 0
+    wants__json: cython.bint = column__json__start.shape[0] > 0
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
+    ahead: cython.longlong = 0
+    size: cython.longlong = 0
     len_json_1: cython.longlong = 0
     json_start_1: cython.longlong = 0
     one: cython.longlong = 1
     word: cython.ulonglong = 0
     limit: cython.ulonglong = 0
     byte: cython.uint = 0
-    shift: cython.uint = 0
+    state[0] = range_index
+    state[1] = range_first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
-        while (range_rows < count) if count >= 0 else (pos < end):
-            state[0] = range_index
-            state[1] = range_rows
+        while (row - range_first < count) if count >= 0 else (pos < end):
             state[2] = pos
             state[3] = row
-            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
+            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
                 return 1
             row_starts[row] = pos
             if not (end - pos >= 4):
@@ -3060,7 +3442,8 @@ def _scan_rbak_records(
                 return 2
             len_json_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
-            column__len_json__value[row] = len_json_1
+            if wants__len_json:
+                column__len_json__value[row] = len_json_1
             if not (len_json_1 <= end - pos):
                 state[4] = 1
                 state[5] = pos
@@ -3071,16 +3454,18 @@ def _scan_rbak_records(
                 state[4] = 2
                 state[5] = json_start_1
                 return 2
-            column__json__start[row] = json_start_1
-            column__json__length[row] = len_json_1
-            if row > 0 and pos - row_starts[0] > 2147483647:
+            if wants__json:
+                column__json__start[row] = json_start_1
+                column__json__length[row] = len_json_1
+            if row > 0 and pos - first > 2147483647:
                 return 1
             row_ends[row] = pos
             row_ranges[row] = range_index
+            if cython.compiled:
+                ahead = pos + 16 * (pos - row_starts[row])
+                if ahead + 4 < buf.shape[0]:
+                    prefetch(cython.address(buf[ahead]))
             row += 1
-            range_rows += 1
-        state[0] = range_index
-        state[1] = range_rows
         state[2] = pos
         state[3] = row
         if not (pos >= end):
@@ -3088,13 +3473,13 @@ def _scan_rbak_records(
             state[5] = pos
             return 2
         range_index += 1
-        range_rows = 0
+        range_first = row
+        state[0] = range_index
+        state[1] = range_first
         if range_index < range_starts.shape[0]:
             pos = range_starts[range_index]
-    state[0] = range_index
-    state[1] = range_rows
-    state[2] = pos
-    state[3] = row
+            if row == 0:
+                first = pos
     return 0
 
 
@@ -3105,6 +3490,7 @@ def scan_rbak_records(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
@@ -3114,7 +3500,8 @@ def scan_rbak_records(
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_rbak_records(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, column__len_json__value, column__json__start, column__json__length)
+        status = _scan_rbak_records(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__len_json__value, column__json__start, column__json__length)
+    state[1] = state[3] - state[1]
     return status
 
 
@@ -3128,6 +3515,7 @@ def _scan_rbf_frames(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
@@ -3141,12 +3529,20 @@ def _scan_rbf_frames(
     column__crc32c__value: cython.longlong[::1],
 ) -> cython.longlong:
     range_index: cython.longlong = state[0]
-    range_rows: cython.longlong = state[1]
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
+    range_first: cython.longlong = row - state[1]
+    first: cython.longlong = row_starts[0] if row > 0 else pos
+    wants__len_frame: cython.bint = column__len_frame__value.shape[0] > 0
+    wants__frame_tag: cython.bint = column__frame_tag__value.shape[0] > 0
+    wants__is_tombstone: cython.bint = column__is_tombstone__value.shape[0] > 0
+    wants__payload: cython.bint = column__payload__start.shape[0] > 0
+    wants__crc32c: cython.bint = column__crc32c__value.shape[0] > 0
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
+    ahead: cython.longlong = 0
+    size: cython.longlong = 0
     len_frame_1: cython.longlong = 0
     body_start_1: cython.longlong = 0
     body_length_1: cython.longlong = 0
@@ -3176,16 +3572,15 @@ def _scan_rbf_frames(
     word: cython.ulonglong = 0
     limit: cython.ulonglong = 0
     byte: cython.uint = 0
-    shift: cython.uint = 0
+    state[0] = range_index
+    state[1] = range_first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
-        while (range_rows < count) if count >= 0 else (pos < end):
-            state[0] = range_index
-            state[1] = range_rows
+        while (row - range_first < count) if count >= 0 else (pos < end):
             state[2] = pos
             state[3] = row
-            if row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes):
+            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
                 return 1
             row_starts[row] = pos
             if not (end - pos >= 4):
@@ -3198,7 +3593,8 @@ def _scan_rbf_frames(
                 state[4] = 1
                 state[5] = pos - 4
                 return 2
-            column__len_frame__value[row] = len_frame_1
+            if wants__len_frame:
+                column__len_frame__value[row] = len_frame_1
             body_length_1 = len_frame_1 - 4
             if not (body_length_1 <= end - pos):
                 state[4] = 2
@@ -3214,7 +3610,8 @@ def _scan_rbf_frames(
                 return 2
             frame_tag_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
-            column__frame_tag__value[row] = frame_tag_1
+            if wants__frame_tag:
+                column__frame_tag__value[row] = frame_tag_1
             last_status_offset_1 = (body_end_1 - body_start_1) - 9
             if not (last_status_offset_1 >= 0 and last_status_offset_1 <= body_end_1 - body_start_1):
                 state[4] = 4
@@ -3229,7 +3626,8 @@ def _scan_rbf_frames(
             bits_1 = buf[pos]
             pos += 1
             is_tombstone_1 = ((bits_1 >> 7) & 1) != 0
-            column__is_tombstone__value[row] = is_tombstone_1
+            if wants__is_tombstone:
+                column__is_tombstone__value[row] = is_tombstone_1
             reserved_1 = (bits_1 >> 2) & 31
             if not (reserved_1 == 0):
                 state[4] = 6
@@ -3249,8 +3647,9 @@ def _scan_rbf_frames(
                 state[4] = 8
                 state[5] = payload_start_1
                 return 2
-            column__payload__start[row] = payload_start_1
-            column__payload__length[row] = len_payload_1
+            if wants__payload:
+                column__payload__start[row] = payload_start_1
+                column__payload__length[row] = len_payload_1
             turn_1 = 0
             while turn_1 < num_status_1:
                 status_at_1 = pos
@@ -3288,7 +3687,8 @@ def _scan_rbf_frames(
                 return 2
             crc32c_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
-            column__crc32c__value[row] = crc32c_1
+            if wants__crc32c:
+                column__crc32c__value[row] = crc32c_1
             if not ((0 >= 0) and (0 <= (body_end_1 - body_start_1))):
                 state[4] = 13
                 state[5] = pos
@@ -3307,19 +3707,20 @@ def _scan_rbf_frames(
                 state[4] = 14
                 state[5] = pos
                 return 2
-            if not (buf[pos] == 82 and buf[pos + 1] == 66 and buf[pos + 2] == 70 and buf[pos + 3] == 49):
+            if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 826688082):
                 state[4] = 15
                 state[5] = pos
                 return 2
             pos += 4
-            if row > 0 and pos - row_starts[0] > 2147483647:
+            if row > 0 and pos - first > 2147483647:
                 return 1
             row_ends[row] = pos
             row_ranges[row] = range_index
+            if cython.compiled:
+                ahead = pos + 16 * (pos - row_starts[row])
+                if ahead + 24 < buf.shape[0]:
+                    prefetch(cython.address(buf[ahead]))
             row += 1
-            range_rows += 1
-        state[0] = range_index
-        state[1] = range_rows
         state[2] = pos
         state[3] = row
         if not (pos >= end):
@@ -3327,13 +3728,13 @@ def _scan_rbf_frames(
             state[5] = pos
             return 2
         range_index += 1
-        range_rows = 0
+        range_first = row
+        state[0] = range_index
+        state[1] = range_first
         if range_index < range_starts.shape[0]:
             pos = range_starts[range_index]
-    state[0] = range_index
-    state[1] = range_rows
-    state[2] = pos
-    state[3] = row
+            if row == 0:
+                first = pos
     return 0
 
 
@@ -3344,6 +3745,7 @@ def scan_rbf_frames(
     range_counts: cython.const[cython.longlong][::1],
     max_bytes: cython.longlong,
     state: cython.longlong[::1],
+    rooms: cython.const[cython.longlong][::1],
     row_starts: cython.longlong[::1],
     row_ends: cython.longlong[::1],
     row_ranges: cython.int[::1],
@@ -3358,5 +3760,6 @@ def scan_rbf_frames(
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_rbf_frames(buf, range_starts, range_ends, range_counts, max_bytes, state, row_starts, row_ends, row_ranges, checksum_start, checksum_end, column__len_frame__value, column__frame_tag__value, column__is_tombstone__value, column__payload__start, column__payload__length, column__crc32c__value)
+        status = _scan_rbf_frames(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, checksum_start, checksum_end, column__len_frame__value, column__frame_tag__value, column__is_tombstone__value, column__payload__start, column__payload__length, column__crc32c__value)
+    state[1] = state[3] - state[1]
     return status

@@ -210,7 +210,7 @@ TABLES = {
         spec='borg_blob',
         columns=(
             Column(name='version', kind='int16', attributes=('version',)),
-            Column(name='chunk_id', kind='binary', attributes=('chunk_id',)),
+            Column(name='chunk_id', kind='binary', attributes=('chunk_id',), size=32),
             Column(name='len_meta', kind='int64', attributes=('len_meta',)),
             Column(name='len_data', kind='int64', attributes=('len_data',)),
         ),
@@ -234,10 +234,10 @@ TABLES = {
         name='borg_index_entries',
         spec='borg_index::entry',
         columns=(
-            Column(name='chunk_id', kind='binary', attributes=('chunk_id',)),
+            Column(name='chunk_id', kind='binary', attributes=('chunk_id',), size=32),
             Column(name='flags', kind='int64', attributes=('flags',)),
             Column(name='size', kind='int64', attributes=('size',)),
-            Column(name='pack_id', kind='binary', attributes=('pack_id',)),
+            Column(name='pack_id', kind='binary', attributes=('pack_id',), size=32),
             Column(name='ofs_blob', kind='int64', attributes=('ofs_blob',)),
             Column(name='len_blob', kind='int64', attributes=('len_blob',)),
         ),

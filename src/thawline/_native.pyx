@@ -13,6 +13,10 @@ cdef extern from "crc.h" nogil:
     void prepare_powers()
     uint32_t crc32c_between(uint32_t before, uint32_t after, unsigned long long size)
 
+cdef extern from "bytes.h" nogil:
+    void prefetch(const unsigned char *)
+    long long find_either(const unsigned char *, long long size, unsigned char, unsigned char)
+
 prepare_crc(1)
 
 include "gather.py"

@@ -2,8 +2,14 @@
 
 Cython in pure Python mode, like the scan kernels: compiled with them into `thawline._native`,
 and importable as it is for tests. Arrays are Arrow's: `offsets` has one item more than there
-are rows, `valid` is a bitmap that starts out as zeros.
+are rows, `valid` is a bitmap. A length of -1 is a null, and one below that a token of -2 - length
+bytes that has escapes.
+
+Short values are copied in steps of a fixed size, which need no call; what such a step copies too
+much is written over by the next value, or lies in the room behind the last.
 """
+
+from array import array
 
 import cython
 
@@ -11,20 +17,76 @@ if cython.compiled:
     from cython.cimports.libc.string import memcpy
 
 
-def measure(lengths: cython.const[cython.int][::1], rows: cython.longlong, totals: cython.longlong[::1]):
-    """Add up lengths: `totals[0]` becomes the bytes of all values, `totals[1]` the number of nulls."""
+def measure(lengths: cython.const[cython.int][::1], rows: cython.longlong):
+    """Room for all values, whether some are null or have escapes, and the size if all have the same, else 0."""
     total: cython.longlong = 0
-    nulls: cython.longlong = 0
+    first: cython.int = lengths[0] if rows else 0
+    differences: cython.int = 0
+    signs: cython.int = 0
     row: cython.longlong = 0
     with cython.nogil:
+        # Nothing but sums and bits, so that C compilers make it a loop over vectors: -1 becomes 0, -2 - n n + 1.
         while row < rows:
-            if lengths[row] >= 0:
-                total += lengths[row]
-            else:
-                nulls += 1
+            total += lengths[row] ^ (lengths[row] >> 31)
+            differences |= lengths[row] ^ first
+            signs |= lengths[row]
             row += 1
-    totals[0] = total
-    totals[1] = nulls
+    return total, signs < 0, 0 if differences or signs < 0 else first
+
+
+def fill_steps(offsets: cython.int[::1], size: cython.longlong):
+    """Offsets of values that all have one size."""
+    index: cython.longlong = 0
+    count: cython.longlong = offsets.shape[0]
+    with cython.nogil:
+        while index < count:
+            offsets[index] = cython.cast(cython.int, index * size)
+            index += 1
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _copy(
+    buf: cython.const[cython.uchar][::1],
+    start: cython.longlong,
+    length: cython.longlong,
+    data: cython.uchar[::1],
+    at: cython.longlong,
+) -> cython.void:
+    """Copy one value of more than no bytes."""
+    i: cython.longlong = 0
+    if not cython.compiled:
+        data[at : at + length] = buf[start : start + length]
+    elif length <= 128 and start + length + 32 <= buf.shape[0] and at + length + 32 <= data.shape[0]:
+        while i < length:
+            memcpy(cython.address(data[at + i]), cython.address(buf[start + i]), 32)
+            i += 32
+    else:
+        memcpy(cython.address(data[at]), cython.address(buf[start]), length)
+
+
+def gather_equal(
+    buf: cython.const[cython.uchar][::1],
+    starts: cython.const[cython.longlong][::1],
+    size: cython.longlong,
+    rows: cython.longlong,
+    data: cython.uchar[::1],
+):
+    """Copy values that all have one size, which is not 0."""
+    row: cython.longlong = 0
+    with cython.nogil:
+        if size <= 16:
+            while row < rows:
+                if cython.compiled and starts[row] + 16 <= buf.shape[0] and (row + 1) * size + 16 <= data.shape[0]:
+                    memcpy(cython.address(data[row * size]), cython.address(buf[starts[row]]), 16)
+                else:
+                    _copy(buf, starts[row], size, data, row * size)
+                row += 1
+        while row < rows:
+            _copy(buf, starts[row], size, data, row * size)
+            row += 1
 
 
 def gather_plain(
@@ -34,45 +96,23 @@ def gather_plain(
     rows: cython.longlong,
     offsets: cython.int[::1],
     data: cython.uchar[::1],
-    valid: cython.uchar[::1],
-    has_nulls: cython.bint,
 ):
-    """Copy values as they are; lengths below zero are nulls. Short values are copied quicker with room behind them."""
+    """Copy values as they are, of which none is null."""
     row: cython.longlong = 0
     at: cython.longlong = 0
     length: cython.longlong
-    start: cython.longlong
-    i: cython.longlong
-    buf_size: cython.longlong = buf.shape[0]
-    data_size: cython.longlong = data.shape[0]
     offsets[0] = 0
     with cython.nogil:
         while row < rows:
             length = lengths[row]
             if length > 0:
-                start = starts[row]
-                if cython.compiled:
-                    i = 0
-                    if length <= 128 and start + length + 32 <= buf_size and at + length + 32 <= data_size:
-                        # Copies of a fixed size need no call; what they copy too much is written over by the next.
-                        while i < length:
-                            memcpy(cython.address(data[at + i]), cython.address(buf[start + i]), 32)
-                            i += 32
-                    else:
-                        memcpy(cython.address(data[at]), cython.address(buf[start]), length)
-                else:
-                    i = 0
-                    while i < length:
-                        data[at + i] = buf[start + i]
-                        i += 1
+                _copy(buf, starts[row], length, data, at)
                 at += length
-            if has_nulls and length >= 0:
-                valid[row >> 3] |= cython.cast(cython.uchar, 1 << (row & 7))
             row += 1
             offsets[row] = cython.cast(cython.int, at)
 
 
-def gather_escaped(
+def gather_optional(
     buf: cython.const[cython.uchar][::1],
     starts: cython.const[cython.longlong][::1],
     lengths: cython.const[cython.int][::1],
@@ -80,33 +120,117 @@ def gather_escaped(
     offsets: cython.int[::1],
     data: cython.uchar[::1],
     valid: cython.uchar[::1],
-    has_nulls: cython.bint,
 ):
-    """Copy tokens without their escaping backslashes; lengths below zero are nulls."""
+    """Copy values, of which some are null or have escapes, without their backslashes. Returns the number of nulls."""
     row: cython.longlong = 0
     at: cython.longlong = 0
-    pos: cython.longlong
-    end: cython.longlong
+    length: cython.longlong
+    nulls: cython.longlong = 0
     offsets[0] = 0
     with cython.nogil:
         while row < rows:
-            pos = starts[row]
-            end = pos + lengths[row]
-            while pos < end:
-                if buf[pos] == 92 and pos + 1 < end:
-                    pos += 1
-                data[at] = buf[pos]
-                at += 1
-                pos += 1
-            if has_nulls and lengths[row] >= 0:
-                valid[row >> 3] |= cython.cast(cython.uchar, 1 << (row & 7))
+            length = lengths[row]
+            if length > 0:
+                _copy(buf, starts[row], length, data, at)
+                at += length
+            elif length < -1:
+                at = _copy_escaped(buf, starts[row], starts[row] - 2 - length, data, at)
+            nulls += length == -1
             row += 1
             offsets[row] = cython.cast(cython.int, at)
+        if nulls:
+            _mark_valid(lengths, rows, valid)
+    return nulls
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _mark_valid(lengths: cython.const[cython.int][::1], rows: cython.longlong, valid: cython.uchar[::1]) -> cython.void:
+    """Set the bits of values that are not null."""
+    row: cython.longlong = 0
+    bits: cython.uint
+    i: cython.longlong
+    while row + 8 <= rows:
+        bits = (lengths[row] != -1) | (lengths[row + 1] != -1) << 1 | (lengths[row + 2] != -1) << 2
+        bits |= (lengths[row + 3] != -1) << 3 | (lengths[row + 4] != -1) << 4 | (lengths[row + 5] != -1) << 5
+        bits |= (lengths[row + 6] != -1) << 6 | (lengths[row + 7] != -1) << 7
+        valid[row >> 3] = cython.cast(cython.uchar, bits)
+        row += 8
+    if row < rows:
+        bits = 0
+        i = rows
+        while i > row:
+            i -= 1
+            bits = bits << 1 | (lengths[i] != -1)
+        valid[row >> 3] = cython.cast(cython.uchar, bits)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _copy_escaped(
+    buf: cython.const[cython.uchar][::1],
+    pos: cython.longlong,
+    end: cython.longlong,
+    data: cython.uchar[::1],
+    at: cython.longlong,
+) -> cython.longlong:
+    """Copy a token without its escaping backslashes; returns where it ends."""
+    while pos < end:
+        if buf[pos] == 92 and pos + 1 < end:
+            pos += 1
+        data[at] = buf[pos]
+        at += 1
+        pos += 1
+    return at
 
 
 BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-SEXTETS = bytes(BASE64.find(byte) if byte in BASE64 else 64 for byte in range(256))
-"""Values of base-64 characters, 64 for every other byte."""
+SEXTETS = array(
+    "i",
+    [BASE64.find(byte) << 18 - 6 * place if byte in BASE64 else 1 << 24 for place in range(4) for byte in range(256)],
+)
+"""What a base-64 character adds to the 24 bits of its group, by its place in it; a higher bit for every other byte."""
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _decode(
+    buf: cython.const[cython.uchar][::1],
+    pos: cython.longlong,
+    end: cython.longlong,
+    sextets: cython.const[cython.int][::1],
+    data: cython.uchar[::1],
+    at: cython.longlong,
+) -> cython.longlong:
+    """Decode one value of whole groups; returns where it ends, or -1 if characters or padding are wrong."""
+    seen: cython.int = 0
+    word: cython.int
+    padding: cython.longlong = 0
+    if pos < end and buf[end - 1] == 61:
+        padding = 2 if buf[end - 2] == 61 else 1
+        end -= 4
+    while pos < end:
+        word = (
+            sextets[buf[pos]] | sextets[256 + buf[pos + 1]] | sextets[512 + buf[pos + 2]] | sextets[768 + buf[pos + 3]]
+        )
+        seen |= word
+        data[at] = cython.cast(cython.uchar, word >> 16 & 255)
+        data[at + 1] = cython.cast(cython.uchar, word >> 8 & 255)
+        data[at + 2] = cython.cast(cython.uchar, word & 255)
+        at += 3
+        pos += 4
+    if padding:
+        word = sextets[buf[pos]] | sextets[256 + buf[pos + 1]] | (0 if padding == 2 else sextets[512 + buf[pos + 2]])
+        seen |= word
+        data[at] = cython.cast(cython.uchar, word >> 16 & 255)
+        at += 1
+        if padding == 1:
+            data[at] = cython.cast(cython.uchar, word >> 8 & 255)
+            at += 1
+    return at if seen < 1 << 24 else -1
 
 
 def gather_base64(
@@ -124,62 +248,31 @@ def gather_base64(
     """
     row: cython.longlong = 0
     at: cython.longlong = 0
+    after: cython.longlong
     nulls: cython.longlong = 0
-    pos: cython.longlong
-    end: cython.longlong
-    first: cython.longlong
-    padding: cython.int
-    is_good: cython.bint
-    a: cython.int
-    b: cython.int
-    c: cython.int
-    d: cython.int
-    sextets: cython.const[cython.uchar][::1] = SEXTETS
+    bits: cython.uint = 0
+    sextets: cython.const[cython.int][::1] = SEXTETS
     offsets[0] = 0
     with cython.nogil:
         while row < rows:
-            pos = starts[row]
-            end = pos + lengths[row]
-            first = at
-            is_good = lengths[row] >= 0 and lengths[row] % 4 == 0
-            while is_good and pos < end:
-                a = sextets[buf[pos]]
-                b = sextets[buf[pos + 1]]
-                c = sextets[buf[pos + 2]]
-                d = sextets[buf[pos + 3]]
-                padding = 0
-                if pos + 4 == end and buf[pos + 3] == 61:
-                    padding = 1
-                    d = 0
-                    if buf[pos + 2] == 61:
-                        padding = 2
-                        c = 0
-                is_good = (a | b | c | d) < 64
-                if is_good:
-                    data[at] = cython.cast(cython.uchar, (a << 2 | b >> 4) & 255)
-                    at += 1
-                    if padding < 2:
-                        data[at] = cython.cast(cython.uchar, (b << 4 | c >> 2) & 255)
-                        at += 1
-                    if padding < 1:
-                        data[at] = cython.cast(cython.uchar, (c << 6 | d) & 255)
-                        at += 1
-                pos += 4
-            if is_good:
-                valid[row >> 3] |= cython.cast(cython.uchar, 1 << (row & 7))
-            else:
-                nulls += 1
-                at = first
+            after = -1
+            if lengths[row] >= 0 and lengths[row] & 3 == 0:
+                after = _decode(buf, starts[row], starts[row] + lengths[row], sextets, data, at)
+            at = after if after >= 0 else at
+            bits |= cython.cast(cython.uint, after >= 0) << (row & 7)
+            nulls += after < 0
+            if row & 7 == 7 or row == rows - 1:
+                valid[row >> 3] = cython.cast(cython.uchar, bits)
+                bits = 0
             row += 1
             offsets[row] = cython.cast(cython.int, at)
     return nulls
 
 
-def is_ascii(data: cython.const[cython.uchar][::1]):
-    """Whether no byte has its highest bit set."""
+def is_ascii(data: cython.const[cython.uchar][::1], size: cython.longlong):
+    """Whether none of the first bytes has its highest bit set."""
     seen: cython.uchar = 0
     at: cython.longlong = 0
-    size: cython.longlong = data.shape[0]
     with cython.nogil:
         while at < size:
             seen |= data[at]
@@ -188,32 +281,113 @@ def is_ascii(data: cython.const[cython.uchar][::1]):
 
 
 def pack_bits(flags: cython.const[cython.uchar][::1], rows: cython.longlong, bitmap: cython.uchar[::1]):
-    """Pack one byte a row into a bitmap of zeros; returns how many of the bytes are zero."""
+    """Pack one byte a row, which is 0 or 1, into a bitmap; returns how many of the bytes are 0."""
     row: cython.longlong = 0
-    zeros: cython.longlong = 0
+    ones: cython.longlong = 0
+    bits: cython.uint
+    i: cython.longlong
     with cython.nogil:
         while row < rows:
-            if flags[row]:
-                bitmap[row >> 3] |= cython.cast(cython.uchar, 1 << (row & 7))
-            else:
-                zeros += 1
+            ones += flags[row]
             row += 1
-    return zeros
+        row = 0
+        while row + 8 <= rows:
+            bits = flags[row] | flags[row + 1] << 1 | flags[row + 2] << 2 | flags[row + 3] << 3
+            bits |= flags[row + 4] << 4 | flags[row + 5] << 5 | flags[row + 6] << 6 | flags[row + 7] << 7
+            bitmap[row >> 3] = cython.cast(cython.uchar, bits)
+            row += 8
+        if row < rows:
+            bits = 0
+            i = rows
+            while i > row:
+                i -= 1
+                bits = bits << 1 | flags[i]
+            bitmap[row >> 3] = cython.cast(cython.uchar, bits)
+    return rows - ones
 
 
-def find_labels(
+def measure_labels(
+    label_starts: cython.const[cython.longlong][::1], codes: cython.const[cython.short][::1], rows: cython.longlong
+):
+    """The bytes of the labels of all codes."""
+    row: cython.longlong = 0
+    total: cython.longlong = 0
+    with cython.nogil:
+        while row < rows:
+            total += label_starts[codes[row] + 1] - label_starts[codes[row]]
+            row += 1
+    return total
+
+
+def gather_labels(
+    labels: cython.const[cython.uchar][::1],
     label_starts: cython.const[cython.longlong][::1],
     codes: cython.const[cython.short][::1],
     rows: cython.longlong,
-    starts: cython.longlong[::1],
-    lengths: cython.int[::1],
+    offsets: cython.int[::1],
+    data: cython.uchar[::1],
 ):
-    """Look up where the label of each code lies, as starts and lengths to gather by."""
+    """Copy the label of each code. There is room of a step behind both the labels and the data."""
     row: cython.longlong = 0
-    code: cython.longlong
+    at: cython.longlong = 0
+    start: cython.longlong
+    length: cython.longlong
+    i: cython.longlong
+    offsets[0] = 0
     with cython.nogil:
         while row < rows:
-            code = codes[row]
-            starts[row] = label_starts[code]
-            lengths[row] = cython.cast(cython.int, label_starts[code + 1] - label_starts[code])
+            start = label_starts[codes[row]]
+            length = label_starts[codes[row] + 1] - start
+            i = 0
+            if not cython.compiled:
+                data[at : at + length] = labels[start : start + length]
+                i = length
+            while i < length:
+                memcpy(cython.address(data[at + i]), cython.address(labels[start + i]), 32)
+                i += 32
+            at += length
             row += 1
+            offsets[row] = cython.cast(cython.int, at)
+
+
+def add_bases(
+    bases: cython.const[cython.longlong][::1],
+    ranges: cython.const[cython.int][::1],
+    numbers: cython.const[cython.longlong][::1],
+    rows: cython.longlong,
+    sums: cython.longlong[::1],
+):
+    """Add to each number the base of the range that it is from; what does not fit wraps around, as in Arrow."""
+    row: cython.longlong = 0
+    with cython.nogil:
+        while row < rows:
+            sums[row] = _sum(bases[ranges[row]], numbers[row])
+            row += 1
+
+
+def add_bases_short(
+    bases: cython.const[cython.longlong][::1],
+    ranges: cython.const[cython.int][::1],
+    numbers: cython.const[cython.int][::1],
+    rows: cython.longlong,
+    sums: cython.longlong[::1],
+):
+    """The same for numbers of 32 bits."""
+    row: cython.longlong = 0
+    with cython.nogil:
+        while row < rows:
+            sums[row] = _sum(bases[ranges[row]], numbers[row])
+            row += 1
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _sum(left: cython.longlong, right: cython.longlong) -> cython.longlong:
+    total: cython.longlong
+    if cython.compiled:
+        total = cython.cast(cython.longlong, cython.cast(cython.ulonglong, left) + cython.cast(cython.ulonglong, right))
+    else:
+        total = (left + right + (1 << 63)) % (1 << 64) - (1 << 63)
+    return total

@@ -6,13 +6,12 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
 
 import pyarrow as pa
 
 from thawline import _native
-from thawline.chunks import Break, Chunk, Ranges, arrow_type, item_type, label_of, schema_of, text_of
-from thawline.tables import SLICES, Column, Table, arrays, lists
+from thawline.chunks import ARROW_TYPES, Break, Chunk, Ranges, arrow_type, label_of, schema_of, text_of
+from thawline.tables import SLICES, Array, Column, Table, arrays, lists
 
 DONE, FULL, FAILED, LIST_FULL = 0, 1, 2, 3
 """What a kernel returns; LIST_FULL + n where the n-th list column has no room left."""
@@ -21,9 +20,17 @@ RANGE, ROWS_IN_RANGE, POSITION, ROWS, FAILURE, AT, LISTS = range(7)
 ITEM_SIZES = {"q": 8, "i": 4, "h": 2, "b": 1, "B": 1}
 FIRST_ITEMS = 4
 """Room for items of a list that is made for each row at first."""
+ENDLESS = 1 << 62
+"""The room of a list that was not asked for, whose items are counted but not stored."""
+NOTHING = {typecode: memoryview(array(typecode)) for typecode in ITEM_SIZES}
+"""What a kernel is given for a column that was not asked for."""
+PLACES = "qqi"
+"""Arrays before those of columns: where each row starts and ends, and the range it is from."""
 
 ROOM_BEHIND = 32
 """Bytes behind gathered values that they may be copied over."""
+
+INT64, INT32, BOOL, STRING, BINARY = pa.int64(), pa.int32(), pa.bool_(), pa.string(), pa.binary()
 
 Path = tuple[str, ...]
 
@@ -36,7 +43,7 @@ def read(
         yield from _Reading(table, view, ranges, wanted, limits).chunks()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Column:
     """An array that the kernel fills, in Arrow's memory pool."""
 
@@ -46,14 +53,8 @@ class _Column:
     @classmethod
     def allocate(cls, typecode: str, size: int) -> _Column:
         buffer = pa.allocate_buffer(size * ITEM_SIZES[typecode])
-        return cls(buffer, memoryview(buffer).cast("B").cast(typecode))  # type: ignore[call-overload]
-
-
-def _bitmap(rows: int) -> _Column:
-    """Bits for rows, all of them zero."""
-    bitmap = _Column.allocate("B", (rows + 7) // 8)
-    bitmap.view[:] = bytes(len(bitmap.view))
-    return bitmap
+        view = memoryview(buffer).cast("B")
+        return cls(buffer, view if typecode == "B" else view.cast(typecode))  # type: ignore[call-overload]
 
 
 class _Reading:
@@ -69,29 +70,27 @@ class _Reading:
         self.lists = list(lists(table.columns))
         self.state = array("q", bytes(8 * (LISTS + len(self.lists))))
         self.state[POSITION] = ranges.starts[0]
-        self.room = {path: 0 for path, _ in self.lists}
-        self.most = dict(self.room)
+        self.arrays = _Arrays(table, wanted)
+        self.builder = _Builder(view, self.arrays.columns)
 
     def chunks(self) -> Iterator[Chunk | Break]:
         status = FULL
         while status != DONE:
-            frame = self.frame()
-            status = self.run(frame)
+            self.prepare()
+            status = self.run()
             if self.state[ROWS]:
-                yield frame.chunk(self.state)
+                yield self.chunk()
             if status == FAILED:
                 yield self.broken()
                 status = self.skip_range()
 
-    def frame(self) -> _Frame:
-        """Arrays for the next chunk, no larger than what is left of the buffer can fill."""
-        left = min(self.ranges.ends[-1] - self.state[POSITION], self.max_bytes)
-        rows = min(self.max_rows, max(left, 0) // self.table.least_size + 1)
+    def prepare(self) -> None:
+        """Make arrays for the next chunk, no larger than what is left of the buffer can fill."""
+        bytes_left = self.ranges.ends[-1] - self.state[POSITION]
+        rows = min(self.max_rows, max(min(bytes_left, self.max_bytes), 0) // self.table.least_size + 1)
         rows = min(rows, self.rows_left())
-        for path, column in self.lists:
-            self.most[path] = (self.ranges.ends[-1] - self.state[POSITION]) // column.least_size + 1
-            self.room[path] = min(max(self.room[path], FIRST_ITEMS * rows), self.most[path])
-        return _Frame(self, rows)
+        most = [bytes_left // column.least_size + 1 for _, column in self.lists]
+        self.arrays.renew(rows, most)
 
     def rows_left(self) -> int:
         """How many rows can come at most, as far as the only range left counts them."""
@@ -99,25 +98,48 @@ class _Reading:
         counted = self.ranges.counts[last] - self.state[ROWS_IN_RANGE]
         return max(counted, 1) if self.state[RANGE] == last and self.ranges.counts[last] >= 0 else self.max_rows
 
-    def run(self, frame: _Frame) -> int:
-        """Fill a frame; a list that runs out of room gets more, and the kernel goes on with the row it stopped at."""
+    def run(self) -> int:
+        """Fill the arrays; a list that runs out of room gets more, and the kernel goes on with the row it is at."""
         self.state[ROWS] = 0
         for index in range(len(self.lists)):
             self.state[LISTS + index] = 0
-        status = self.call(frame)
+        status = self.call()
         while status >= LIST_FULL:
-            path, _ = self.lists[status - LIST_FULL]
-            self.room[path] = min(4 * self.room[path], self.most[path])
-            frame.grow(path, self.state[LISTS + status - LIST_FULL])
-            status = self.call(frame)
+            index = status - LIST_FULL
+            self.arrays.grow(index, self.state[LISTS + index])
+            status = self.call()
         return status
 
-    def call(self, frame: _Frame) -> int:
-        ranges = self.ranges
-        status: int = self.kernel(
-            self.view, ranges.starts, ranges.ends, ranges.counts, self.max_bytes, self.state, *frame.arguments
-        )
+    def call(self) -> int:
+        ranges, arrays_ = self.ranges, self.arrays
+        places = (ranges.starts, ranges.ends, ranges.counts, self.max_bytes)
+        status: int = self.kernel(self.view, *places, self.state, arrays_.rooms, *arrays_.arguments)
         return status
+
+    def chunk(self) -> Chunk:
+        """The rows that the kernel has read, as Arrow."""
+        rows = self.state[ROWS]
+        self.builder.items = {path: self.state[LISTS + index] for index, (path, _) in enumerate(self.lists)}
+        built = [self.builder.build(column, (column.name,), rows) for column in self.wanted]
+        batch = pa.RecordBatch.from_arrays(built, schema=self.schema)
+        starts, ends, ranges = self.arrays.places
+        return Chunk(
+            batch,
+            _fixed(INT64, starts, rows),
+            _fixed(INT64, ends, rows),
+            _fixed(INT32, ranges, rows),
+            self.checksums(rows),
+        )
+
+    def checksums(self, rows: int) -> pa.Int64Array | None:
+        checksum = self.table.checksum
+        if checksum is None or checksum.column not in self.schema.names:
+            return None
+        computed = _Column.allocate("q", rows)
+        compute = getattr(_native, f"{checksum.algorithm}_ranges")
+        starts, ends = (self.arrays.columns[(), part].view for part in ("checksum_start", "checksum_end"))
+        compute(self.view, starts, ends, rows, computed.view)
+        return _fixed(INT64, computed, rows)
 
     def broken(self) -> Break:
         failure = self.table.failures[self.state[FAILURE]]
@@ -133,89 +155,135 @@ class _Reading:
         return FULL
 
 
-class _Frame:
-    """The arrays of one chunk, and the way from them to a record batch."""
+class _Arrays:
+    """The arrays that a kernel fills. Those that become columns are new for every chunk; the others serve again."""
 
-    def __init__(self, reading: _Reading, rows: int) -> None:
-        self.reading = reading
-        self.places = [_Column.allocate(typecode, rows) for typecode in "qqi"]
+    def __init__(self, table: Table, wanted: Sequence[Column]) -> None:
+        names = {column.name for column in wanted}
+        lists_ = [path for path, _ in lists(table.columns)]
+        self.rooms = array("q", [0 if path[0] in names else ENDLESS for path in lists_])
+        self.most = [ENDLESS] * len(lists_)
+        self.slots = [
+            (index, it, lists_.index(it.path[:-1]) if it.path[:-1] else None, it.path in lists_)
+            for index, it in enumerate(arrays(table), len(PLACES))
+            if not it.path or it.path[0] in names
+        ]
+        self.places: list[_Column] = []
         self.columns: dict[tuple[Path, str], _Column] = {}
-        self.arguments = [place.view for place in self.places]
-        for path, part, typecode in arrays(reading.table):
-            self.arguments.append(self.allocate(path, part, typecode, reading.room.get(path[:-1], rows)))
+        self.arguments = [*(NOTHING[typecode] for typecode in PLACES), *(NOTHING[it.typecode] for it in arrays(table))]
 
-    def allocate(self, path: Path, part: str, typecode: str, size: int) -> memoryview:
-        is_list = (path, part) in ((path, "value") for path, _ in self.reading.lists)
-        column = _Column.allocate(typecode, size + is_list)
-        self.columns[path, part] = column
+    def renew(self, rows: int, most: list[int]) -> None:
+        """Make room for a chunk of so many rows, and for items of lists, of which there are `most` at most."""
+        self.most = most
+        for index, room in enumerate(self.rooms):
+            if room != ENDLESS:
+                self.rooms[index] = min(max(room, FIRST_ITEMS * rows), most[index])
+        self.places = [_Column.allocate(typecode, rows) for typecode in PLACES]
+        self.arguments[: len(PLACES)] = [place.view for place in self.places]
+        for slot in self.slots:
+            index, it, list_index, _ = slot
+            size = rows if list_index is None else self.rooms[list_index]
+            if it.is_column or len(self.arguments[index]) < size * it.width:
+                self.allocate(slot, size)
+
+    def allocate(self, slot: Slot, size: int) -> None:
+        index, it, _, is_list = slot
+        column = self.columns[it.path, it.part] = _Column.allocate(it.typecode, size * it.width + is_list)
+        self.arguments[index] = column.view
         if is_list:
             # The kernel writes where each row's items end; with a zero before them, those are Arrow's offsets.
             column.view[0] = 0
-            return column.view[1:]
-        return column.view
+            self.arguments[index] = column.view[1:]
 
-    def grow(self, path: Path, items: int) -> None:
-        """Move a list's items into arrays with the room that there is now."""
-        for index, (array_path, part, typecode) in enumerate(arrays(self.reading.table), len(self.places)):
-            if array_path[:-1] == path:
-                filled = self.arguments[index][:items]
-                self.arguments[index] = self.allocate(array_path, part, typecode, self.reading.room[path])
-                self.arguments[index][:items] = filled
+    def grow(self, grown: int, items: int) -> None:
+        """Move a list's items into arrays with more room."""
+        self.rooms[grown] = min(4 * self.rooms[grown], self.most[grown])
+        for slot in self.slots:
+            index, it, list_index, _ = slot
+            if list_index == grown:
+                filled = self.arguments[index][: items * it.width]
+                self.allocate(slot, self.rooms[grown])
+                self.arguments[index][: items * it.width] = filled
 
-    def chunk(self, state: array[int]) -> Chunk:
-        rows = state[ROWS]
-        self.items = {path: state[LISTS + index] for index, (path, _) in enumerate(self.reading.lists)}
-        built = [self.build(column, (column.name,), rows) for column in self.reading.wanted]
-        batch = pa.RecordBatch.from_arrays(built, schema=self.reading.schema)
-        starts, ends = (_fixed(pa.int64(), place, rows) for place in self.places[:2])
-        ranges = _fixed(pa.int32(), self.places[2], rows)
-        return Chunk(batch, starts, ends, ranges, self.checksums(rows))
 
-    def checksums(self, rows: int) -> pa.Int64Array | None:
-        checksum = self.reading.table.checksum
-        if checksum is None or checksum.column not in self.reading.schema.names:
-            return None
-        computed = _Column.allocate("q", rows)
-        compute = getattr(_native, f"{checksum.algorithm}_ranges")
-        starts, ends = (self.columns[(), part].view for part in ("checksum_start", "checksum_end"))
-        compute(self.reading.view, starts, ends, rows, computed.view)
-        return _fixed(pa.int64(), computed, rows)
+Slot = tuple[int, Array, int | None, bool]
+"""An array that is filled: its place among the arguments, what it is, the list whose items it is for, and whether it
+holds the ends of a list's items."""
+
+
+class _Builder:
+    """The way from the kernel's arrays to Arrow's."""
+
+    def __init__(self, view: memoryview, columns: dict[tuple[Path, str], _Column]) -> None:
+        self.view, self.columns = view, columns
+        self.items: dict[Path, int] = {}
+        self.types: dict[Path, pa.DataType] = {}
+        self.steps: dict[int, _Column] = {}
 
     def build(self, column: Column, path: Path, rows: int) -> pa.Array:
         """One Arrow array, whatever the column holds."""
+        if column.size:
+            return self.build_equal(column, self.columns[path, "bytes"], rows)
         if column.kind in SLICES:
             return self.build_slices(column, path, rows)
-        values = self.columns[path, "value"]
         if column.kind == "list":
             return self.build_list(column, path, rows)
+        values = self.columns[path, "value"]
         valid, nulls = self.validity(column, path, rows)
         if column.kind == "enum":
             return _labels(column, values, rows, (valid, nulls))
         if column.kind == "bool":
-            bits = _bitmap(rows)
+            bits = _Column.allocate("B", (rows + 7) // 8)
             _native.pack_bits(values.view, rows, bits.view)
-            return pa.Array.from_buffers(pa.bool_(), rows, [valid, bits.buffer], nulls)
-        return _fixed(arrow_type(column), values, rows, (valid, nulls))
+            return pa.Array.from_buffers(BOOL, rows, [valid, bits.buffer], nulls)
+        return _fixed(ARROW_TYPES[column.kind], values, rows, (valid, nulls))
 
     def validity(self, column: Column, path: Path, rows: int) -> tuple[pa.Buffer | None, int]:
         if not column.nullable:
             return None, 0
-        bits = _bitmap(rows)
+        bits = _Column.allocate("B", (rows + 7) // 8)
         nulls = _native.pack_bits(self.columns[path, "valid"].view, rows, bits.view)
         return (bits.buffer, nulls) if nulls else (None, 0)
 
+    def build_equal(self, column: Column, data: _Column, rows: int) -> pa.Array:
+        """Bytes of one size, which are there already."""
+        return _bytes(column, rows, (None, self.stepped(column.size, rows), data), 0, column.size * rows)
+
+    def stepped(self, size: int, rows: int) -> _Column:
+        """Offsets of values of one size. All chunks share them, since nobody writes to them."""
+        steps = self.steps.get(size)
+        if steps is None or len(steps.view) <= rows:
+            steps = self.steps[size] = _Column.allocate("i", rows + 1)
+            _native.fill_steps(steps.view, size)
+        return steps
+
     def build_slices(self, column: Column, path: Path, rows: int) -> pa.Array:
+        """Values that lie scattered in the buffer, gathered in one copy."""
         starts, lengths = (self.columns[path, part].view for part in ("start", "length"))
-        how: dict[str, Literal["plain", "escaped", "base64"]] = {"escaped": "escaped", "base64": "base64"}
-        binary = _gathered(self.reading.view, starts, lengths, rows, how.get(column.kind, "plain"))
-        return binary if column.kind in ("binary", "base64") else _text(binary)
+        total, is_mixed, size = _native.measure(lengths, rows)
+        data = _Column.allocate("B", total + ROOM_BEHIND)
+        if size and column.kind != "base64":
+            _native.gather_equal(self.view, starts, size, rows, data.view)
+            return _bytes(column, rows, (None, self.stepped(size, rows), data), 0, total)
+        offsets = _Column.allocate("i", rows + 1)
+        gathering = (self.view, starts, lengths, rows, offsets.view, data.view)
+        if not is_mixed and column.kind != "base64":
+            _native.gather_plain(*gathering)
+            return _bytes(column, rows, (None, offsets, data), 0, total)
+        valid = _Column.allocate("B", (rows + 7) // 8)
+        gather = _native.gather_base64 if column.kind == "base64" else _native.gather_optional
+        nulls = gather(*gathering, valid.view)
+        # Escapes and base-64 take more bytes than what they stand for.
+        return _bytes(column, rows, (valid if nulls else None, offsets, data), nulls, offsets.view[rows])
 
     def build_list(self, column: Column, path: Path, rows: int) -> pa.ListArray:
-        size = self.items[path]
+        if path not in self.types:
+            self.types[path] = arrow_type(column)
+        type_, size = self.types[path], self.items[path]
         built = [self.build(item, (*path, item.name), size) for item in column.items]
-        items = pa.StructArray.from_arrays(built, fields=list(item_type(column)))
+        items = pa.Array.from_buffers(type_.value_type, size, [None], 0, children=built)
         offsets = self.columns[path, "value"].buffer
-        return pa.Array.from_buffers(arrow_type(column), rows, [None, offsets], 0, children=[items])
+        return pa.Array.from_buffers(type_, rows, [None, offsets], 0, children=[items])
 
 
 def _fixed(
@@ -225,48 +293,26 @@ def _fixed(
     return pa.Array.from_buffers(type_, rows, [validity[0], column.buffer], validity[1])
 
 
-def _gathered(
-    view: memoryview, starts: memoryview, lengths: memoryview, rows: int, how: Literal["plain", "escaped", "base64"]
-) -> pa.BinaryArray:
-    """A binary array of values that lie scattered in a buffer."""
-    totals = array("q", (0, 0))
-    _native.measure(lengths, rows, totals)
-    total, nulls = totals
-    offsets, data, valid = _Column.allocate("i", rows + 1), _Column.allocate("B", total + ROOM_BEHIND), _bitmap(rows)
-    gathering = (view, starts, lengths, rows, offsets.view, data.view, valid.view)
-    if how == "base64":
-        nulls = _native.gather_base64(*gathering)
-    else:
-        gather = _native.gather_escaped if how == "escaped" else _native.gather_plain
-        gather(*gathering, nulls > 0)
-    return pa.Array.from_buffers(
-        pa.binary(), rows, [valid.buffer if nulls else None, offsets.buffer, data.buffer], nulls
-    )
-
-
-def _text(binary: pa.BinaryArray) -> pa.StringArray:
-    """The same bytes as text. Most text is ASCII, which is quicker to see than that each value is UTF-8 by itself."""
-    valid, offsets, data = binary.buffers()
-    used = memoryview(offsets).cast("B").cast("i")[len(binary)]  # tokens with escapes leave the end unwritten
-    if _native.is_ascii(memoryview(data).cast("B")[:used]):
-        return pa.Array.from_buffers(pa.string(), len(binary), [valid, offsets, data], binary.null_count)
-    return text_of(binary)
-
-
-def _last(offsets: pa.Buffer, rows: int) -> int:
-    """Where the last value ends."""
-    end: int = memoryview(offsets).cast("B").cast("i")[rows]
-    return end
+def _bytes(
+    column: Column, rows: int, parts: tuple[_Column | None, _Column, _Column], nulls: int, used: int
+) -> pa.Array:
+    """An array of bytes or text. Most text is ASCII, which is quicker to see than that each value is UTF-8."""
+    valid, offsets, data = parts
+    buffers = [valid and valid.buffer, offsets.buffer, data.buffer]
+    if column.kind in ("binary", "base64"):
+        return pa.Array.from_buffers(BINARY, rows, buffers, nulls)
+    if _native.is_ascii(data.view, used):
+        return pa.Array.from_buffers(STRING, rows, buffers, nulls)
+    return text_of(pa.Array.from_buffers(BINARY, rows, buffers, nulls))
 
 
 def _labels(column: Column, codes: _Column, rows: int, validity: tuple[pa.Buffer | None, int]) -> pa.StringArray:
     """A string array of an enum's names."""
     text, label_starts = _label_table(tuple(column.labels.items()))
-    starts, lengths = _Column.allocate("q", rows), _Column.allocate("i", rows)
-    _native.find_labels(label_starts, codes.view, rows, starts.view, lengths.view)
-    named = _gathered(memoryview(text), starts.view, lengths.view, rows, "plain")
-    _, offsets, data = named.buffers()
-    return pa.Array.from_buffers(pa.string(), rows, [validity[0], offsets, data], validity[1])
+    total = _native.measure_labels(label_starts, codes.view, rows)
+    offsets, data = _Column.allocate("i", rows + 1), _Column.allocate("B", total + ROOM_BEHIND)
+    _native.gather_labels(text, label_starts, codes.view, rows, offsets.view, data.view)
+    return pa.Array.from_buffers(STRING, rows, [validity[0], offsets.buffer, data.buffer], validity[1])
 
 
 @cache
@@ -277,4 +323,18 @@ def _label_table(labels: tuple[tuple[int, str], ...]) -> tuple[bytes, array[int]
     starts = array("q", [0])
     for name in names:
         starts.append(starts[-1] + len(name))
-    return b"".join(names), starts
+    return b"".join(names) + bytes(ROOM_BEHIND), starts
+
+
+def add_bases(bases: pa.Int64Array, ranges: pa.Int32Array, numbers: pa.Array) -> pa.Int64Array:
+    """Numbers of 32 or 64 bits, counted from the base that each range of rows has."""
+    sums = _Column.allocate("q", len(numbers))
+    add = _native.add_bases_short if numbers.type == INT32 else _native.add_bases
+    add(_numbers(bases), _numbers(ranges), _numbers(numbers), len(numbers), sums.view)
+    return _fixed(INT64, sums, len(numbers))
+
+
+def _numbers(values: pa.Array) -> memoryview:
+    typecode = "i" if values.type == INT32 else "q"
+    view: memoryview = memoryview(values.buffers()[1]).cast("B").cast(typecode)  # type: ignore[call-overload]
+    return view[values.offset : values.offset + len(values)]

@@ -50,6 +50,8 @@ class Column:
     """Columns of a list's items."""
     least_size: int = 0
     """The fewest bytes an item of a list takes, which bounds how many there can be."""
+    size: int = 0
+    """How many bytes every value has, where the spec fixes it and the kernel therefore copies them itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,25 +67,40 @@ class Table:
     checksum: Checksum | None = None
 
 
-def arrays(table: Table) -> Iterator[tuple[tuple[str, ...], str, str]]:
-    """The arrays a kernel fills, in the order of its arguments: path of the column, part, typecode of `array`.
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array that a kernel fills: path of its column, which part of the column it is, and its elements."""
+
+    path: tuple[str, ...]
+    part: str
+    typecode: str
+    width: int = 1
+    """Elements for each row."""
+    is_column: bool = False
+    """Whether it is the memory of an Arrow column as it is, and not what such a column is made from."""
+
+
+def arrays(table: Table) -> Iterator[Array]:
+    """The arrays a kernel fills, in the order of its arguments.
 
     Arrays of a list's items come after all arrays of the table that the list is in.
     """
     if table.checksum:
-        yield from (((), "checksum_start", "q"), ((), "checksum_end", "q"))
+        yield from (Array((), "checksum_start", "q"), Array((), "checksum_end", "q"))
     yield from _arrays(table.columns, ())
 
 
-def _arrays(columns: tuple[Column, ...], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str, str]]:
+def _arrays(columns: tuple[Column, ...], above: tuple[str, ...]) -> Iterator[Array]:
     for column in columns:
         path = (*above, column.name)
-        if column.kind in SLICES:
-            yield from ((path, "start", "q"), (path, "length", "i"))
+        if column.size:
+            yield Array(path, "bytes", "B", column.size, is_column=True)
+        elif column.kind in SLICES:
+            yield from (Array(path, "start", "q"), Array(path, "length", "i"))
         else:
-            yield path, "value", TYPECODES[column.kind]
+            yield Array(path, "value", TYPECODES[column.kind], is_column=column.kind not in ("bool", "enum"))
             if column.nullable and column.kind != "list":
-                yield path, "valid", "B"
+                yield Array(path, "valid", "B")
     for column in columns:
         if column.kind == "list":
             yield from _arrays(column.items, (*above, column.name))

@@ -14,6 +14,9 @@ from thawline.cold import open_cold
 from tools.bench.measure import Read
 
 BATCH_HEAD_SIZE = 61
+HEADS = ("base_offset", "base_timestamp", "num_records", "crc")
+BYTES_OF_BATCHES = 32 << 20
+"""Batches whose records are read in one go."""
 
 
 def reader(table: str, checksum: str | None = None, wanted: Collection[str] | None = None) -> Read:
@@ -42,7 +45,7 @@ def kafka_records_kept(data: bytes) -> int:
 
 def kafka_batches(data: bytes) -> Iterator[pa.RecordBatch]:
     """Record batches of a segment of magic 2 whose checksums are right, with offset and timestamp of each record."""
-    for heads in _chunks("kafka_batches", data):
+    for heads in _chunks("kafka_batches", data, wanted=HEADS, max_bytes=BYTES_OF_BATCHES):
         _check(heads, "crc")
         records = Ranges(
             _int64s(pc.add(heads.starts, BATCH_HEAD_SIZE)),
@@ -62,8 +65,7 @@ def kafka_segment(data: bytes) -> int:
 def _absolute(chunk: Chunk, heads: pa.RecordBatch) -> pa.RecordBatch:
     names = ("attributes", "key", "value", "headers")
     offset, timestamp = (
-        pc.add(heads[f"base_{name}"].take(chunk.ranges), chunk.batch[f"{name}_delta"])
-        for name in ("offset", "timestamp")
+        columns.add_bases(chunk, f"{name}_delta", heads[f"base_{name}"]) for name in ("offset", "timestamp")
     )
     return pa.RecordBatch.from_arrays(
         [offset, timestamp, *(chunk.batch[name] for name in names)], ["offset", "timestamp", *names]
@@ -71,9 +73,13 @@ def _absolute(chunk: Chunk, heads: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _chunks(
-    table: str, data: bytes, ranges: Ranges | None = None, wanted: Collection[str] | None = None
+    table: str,
+    data: bytes,
+    ranges: Ranges | None = None,
+    wanted: Collection[str] | None = None,
+    max_bytes: int = columns.MAX_BYTES,
 ) -> Iterator[Chunk]:
-    for found in columns.scan(table, data, ranges, columns=wanted):
+    for found in columns.scan(table, data, ranges, columns=wanted, max_bytes=max_bytes):
         if isinstance(found, Break):
             raise ValueError(f"{table}: {found}")  # noqa: TRY004 - the data is wrong, not its type
         yield found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from thawline.chunks import LEFT_OVER
 from thawline.tables import SLICES, Column, Failure, Table, arrays, lists
@@ -18,6 +19,36 @@ slow and serves as a test of the compiled form. What the arguments mean: `thawli
 """
 # ruff: noqa
 import cython
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _varint_size(
+    buf: cython.const[cython.uchar][::1], at: cython.longlong, end: cython.longlong, bits: cython.longlong
+) -> cython.longlong:
+    """How many bytes a varint has; 0 if it ends too late, or is more than so many bits."""
+    pos: cython.longlong = at
+    left: cython.longlong = bits
+    while pos < end and buf[pos] > 127 and left > 7:
+        pos += 1
+        left -= 7
+    if pos >= end or buf[pos] > 127 or (left < 7 and buf[pos] >> left):
+        return 0
+    return pos + 1 - at
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _varint(buf: cython.const[cython.uchar][::1], at: cython.longlong, size: cython.longlong) -> cython.ulonglong:
+    """The bits of a varint of so many bytes."""
+    word: cython.ulonglong = 0
+    index: cython.longlong = size
+    while index > 0:
+        index -= 1
+        word = word << 7 | (buf[at + index] & 127)
+    return word
 '''
 DONE, FULL, FAILED, LIST_FULL = 0, 1, 2, 3
 """What a kernel returns; LIST_FULL + n for the n-th list column."""
@@ -25,6 +56,12 @@ STATE = ("range_index", "range_rows", "pos", "row", "failure", "at")
 """Slots of the kernel's state, followed by one counter for each list column."""
 CTYPES = {"q": "longlong", "i": "int", "h": "short", "b": "schar", "B": "uchar"}
 WORD = 8
+ROWS_AHEAD = 16
+"""How many rows of the last one's size the memory is asked for before they are read: it answers after about as long."""
+FETCHED = 64
+"""Bytes that the memory brings at a time."""
+UNCHECKED_DIGITS = 18
+"""So many decimal digits always fit 63 bits."""
 LITERAL = 1 << 31
 """Cython takes a literal from here on for a Python object, which does not exist without the lock."""
 
@@ -47,11 +84,8 @@ class _Emitter:
 
     def __post_init__(self) -> None:
         table = Table("", "", self.kernel.columns, (), checksum=self.kernel.checksum)
-        self.arrays = [(_array_name(path, part), typecode) for path, part, typecode in arrays(table)]
+        self.arrays = list(arrays(table))
         self.counters = [ir.Rows(path).counter for path, _ in lists(self.kernel.columns)]
-        self.sizes = {
-            ir.Rows(path).counter: _first_array(path, column.items) for path, column in lists(self.kernel.columns)
-        }
 
     def write(self, line: str) -> None:
         self.lines.append("    " * self.depth + line)
@@ -69,10 +103,11 @@ class _Emitter:
             *(f"range_{name}: cython.const[cython.longlong][::1]" for name in ("starts", "ends", "counts")),
             "max_bytes: cython.longlong",
             "state: cython.longlong[::1]",
+            "rooms: cython.const[cython.longlong][::1]",
             "row_starts: cython.longlong[::1]",
             "row_ends: cython.longlong[::1]",
             "row_ranges: cython.int[::1]",
-            *(f"{name}: cython.{CTYPES[typecode]}[::1]" for name, typecode in self.arrays),
+            *(f"{_array_name(it.path, it.part)}: cython.{CTYPES[it.typecode]}[::1]" for it in self.arrays),
         ]
         self.write("\n\n@cython.cfunc\n@cython.nogil\n@cython.exceptval(check=False)")
         self.function(f"_scan_{self.kernel.table}", parameters)
@@ -94,6 +129,7 @@ class _Emitter:
         self.write("status: cython.longlong")
         with self.indented("with cython.nogil:"):
             self.write(f"status = _scan_{self.kernel.table}({names})")
+        self.write("state[1] = state[3] - state[1]")
         self.write("return status")
         self.depth -= 1
 
@@ -101,68 +137,102 @@ class _Emitter:
         counters = {counter: f"state[{len(STATE) + index}]" for index, counter in enumerate(self.counters)}
         initial = {
             "range_index": "state[0]",
-            "range_rows": "state[1]",
             "pos": "state[2]",
             "row": "state[3]",
+            "range_first": "row - state[1]",
+            "first": "row_starts[0] if row > 0 else pos",
             **counters,
         }
         for name, value in initial.items():
             self.write(f"{name}: cython.longlong = {value}")
-        for name in ("end", "count", "digits", *self.kernel.variables):
+        for path in dict.fromkeys(it.path for it in self.arrays if it.path):
+            name = next(_array_name(path, it.part) for it in self.arrays if it.path == path)
+            self.write(f"{_wanted(path)}: cython.bint = {name}.shape[0] > 0")
+        for name in ("end", "count", "digits", "ahead", "size", *self.kernel.variables):
             self.write(f"{name}: cython.longlong = 0")
         self.write("one: cython.longlong = 1")
         for name in ("word", "limit"):
             self.write(f"{name}: cython.ulonglong = 0")
-        for name in ("byte", "shift"):
-            self.write(f"{name}: cython.uint = 0")
+        self.write("byte: cython.uint = 0")
 
     def ranges(self) -> None:
         """The loop over ranges and, in it, over rows. The state is that of the current row's start.
 
         A chunk has room for one row at least, however few bytes it may have, so that every call gets on.
+        Of the rows in a range the state holds the first one, which changes less often; the wrapper counts from it.
         """
-        is_full = "row >= row_starts.shape[0] or (row > 0 and pos - row_starts[0] >= max_bytes)"
+        self.write("state[0] = range_index")
+        self.write("state[1] = range_first")
         with self.indented("while range_index < range_starts.shape[0]:"):
             self.write("end = range_ends[range_index]")
             self.write("count = range_counts[range_index]")
-            with self.indented("while (range_rows < count) if count >= 0 else (pos < end):"):
+            with self.indented("while (row - range_first < count) if count >= 0 else (pos < end):"):
                 self.save_state()
-                with self.indented(f"if {is_full}:"):
+                with self.indented("if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):"):
                     self.write(f"return {FULL}")
-                self.write("row_starts[row] = pos")
-                self.statements(self.kernel.body)
-                self.limit()
-                self.write("row_ends[row] = pos")
-                self.write("row_ranges[row] = range_index")
-                self.write("row += 1")
-                self.write("range_rows += 1")
+                self.row()
             self.save_state()
             self.check("pos >= end", Failure(self.kernel.spec, "", LEFT_OVER))
-            self.write("range_index += 1")
-            self.write("range_rows = 0")
-            with self.indented("if range_index < range_starts.shape[0]:"):
-                self.write("pos = range_starts[range_index]")
-        self.save_state()
+            self.next_range()
         self.write(f"return {DONE}")
+
+    def row(self) -> None:
+        self.write("row_starts[row] = pos")
+        self.statements(self.kernel.body)
+        self.limit()
+        self.write("row_ends[row] = pos")
+        self.write("row_ranges[row] = range_index")
+        self.fetch_ahead()
+        self.write("row += 1")
+
+    def next_range(self) -> None:
+        self.write("range_index += 1")
+        self.write("range_first = row")
+        self.write("state[0] = range_index")
+        self.write("state[1] = range_first")
+        with self.indented("if range_index < range_starts.shape[0]:"):
+            self.write("pos = range_starts[range_index]")
+            with self.indented("if row == 0:"):
+                self.write("first = pos")
+
+    def fetch_ahead(self) -> None:
+        """Ask for the memory of rows to come, whose places are not known before the rows between are read.
+
+        The CPU guesses them only where rows are short. If rows differ in size, the guess here misses, which costs
+        next to nothing.
+        """
+        last = min(ir.least_size(self.kernel.body), FETCHED)
+        with self.indented("if cython.compiled:"):
+            self.write(f"ahead = pos + {ROWS_AHEAD} * (pos - row_starts[row])")
+            with self.indented(f"if ahead + {last} < buf.shape[0]:"):
+                self.write("prefetch(cython.address(buf[ahead]))")
+                if last > FETCHED // 2:
+                    self.write(f"prefetch(cython.address(buf[ahead + {last}]))")
 
     def limit(self) -> None:
         """End the chunk before the row that would take a column of bytes beyond what Arrow counts."""
         if _has_slices(self.kernel.columns):
-            with self.indented(f"if row > 0 and pos - row_starts[0] > {ir.LONGEST}:"):
+            with self.indented(f"if row > 0 and pos - first > {ir.LONGEST}:"):
                 self.write(f"return {FULL}")
         if any(_has_slices(column.items) for _, column in lists(self.kernel.columns)):
             failure = Failure(self.kernel.spec, "", "longer than a batch can hold")
             self.check(f"pos - row_starts[row] <= {ir.LONGEST}", failure, "row_starts[row]")
 
     def save_state(self) -> None:
-        for slot, name in enumerate(("range_index", "range_rows", "pos", "row")):
-            self.write(f"state[{slot}] = {name}")
+        self.write("state[2] = pos")
+        self.write("state[3] = row")
         for index, counter in enumerate(self.counters):
             self.write(f"state[{len(STATE) + index}] = {counter}")
 
     def statements(self, body: list[ir.Statement]) -> None:
-        for statement in body:
-            self.statement(statement)
+        for path, group in groupby(body, _stored):
+            if path:
+                with self.indented(f"if {_wanted(path)}:"):
+                    for statement in group:
+                        self.statement(statement)
+            else:
+                for statement in group:
+                    self.statement(statement)
 
     def statement(self, statement: ir.Statement) -> None:  # noqa: C901, PLR0912 - one case for each kind
         match statement:
@@ -193,11 +263,18 @@ class _Emitter:
             case ir.Loop():
                 self.loop(statement)
             case ir.Store():
-                self.write(f"{self.array(statement)}[{statement.rows.counter}] = {_bare(statement.value)}")
+                name = _array_name(_stored(statement), statement.part)
+                self.write(f"{name}[{statement.rows.counter}] = {_bare(statement.value)}")
+            case ir.Copy():
+                self.copy(statement)
 
-    def array(self, store: ir.Store) -> str:
-        path = (*store.rows.path, store.column) if store.column else store.rows.path
-        return _array_name(path, store.part)
+    def copy(self, copy: ir.Copy) -> None:
+        name, start, size = _array_name(_stored(copy), "bytes"), copy.start.name, copy.size
+        first = f"{copy.rows.counter} * {size}"
+        with self.indented("if cython.compiled:"):
+            self.write(f"memcpy(cython.address({name}[{first}]), cython.address(buf[{start}]), {size})")
+        with self.indented("else:"):
+            self.write(f"{name}[{first} : {first} + {size}] = buf[{start} : {start} + {size}]")
 
     def check(self, condition: str, failure: Failure, at: str = "pos") -> None:
         code = self.failures.setdefault(failure, len(self.failures))
@@ -222,7 +299,7 @@ class _Emitter:
 
     def expect(self, expect: ir.Expect) -> None:
         self.require(len(expect.contents), expect.end, expect.too_short)
-        same = " and ".join(f"{_byte(index)} == {byte}" for index, byte in enumerate(expect.contents))
+        same = " and ".join(_words(expect.contents))
         self.check(same, expect.failure)
         self.write(f"pos += {len(expect.contents)}")
 
@@ -235,37 +312,43 @@ class _Emitter:
     def take_until(self, take: ir.TakeUntil) -> None:
         start, end = take.start.name, _text(take.end)
         self.write(f"{start} = pos")
+        if take.escapes:
+            self.write(f"{take.escapes.name} = 0")
+        if isinstance(take.terminator, ir.Constant):
+            # Sixteen bytes at a time; the loop below then has something to do only from the first backslash on.
+            either = f"{_text(take.terminator)}, {92 if take.escapes else _text(take.terminator)}"
+            with self.indented(f"if cython.compiled and pos < {end}:"):
+                self.write(f"pos += find_either(cython.address(buf[pos]), {end} - pos, {either})")
         with self.indented(f"while pos < {end} and buf[pos] != {_text(take.terminator)}:"):
-            if take.has_escapes:
+            if take.escapes:
                 with self.indented("if buf[pos] == 92:"):
                     self.write("pos += 1")
+                    self.write(f"{take.escapes.name} = 1")
             self.write("pos += 1")
         self.check(f"pos < {end}", take.failure, start)
         self.write(f"{take.length.name} = pos - {start}")
         self.write("pos += 1")
 
     def read_zigzag(self, read: ir.ReadZigzag) -> None:
-        """A loop over groups of seven bits, with a short way for the one-byte case."""
-        end, last = _text(read.end), 7 * ((read.bits - 1) // 7)
-        at = read.at.name
+        """Groups of seven bits. One and two of them are read here, since most varints have no more."""
+        end, at = _text(read.end), read.at.name
         self.check(f"pos < {end}", read.failure)
-        self.write("byte = buf[pos]")
+        self.write("word = buf[pos]")
         self.write("pos += 1")
-        self.write("word = byte & 127")
-        with self.indented("if byte > 127:"):
-            self.write("shift = 7")
-            with self.indented("while byte > 127:"):
-                room = f"shift <= {last} and (shift < {last} or buf[pos] < {1 << (read.bits - last)})"
-                self.check(f"pos < {end} and {room}", read.failure, at)
-                self.write("byte = buf[pos]")
+        with self.indented("if word > 127:"):
+            with self.indented(f"if pos < {end} and buf[pos] < 128:"):
+                self.write("word = (word & 127) | cython.cast(cython.ulonglong, buf[pos]) << 7")
                 self.write("pos += 1")
-                self.write("word |= cython.cast(cython.ulonglong, byte & 127) << shift")
-                self.write("shift += 7")
+            with self.indented("else:"):
+                self.write(f"size = _varint_size(buf, {at}, {end}, {read.bits})")
+                self.check("size > 0", read.failure, at)
+                self.write(f"word = _varint(buf, {at}, size)")
+                self.write(f"pos = {at} + size")
         word = "cython.cast(cython.longlong, word {} 1)"
         self.write(f"{read.target.name} = {word.format('>>')} ^ -{word.format('&')}")
 
     def read_decimal(self, read: ir.ReadDecimal) -> None:
-        """Digits into an unsigned word that is compared with the bound before each step, so it never overflows."""
+        """Digits into an unsigned word; behind those that always fit it is compared with the bound before each step."""
         end, target, at = _text(read.end), read.target.name, read.at.name
         self.write("limit = (cython.cast(cython.ulonglong, 1) << 63) - 1")
         with self.indented(f"if pos < {end} and buf[pos] == 45:"):
@@ -273,6 +356,10 @@ class _Emitter:
             self.write("pos += 1")
         self.write("word = 0")
         self.write("digits = pos")
+        self.write(f"size = {end} if {end} - pos < {UNCHECKED_DIGITS} else pos + {UNCHECKED_DIGITS}")
+        with self.indented("while pos < size and buf[pos] >= 48 and buf[pos] <= 57:"):
+            self.write("word = word * 10 + (buf[pos] - 48)")
+            self.write("pos += 1")
         with self.indented(f"while pos < {end} and buf[pos] >= 48 and buf[pos] <= 57:"):
             self.write("byte = buf[pos] - 48")
             self.check("word <= (limit - byte) // 10", read.failure, at)
@@ -314,9 +401,9 @@ class _Emitter:
         self.write(f"{turn} = 0")
         with self.indented(f"while {turn} < {_text(loop.count)}:"):
             if loop.rows is not None:
-                counter = loop.rows.counter
-                with self.indented(f"if {counter} >= {self.sizes[counter]}.shape[0]:"):
-                    self.write(f"return {LIST_FULL + self.counters.index(counter)}")
+                index = self.counters.index(loop.rows.counter)
+                with self.indented(f"if {loop.rows.counter} >= rooms[{index}]:"):
+                    self.write(f"return {LIST_FULL + index}")
             self.statements(loop.body)
             if loop.rows is not None:
                 self.write(f"{loop.rows.counter} += 1")
@@ -331,11 +418,25 @@ def _array_name(path: tuple[str, ...], part: str) -> str:
     return "__".join(("column", *path, part)) if path else part
 
 
-def _first_array(path: tuple[str, ...], items: tuple[Column, ...]) -> str:
-    """An array of the list's items, whose size is the room there is for items."""
-    table = Table("", "", items, ())
-    column, part, _ = next(arrays(table))
-    return _array_name((*path, *column), part)
+def _stored(statement: ir.Statement) -> tuple[str, ...]:
+    """The path of the column that a statement stores in; none for other statements and for checksums."""
+    match statement:
+        case ir.Store(rows, column) | ir.Copy(rows, column) if column:
+            return *rows.path, column
+    return ()
+
+
+def _wanted(path: tuple[str, ...]) -> str:
+    """The variable that says whether a column was asked for: its arrays are empty if it was not."""
+    return "__".join(("wants", *path))
+
+
+def _words(contents: bytes) -> Iterator[str]:
+    """Comparisons with the bytes at `pos`, as many of them at a time as a word has that C takes for a number."""
+    for at in range(0, len(contents), WORD // 2):
+        part = contents[at : at + WORD // 2]
+        word = _bytes(len(part), is_big_endian=False, first=at)
+        yield f"({word}) == {_literal(int.from_bytes(part, 'little'))}"
 
 
 def _integer(read: ir.ReadInteger) -> str:

@@ -108,12 +108,15 @@ class Take:
 
 @dataclass(frozen=True, slots=True)
 class TakeUntil:
-    """Bytes up to a terminator, which is passed; with `escapes`, a backslash makes the next byte literal."""
+    """Bytes up to a terminator, which is passed; with `escapes`, a backslash makes the next byte literal.
+
+    `escapes` becomes 1 where there is such a backslash.
+    """
 
     start: Variable
     length: Variable
     terminator: Value
-    has_escapes: bool
+    escapes: Variable | None
     failure: Failure
     end: Value
 
@@ -207,9 +210,19 @@ class Store:
     value: Value
 
 
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Bytes of a fixed size into a column's current row."""
+
+    rows: Rows
+    column: str
+    start: Variable
+    size: int
+
+
 Statement = (
     ReadInteger | ReadBits | Expect | Take | TakeUntil | ReadZigzag | ReadDecimal
-    | Assign | Check | Elsewhere | Stream | When | Loop | Store
+    | Assign | Check | Elsewhere | Stream | When | Loop | Store | Copy
 )  # fmt: skip
 
 

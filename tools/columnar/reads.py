@@ -166,8 +166,9 @@ def _take_until(
     build: Builder, attribute: Attribute, scope: Scope, terminator: ir.Value, *, has_escapes: bool = False
 ) -> ir.TakeUntil:
     start, length = build.place(f"{attribute.name}_start"), build.variable(f"{attribute.name}_length")
+    escapes = build.variable(f"{attribute.name}_escapes", limits=(0, 1)) if has_escapes else None
     failure = attribute.failure("terminator is missing")
-    return ir.TakeUntil(start, length, terminator, has_escapes, failure, scope.end)
+    return ir.TakeUntil(start, length, terminator, escapes, failure, scope.end)
 
 
 def read_intrinsic(

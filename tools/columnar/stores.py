@@ -15,6 +15,8 @@ from tools.columnar.subset import Attribute
 
 LARGEST_CODE = 255
 """Names of enums are looked up by one byte."""
+LARGEST_COPY = 64
+"""Bytes of a fixed size are copied while their row is read, up to a cache line; more would get in its way."""
 
 
 def enum_of(build: Builder, attribute: Attribute) -> dict[int, str]:
@@ -50,15 +52,28 @@ def _enum_column(build: Builder, scope: Scope, attribute: Attribute, value: ir.V
 
 
 def store_slice(build: Builder, scope: Scope, attribute: Attribute, kind: Kind, taken: ir.Take | ir.TakeUntil) -> None:
-    """Store where bytes start and how many they are."""
+    """Store where bytes start and how many they are; a few bytes of a fixed size are stored themselves."""
     if scope.rows is None:
         return
+    match taken.length:
+        case ir.Constant(size) if 0 < size <= LARGEST_COPY and kind in ("binary", "text") and not build.optional:
+            column = new_column(build, scope, attribute, kind, size=size)
+            build.add(ir.Copy(scope.rows, column.name, taken.start, size))
+            return
     column = new_column(build, scope, attribute, kind)
     if bounds(taken.length)[1] > ir.LONGEST:
         fits = ir.compare("<=", taken.length, ir.Constant(ir.LONGEST))
         build.add(ir.Check(fits, attribute.failure("longer than a column can hold"), taken.start))
     build.add(ir.Store(scope.rows, column.name, "start", taken.start))
-    build.add(ir.Store(scope.rows, column.name, "length", taken.length))
+    build.add(ir.Store(scope.rows, column.name, "length", _marked(taken)))
+
+
+def _marked(taken: ir.Take | ir.TakeUntil) -> ir.Value:
+    """The length, or -2 - length where there are escapes, so that all others can be copied as they are."""
+    if isinstance(taken, ir.Take) or taken.escapes is None:
+        return taken.length
+    has_escapes = ir.compare("!=", taken.escapes, ir.Constant(0))
+    return ir.Operation("?", (has_escapes, ir.minus(ir.Constant(-2), taken.length), taken.length), "int")
 
 
 def store_list(build: Builder, scope: Scope, attribute: Attribute, items: Scope, least_size: int) -> None:
@@ -84,7 +99,6 @@ def nulls(rows: ir.Rows, columns: list[Column]) -> Iterator[ir.Statement]:
     """Stores for a row in which optional columns are absent."""
     for column in columns:
         if column.kind in SLICES:
-            yield ir.Store(rows, column.name, "start", ir.Constant(0))
             yield ir.Store(rows, column.name, "length", ir.Constant(-1))
         else:
             yield ir.Store(rows, column.name, "value", ir.Constant(0))

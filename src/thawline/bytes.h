@@ -1,0 +1,35 @@
+/* What the kernels do with bytes that Python has no words for. */
+#ifndef THAWLINE_BYTES_H
+#define THAWLINE_BYTES_H
+
+/* Ask for memory that is read soon. Only a hint: a compiler that does not know it leaves it out. */
+#if defined(__GNUC__) || defined(__clang__)
+static inline void prefetch(const unsigned char *at) { __builtin_prefetch(at); }
+#else
+static inline void prefetch(const unsigned char *at) { (void)at; }
+#endif
+
+/* How many bytes are before the first that is one of two; all of them if there is none. */
+#if defined(__SSE2__) && (defined(__GNUC__) || defined(__clang__))
+#include <emmintrin.h>
+static inline long long find_either(const unsigned char *data, long long size, unsigned char one, unsigned char other) {
+    long long at = 0;
+    for (; at + 16 <= size; at += 16) {
+        __m128i block = _mm_loadu_si128((const __m128i *)(data + at));
+        __m128i found = _mm_or_si128(
+            _mm_cmpeq_epi8(block, _mm_set1_epi8((char)one)), _mm_cmpeq_epi8(block, _mm_set1_epi8((char)other)));
+        int bits = _mm_movemask_epi8(found);
+        if (bits) return at + __builtin_ctz((unsigned)bits);
+    }
+    while (at < size && data[at] != one && data[at] != other) at++;
+    return at;
+}
+#else
+static inline long long find_either(const unsigned char *data, long long size, unsigned char one, unsigned char other) {
+    long long at = 0;
+    while (at < size && data[at] != one && data[at] != other) at++;
+    return at;
+}
+#endif
+
+#endif
