@@ -29,7 +29,9 @@ SECTIONS = {
     "Check and rescue": [verify, inspect, salvage],
     "Reference": [formats, schema, help_page, explain, completion],
 }
-FORMAT_COMMANDS: dict[str, str] = {}
+FORMAT_COMMANDS: dict[str, str] = {
+    "kafka": "thawline.cli.kafka",
+}
 """Groups of commands that only one format has, by its name; a group is imported when it is asked for."""
 INTERRUPTED = 130
 USAGE = 2

@@ -25,6 +25,7 @@ from thawline.cli.options import (
 if TYPE_CHECKING:
     from thawline.cli.session import Session, WatchedFile
     from thawline.cold import ColdFile
+    from thawline.formats import Format
     from thawline.model import Report
     from thawline.verbs.salvage import Salvaged
 
@@ -121,6 +122,7 @@ def inspect(run: Session, at: int | None, unit: int | None, finding: int | None,
     ),
     click.option("--recover", is_flag=True, help="Add units that readers must reject but that are proven to be whole."),
     click.option("--include-suspects", is_flag=True, help="Add units that may belong to the payload of a broken one."),
+    click.option("--index", "with_index", is_flag=True, help="Also write the index files that belong beside OUT."),
     OVERWRITE,
     INPUT_FORMAT,
     OFFERED,
@@ -136,6 +138,7 @@ def salvage(
     truncate_at: int | None,
     recover: bool,
     include_suspects: bool,
+    with_index: bool,
     overwrite: bool,
     as_json: bool,
 ) -> int:
@@ -159,8 +162,21 @@ def salvage(
             _say_salvaged(run, cold, done)
             if as_json:
                 run.stdout.write(json_line(_salvaged_object(cold, done)))
+    if with_index:
+        _index(run, cold.format, target, overwrite=overwrite)
     run.remark(f"now run: thawline verify {quoted(output)}")
     return run.exit_code
+
+
+def _index(run: Session, found: Format, target: Path, *, overwrite: bool) -> None:
+    from thawline.cold import ColdFile
+    from thawline.rendering.words import quoted
+    from thawline.source import open_source
+    from thawline.verbs.salvage import write_indexes
+
+    with ColdFile(open_source(target), found) as written:
+        for path in write_indexes(written, target, overwrite=overwrite):
+            run.remark(f"wrote {quoted(str(path))}")
 
 
 def _say_salvaged(run: Session, cold: WatchedFile, done: Salvaged) -> None:

@@ -13,7 +13,7 @@ from thawline.model import Finding, Run
 from thawline.outputs import refuse_same_file, replacing
 from thawline.source import Source
 
-__all__ = ["Cut", "Salvaged", "salvage", "truncate"]
+__all__ = ["Cut", "Salvaged", "salvage", "truncate", "write_indexes"]
 
 PIECE = 4 << 20
 """Bytes that are copied in one go."""
@@ -65,6 +65,15 @@ class Cuttable(Protocol):
         ...
 
 
+@runtime_checkable
+class Indexed(Protocol):
+    """A format whose files have index files beside them."""
+
+    def indexes(self, source: Source) -> dict[str, bytes]:
+        """The bytes of each index file of an intact file, by the suffix that takes the place of its own."""
+        ...
+
+
 def salvage(
     cold: ColdFile, target: Path, *, overwrite: bool = False, recover: bool = False, include_suspects: bool = False
 ) -> Salvaged:
@@ -100,6 +109,19 @@ def truncate(cold: ColdFile, target: Path, at: int, *, overwrite: bool = False) 
             file.write(cold.source.view(start, min(start + PIECE, at)))
             cold.source.release(start)
     return Cut(target, at, cold.size - at)
+
+
+def write_indexes(cold: ColdFile, target: Path, *, overwrite: bool = False) -> list[Path]:
+    """Write the index files of a file, named as if it were at `target`; `SourceError` for formats without such."""
+    if not isinstance(cold.format, Indexed):
+        raise SourceError(f"{cold.name}: {cold.format.title} files have no index files")
+    written = []
+    for suffix, data in cold.format.indexes(cold.source).items():
+        path = target.with_suffix(suffix)
+        with replacing(path, overwrite=overwrite) as file:
+            file.write(data)
+        written.append(path)
+    return written
 
 
 def _recovering(cold: ColdFile) -> Recovering:

@@ -16,11 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thawline.batches import last
+from thawline.errors import SourceError
 from thawline.formats import Claim, Format, Reading
 from thawline.formats.kafka import messages, records, tables
 from thawline.formats.kafka.checks import Checksums
 from thawline.formats.kafka.findings import CODES, DAMAGED_LENGTH, DAMAGED_MAGIC
 from thawline.formats.kafka.heads import HEAD_SIZE, LATEST_MAGIC, MESSAGES, Heads, head_at, table_at, walk
+from thawline.formats.kafka.indexes import build_indexes
 from thawline.formats.kafka.rows import EXTRAS, RECORDS, Part, Request
 from thawline.formats.kafka.segment import Segment, nowhere
 from thawline.formats.kafka.selection import Selection
@@ -173,6 +175,17 @@ class Kafka(Format):
                 end = item.span.end
                 yield from (source.view(at, min(at + PIECE, end)) for at in range(start, end, PIECE))
                 source.release(item.span.end)
+
+    def indexes(self, source: Source) -> dict[str, bytes]:
+        """The offset index and the time index of a segment, as Kafka builds them; damage in it is passed over."""
+        name = PurePath(source.name).name
+        if not SEGMENT_NAME.fullmatch(name):
+            why = "the entries of an index count from the offset that the segment is named after"
+            raise SourceError(f"{source.name}: no index without a name like 00000000000000000362.log: {why}")
+        items = self._segment(source).items(is_explained=False)
+        heads = (item.rows for item in items if isinstance(item, Heads))
+        made = build_indexes(heads, _first_offset(source))
+        return {".index": made.offset_index, ".timeindex": made.time_index}
 
     def recover(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[Run | Finding]:
         """The items, with batches whose checksum proves all but their length or magic as runs."""
