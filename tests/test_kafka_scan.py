@@ -15,7 +15,7 @@ import fsspec
 import pyarrow as pa
 import pytest
 from accounts import golden_files
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import thawline
@@ -159,6 +159,7 @@ def test_a_falling_leader_epoch_is_a_warning() -> None:
     ]
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 5)), max_size=9))
 def test_the_longest_rising_series_is_found(spans: list[tuple[int, int]]) -> None:
     firsts, lasts = [first for first, _ in spans], [first + size for first, size in spans]
@@ -287,6 +288,7 @@ def test_kernels_and_plain_python_find_and_place_the_same(golden: Any) -> None:
     assert found[0][2:] == found[1][2:]
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 9), st.integers(-(2**63), 2**63 - 1)), max_size=20),
     st.lists(st.integers(-(2**63), 2**63 - 1), min_size=4, max_size=4),

@@ -36,7 +36,14 @@ class Engine(Protocol):
     """Something that reads rows: the native kernels or the plain parsers."""
 
     def __call__(
-        self, table: Table, view: memoryview, ranges: Ranges, wanted: Sequence[Column], limits: tuple[int, int]
+        self,
+        table: Table,
+        view: memoryview,
+        ranges: Ranges,
+        wanted: Sequence[Column],
+        limits: tuple[int, int],
+        *,
+        checksums: bool,
     ) -> Iterator[Chunk | Break]:
         """Chunks of rows, and a break for each range that could not be read to its end."""
         ...
@@ -50,8 +57,11 @@ def scan(
     columns: Collection[str] | None = None,
     max_rows: int = MAX_ROWS,
     max_bytes: int = MAX_BYTES,
+    checksums: bool = True,
 ) -> Iterator[Chunk | Break]:
     """Read rows of a table from a buffer, or from some ranges of it.
+
+    Checksums are computed where the stored ones are asked for, unless `checksums` is false.
 
     >>> chunk, end = scan("kafka_offset_index", bytes([0, 0, 0, 7, 0, 0, 0, 42, 0]))
     >>> chunk.batch.to_pylist()
@@ -65,7 +75,7 @@ def scan(
         ranges = Ranges.of([(0, len(view), -1)])
     ranges.check(len(view))
     wanted = [column for column in found.columns if columns is None or column.name in columns]
-    return engine()(found, view, ranges, wanted, (max_rows, max_bytes))
+    return engine()(found, view, ranges, wanted, (max_rows, max_bytes), checksums=checksums)
 
 
 WINDOW = 64 << 20
@@ -74,7 +84,12 @@ LONGEST_ROW = 1 << 30
 
 
 def scan_source(
-    table: str, source: Source, start: int = 0, *, columns: Collection[str] | None = None
+    table: str,
+    source: Source,
+    start: int = 0,
+    *,
+    columns: Collection[str] | None = None,
+    checksums: bool = True,
 ) -> Iterator[Chunk | Break]:
     """Read rows of a table from a file, from a position to its end. Positions are those in the file.
 
@@ -84,7 +99,7 @@ def scan_source(
     while start < source.size:
         end = min(start + size, source.size)
         reached = start
-        for item in scan(table, source.view(start, end), columns=columns):
+        for item in scan(table, source.view(start, end), columns=columns, checksums=checksums):
             if isinstance(item, Break) and end < source.size and size < LONGEST_ROW:
                 reached = start + item.start
                 break

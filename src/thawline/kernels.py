@@ -36,11 +36,17 @@ Path = tuple[str, ...]
 
 
 def read(
-    table: Table, view: memoryview, ranges: Ranges, wanted: Sequence[Column], limits: tuple[int, int]
+    table: Table,
+    view: memoryview,
+    ranges: Ranges,
+    wanted: Sequence[Column],
+    limits: tuple[int, int],
+    *,
+    checksums: bool = True,
 ) -> Iterator[Chunk | Break]:
     """Chunks of rows, and a break for each range that could not be read to its end."""
     if ranges.starts:
-        yield from _Reading(table, view, ranges, wanted, limits).chunks()
+        yield from _Reading(table, view, ranges, wanted, limits, checksums=checksums).chunks()
 
 
 @dataclass(slots=True)
@@ -61,9 +67,17 @@ class _Reading:
     """One run of a kernel over some ranges."""
 
     def __init__(
-        self, table: Table, view: memoryview, ranges: Ranges, wanted: Sequence[Column], limits: tuple[int, int]
+        self,
+        table: Table,
+        view: memoryview,
+        ranges: Ranges,
+        wanted: Sequence[Column],
+        limits: tuple[int, int],
+        *,
+        checksums: bool,
     ) -> None:
         self.table, self.view, self.ranges, self.wanted = table, view, ranges, wanted
+        self.has_checksums = checksums
         self.max_rows, self.max_bytes = limits
         self.schema = schema_of(wanted)
         self.kernel = getattr(_native, f"scan_{table.name}")
@@ -133,7 +147,7 @@ class _Reading:
 
     def checksums(self, rows: int) -> pa.Int64Array | None:
         checksum = self.table.checksum
-        if checksum is None or checksum.column not in self.schema.names:
+        if checksum is None or not self.has_checksums or checksum.column not in self.schema.names:
             return None
         computed = _Column.allocate("q", rows)
         compute = getattr(_native, f"{checksum.algorithm}_ranges")

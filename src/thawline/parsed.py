@@ -13,16 +13,23 @@ from typing import Any
 import kaitaistruct
 import pyarrow as pa
 
-from thawline import checksums, specs
+from thawline import checksums as algorithms
+from thawline import specs
 from thawline.chunks import LEFT_OVER, Break, Chunk, Ranges, arrow_type, label_of, schema_of
 from thawline.tables import Column, Failure, Table
 
 
 def read(
-    table: Table, view: memoryview, ranges: Ranges, wanted: Sequence[Column], limits: tuple[int, int]
+    table: Table,
+    view: memoryview,
+    ranges: Ranges,
+    wanted: Sequence[Column],
+    limits: tuple[int, int],
+    *,
+    checksums: bool = True,
 ) -> Iterator[Chunk | Break]:
     """Chunks of rows, and a break for each range that could not be read to its end."""
-    rows = _Rows(table, wanted)
+    rows = _Rows(table, wanted, checksums=checksums)
     for index, (start, end, count) in enumerate(zip(ranges.starts, ranges.ends, ranges.counts, strict=True)):
         for found in _range_rows(table, view, (index, start, end, count)):
             if isinstance(found, Break):
@@ -78,9 +85,9 @@ def _break(table: Table, data: bytes, at: int, index: int) -> Break:
 class _Rows:
     """Rows that wait to become a chunk."""
 
-    def __init__(self, table: Table, wanted: Sequence[Column]) -> None:
+    def __init__(self, table: Table, wanted: Sequence[Column], *, checksums: bool) -> None:
         self.table, self.wanted = table, wanted
-        is_wanted = table.checksum and any(column.name == table.checksum.column for column in wanted)
+        is_wanted = checksums and table.checksum and any(column.name == table.checksum.column for column in wanted)
         self.checksum = table.checksum if is_wanted else None
         self.clear()
 
@@ -101,7 +108,7 @@ class _Rows:
         for column, values in zip(self.wanted, self.values, strict=True):
             values.append(value_of(row, column))
         if checksum := self.checksum:
-            compute = getattr(checksums, checksum.algorithm)
+            compute = getattr(algorithms, checksum.algorithm)
             self.checksums.append(compute(_follow(row, checksum.attributes)))
 
     def flush(self) -> Iterator[Chunk]:

@@ -21,9 +21,7 @@ def kafka() -> None:
 @kafka.command()
 @takes(
     FILES,
-    click.option(
-        "-o", "--output", type=click.Path(), metavar="FOLDER", help="Where to write; else beside each FILE."
-    ),
+    click.option("-o", "--output", type=click.Path(), metavar="FOLDER", help="Where to write; else beside each FILE."),
     OVERWRITE,
     READING[:1],
     TALKING,

@@ -100,13 +100,13 @@ def _pieces(table: str, source: Source, start: int, rows: int) -> Iterator[Chunk
     while rows < columns.MAX_ROWS and (chunk := _piece(table, source, start, rows)):
         yield chunk
         start, rows = yielded_end(chunk), rows * 4
-    yield from columns.scan_source(table, source, start)
+    yield from columns.scan_source(table, source, start, checksums=False)
 
 
 def _piece(table: str, source: Source, start: int, rows: int) -> Chunk | None:
     """So many units; None where there are fewer of them."""
     view = source.view(start, source.size if source.is_local else min(start + columns.WINDOW, source.size))
-    item = next(columns.scan(table, view, Ranges.of([(0, len(view), rows)]), max_rows=rows), None)
+    item = next(columns.scan(table, view, Ranges.of([(0, len(view), rows)]), max_rows=rows, checksums=False), None)
     return item.moved(start) if isinstance(item, Chunk) and len(item) == rows else None
 
 
@@ -115,7 +115,7 @@ def head_at(source: Source, position: int) -> Heads | Break:
     table = table_at(source, position)
     end = source.size if source.is_local else min(position + columns.WINDOW, source.size)
     view = source.view(position, end)
-    item = next(columns.scan(table, view, Ranges.of([(0, len(view), 1)])))
+    item = next(columns.scan(table, view, Ranges.of([(0, len(view), 1)]), checksums=False))
     return Heads(_unified(item.moved(position), table)) if isinstance(item, Chunk) else item.moved(position)
 
 
