@@ -24,7 +24,7 @@ from thawline.checksums import crc32c
 from thawline.formats import get
 from thawline.formats.kafka import checks, plain
 from thawline.formats.kafka.checks import rising
-from thawline.model import Finding
+from thawline.model import Finding, Run, Span
 from thawline.source import open_source
 from thawline.verbs.salvage import salvage
 from tools.samples.kafka.batches import MANY
@@ -258,6 +258,35 @@ def test_what_cannot_match_is_not_decompressed(monkeypatch: pytest.MonkeyPatch) 
 def test_damage_in_what_is_not_asked_for_is_not_looked_for() -> None:
     data = flipped(LOG, STARTS[1] + 200)
     assert [row[0] for row in rows_of(data, offsets="800..803")] == [800, 801, 802, 803]
+
+
+def test_an_index_file_says_where_to_start_and_is_not_believed_blindly(tmp_path: Path) -> None:
+    segment = tmp_path / "00000000000000000000.log"
+    segment.write_bytes(flipped(LOG, STARTS[1] + 200))
+    index = b"".join(
+        batch.last_offset.to_bytes(4, "big") + start.to_bytes(4, "big")
+        for batch, start in list(zip(MANY, STARTS, strict=False))[1:]
+    )
+    with thawline.open(segment, offsets=(800, 803)) as cold:
+        assert [item.span.start for item in skipped(cold)] == []
+        segment.with_suffix(".index").write_bytes(index)
+        assert [item.span for item in skipped(cold)] == [Span(0, STARTS[4])]
+        assert [row["offset"] for batch in cold.batches() for row in batch.to_pylist()] == [800, 801, 802, 803]
+    with thawline.open(segment, since=START + 6000) as cold:
+        segment.with_suffix(".timeindex").write_bytes((START + 4142).to_bytes(8, "big") + (714).to_bytes(4, "big"))
+        assert [item.span for item in skipped(cold)] == [Span(0, STARTS[4])]
+        assert {row["offset"] for batch in cold.batches() for row in batch.to_pylist()} == set(range(858, 1001))
+    with thawline.open(segment, offsets=(800, 803)) as cold:
+        segment.with_suffix(".index").write_bytes(
+            (500).to_bytes(4, "big") + (STARTS[4] + 1).to_bytes(4, "big") + b"torn"
+        )
+        assert skipped(cold) == []
+        assert [row["offset"] for batch in cold.batches() for row in batch.to_pylist()] == [800, 801, 802, 803]
+
+
+def skipped(cold: thawline.ColdFile) -> list[Run]:
+    reading = cold.format.read(cold.source, "records", ["offset"])
+    return [item[0] for item in reading if not isinstance(item, Finding) and item[0].labels.get("skipped")]
 
 
 def test_the_last_records_are_those_of_the_whole_file() -> None:

@@ -86,9 +86,9 @@ def test_what_kafka_refuses_is_a_finding(path: Path) -> None:
         assert findings
 
 
-def test_every_difference_to_kafka_is_one_that_is_listed() -> None:
+def test_every_difference_to_kafka_is_one_that_is_listed(vectors: Path) -> None:
     for name, codes in REFUSED.items():
-        (path,) = (path for folder in FOLDERS for path in (VECTORS / folder).glob(f"{name}.log"))
+        (path,) = (path for folder in FOLDERS for path in (vectors / "kafka" / folder).glob(f"{name}.log"))
         assert {finding.code.id for finding in read(path)[1]} == set(codes)
 
 

@@ -23,6 +23,7 @@ from thawline.formats.kafka.checks import Checksums
 from thawline.formats.kafka.findings import CODES, DAMAGED_LENGTH, DAMAGED_MAGIC
 from thawline.formats.kafka.heads import HEAD_SIZE, LATEST_MAGIC, MESSAGES, Heads, head_at, table_at, walk
 from thawline.formats.kafka.indexes import build_indexes
+from thawline.formats.kafka.lookup import find_start
 from thawline.formats.kafka.rows import EXTRAS, RECORDS, Part, Request
 from thawline.formats.kafka.segment import Segment, nowhere
 from thawline.formats.kafka.selection import Selection
@@ -101,8 +102,13 @@ class Kafka(Format):
         """Batches with their rows; what cannot hold a row that is asked for is neither checked nor decompressed."""
         request = self._request(source, columns)
         selection = request.selection
-        segment = Segment(source, selection.units, first_offset=_first_offset(source))
-        for item in segment.items(is_explained=False):
+        start = find_start(source, _first_offset(source), selection) if selection.is_narrow else None
+        first = start.rows["base_offset"][0].as_py() or 0 if start else _first_offset(source)
+        if start:
+            yield Run(Span(0, start.start), 0, 0, {"skipped": True}), ()
+        for item in Segment(source, selection.units, first_offset=first).items(
+            start.start if start else 0, is_explained=False
+        ):
             if isinstance(item, Finding):
                 yield item
             elif table == "records":
