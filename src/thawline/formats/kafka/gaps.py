@@ -6,6 +6,7 @@ import shlex
 import struct
 from array import array
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -154,7 +155,9 @@ class Gaps:
         table = table_at(self.source, span.start)
         facts: dict[str, Any] = {"lost": self._lost(span, table, floor, following)}
         if repaired := self._proven(span):
-            return self.found(repaired, span, facts)
+            at, field = (LENGTH_AT, "batchLength") if repaired is DAMAGED_LENGTH else (MAGIC_AT, "magic")
+            found = self.found(repaired, span, {"at": span.start + at, "reason": field, **facts})
+            return replace(found, hint=f"{found.hint} --recover")
         item = self._read(span, table)
         if isinstance(item, Chunk):
             computed = item.checksums[0].as_py() if item.checksums else None
