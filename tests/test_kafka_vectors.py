@@ -112,3 +112,31 @@ def test_zeros_to_the_end_are_a_note_and_a_torn_batch_is_an_error(vectors: Path)
     assert codes["damage_zero_tail_preallocated"] == [("KAF301", "note")]
     for cut in ("mid_header", "mid_record", "prefix"):
         assert codes[f"damage_truncated_{cut}"] == [("KAF102", "error")]
+
+
+CLIENTS = {
+    "kafka-python/control_batch_data_v2.bin": ["KAF101"],  # its stored checksum is wrong
+    "kafka-python/record_batch_data_v2.bin": ["KAF201", "KAF202"],  # batches of several logs, one behind the other
+    "sarama/overflowMessageFetchResponse.records.bin": ["KAF102"],  # fetch responses end in the middle of a message
+    "sarama/partialFetchResponse.records.bin": ["KAF102"],
+    "kafka-rust/fetch2.mytopic.nocompression.invalid_crc.kafka.0900.records.bin": ["KAF101"],
+    "kafkajs/recordBatch_v0_recordbatch_zstd.bin": ["KAF108"],  # zstd under codec bits that say none
+}
+"""Files of other clients' test suites that are not clean, and what is found in them."""
+
+
+def clients() -> list[Any]:
+    listed = json.loads((VECTORS / "MANIFEST.json").read_text()) if VECTORS.is_dir() else []
+    return [pytest.param(entry, id=entry["file"]) for entry in listed if entry["kind"] == "records"]
+
+
+@pytest.mark.parametrize("entry", clients())
+def test_record_sets_of_other_clients_are_read(entry: dict[str, Any]) -> None:
+    rows, findings = read(VECTORS / entry["file"])
+    assert sorted(finding.code.id for finding in findings) == CLIENTS.get(entry["file"], [])
+    if "expect" in entry:
+        assert [[_text(row["key"]), _text(row["value"])] for row in rows] == entry["expect"]
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode()

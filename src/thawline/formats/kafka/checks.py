@@ -93,7 +93,8 @@ def disorder(heads: Heads, floor: int, ceiling: int | None) -> Disorder:
     No checksum covers a batch's base offset, so where it is damaged the records come out with offsets that they never
     had. Which of two units is wrong, only the others tell: the longest series of rising offsets is right. `floor` is
     the last offset before these units, `ceiling` the first one behind them. Where what stands out is more than a
-    single unit between others, the offsets simply start again, as in files that were put together by hand.
+    single unit between others, the offsets simply start again, as in files that were put together by hand; so they do
+    where the last unit of a file has a lower leader epoch, too: damage to one field does not explain both.
     """
     last = heads.rows["last_offset"]
     first = pc.coalesce(heads.rows["base_offset"], last)
@@ -107,10 +108,17 @@ def disorder(heads: Heads, floor: int, ceiling: int | None) -> Disorder:
     wrong = [index - 1 for index in range(1, len(heads) + 1) if index not in kept]
     near = set(wrong)
     single = [index for index in wrong if not {index - 1, index + 1} & near]
-    if len(kept) < FEWEST or len(single) < len(wrong):
+    if len(kept) < FEWEST or len(single) < len(wrong) or (ceiling is None and _is_another_log(heads, single)):
         falls = [index - 1 for index in range(1, len(heads) + 1) if firsts[index] <= lasts[index - 1]]
         return Disorder(restarts=tuple(falls))
     return Disorder(outliers=tuple(single))
+
+
+def _is_another_log(heads: Heads, outliers: list[int]) -> bool:
+    """Whether the last unit is from another log than those before it, as its leader epoch says."""
+    last = len(heads) - 1
+    epochs = heads.rows["leader_epoch"]
+    return last in outliers and last > 0 and bool(0 <= epochs[last].as_py() < epochs[last - 1].as_py())
 
 
 def _rises(first: pa.Int64Array, last: pa.Int64Array, floor: int, ceiling: int | None) -> bool:
