@@ -1509,6 +1509,24 @@ def _scan_borg_blobs(
     column__chunk_id__bytes: cython.uchar[::1],
     column__len_meta__value: cython.longlong[::1],
     column__len_data__value: cython.longlong[::1],
+    column__meta_key_type__value: cython.short[::1],
+    column__meta_session_id__start: cython.longlong[::1],
+    column__meta_session_id__length: cython.int[::1],
+    column__meta_iv__value: cython.longlong[::1],
+    column__meta_iv__valid: cython.uchar[::1],
+    column__meta_tag__start: cython.longlong[::1],
+    column__meta_tag__length: cython.int[::1],
+    column__meta_payload__start: cython.longlong[::1],
+    column__meta_payload__length: cython.int[::1],
+    column__data_key_type__value: cython.short[::1],
+    column__data_session_id__start: cython.longlong[::1],
+    column__data_session_id__length: cython.int[::1],
+    column__data_iv__value: cython.longlong[::1],
+    column__data_iv__valid: cython.uchar[::1],
+    column__data_tag__start: cython.longlong[::1],
+    column__data_tag__length: cython.int[::1],
+    column__data_payload__start: cython.longlong[::1],
+    column__data_payload__length: cython.int[::1],
 ) -> cython.longlong:
     range_index: cython.longlong = state[0]
     pos: cython.longlong = state[2]
@@ -1519,6 +1537,16 @@ def _scan_borg_blobs(
     wants__chunk_id: cython.bint = column__chunk_id__bytes.shape[0] > 0
     wants__len_meta: cython.bint = column__len_meta__value.shape[0] > 0
     wants__len_data: cython.bint = column__len_data__value.shape[0] > 0
+    wants__meta_key_type: cython.bint = column__meta_key_type__value.shape[0] > 0
+    wants__meta_session_id: cython.bint = column__meta_session_id__start.shape[0] > 0
+    wants__meta_iv: cython.bint = column__meta_iv__value.shape[0] > 0
+    wants__meta_tag: cython.bint = column__meta_tag__start.shape[0] > 0
+    wants__meta_payload: cython.bint = column__meta_payload__start.shape[0] > 0
+    wants__data_key_type: cython.bint = column__data_key_type__value.shape[0] > 0
+    wants__data_session_id: cython.bint = column__data_session_id__start.shape[0] > 0
+    wants__data_iv: cython.bint = column__data_iv__value.shape[0] > 0
+    wants__data_tag: cython.bint = column__data_tag__start.shape[0] > 0
+    wants__data_payload: cython.bint = column__data_payload__start.shape[0] > 0
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
@@ -1529,7 +1557,31 @@ def _scan_borg_blobs(
     len_meta_1: cython.longlong = 0
     len_data_1: cython.longlong = 0
     meta_start_1: cython.longlong = 0
+    meta_end_1: cython.longlong = 0
+    key_type_1: cython.longlong = 0
+    is_encrypted_1: cython.longlong = 0
+    iv_high_1: cython.longlong = 0
+    iv_low_1: cython.longlong = 0
+    session_id_start_1: cython.longlong = 0
+    mac_start_1: cython.longlong = 0
+    iv_1: cython.longlong = 0
+    is_tagged_1: cython.longlong = 0
+    tag_start_1: cython.longlong = 0
+    payload_start_1: cython.longlong = 0
+    payload_length_1: cython.longlong = 0
     data_start_1: cython.longlong = 0
+    data_end_1: cython.longlong = 0
+    key_type_2: cython.longlong = 0
+    is_encrypted_2: cython.longlong = 0
+    iv_high_2: cython.longlong = 0
+    iv_low_2: cython.longlong = 0
+    session_id_start_2: cython.longlong = 0
+    mac_start_2: cython.longlong = 0
+    iv_2: cython.longlong = 0
+    is_tagged_2: cython.longlong = 0
+    tag_start_2: cython.longlong = 0
+    payload_start_2: cython.longlong = 0
+    payload_length_2: cython.longlong = 0
     one: cython.longlong = 1
     word: cython.ulonglong = 0
     limit: cython.ulonglong = 0
@@ -1607,26 +1659,218 @@ def _scan_borg_blobs(
                 return 2
             meta_start_1 = pos
             pos += len_meta_1
-            if not (len_data_1 <= end - pos):
+            meta_end_1 = pos
+            pos = meta_start_1
+            if not (meta_end_1 - pos >= 1):
                 state[4] = 10
+                state[5] = pos
+                return 2
+            key_type_1 = buf[pos]
+            pos += 1
+            if wants__meta_key_type:
+                column__meta_key_type__value[row] = key_type_1
+            is_encrypted_1 = (((key_type_1 == 16) or (key_type_1 == 32)) or (key_type_1 == 48)) or (key_type_1 == 64)
+            if is_encrypted_1:
+                if not (meta_end_1 - pos >= 1):
+                    state[4] = 11
+                    state[5] = pos
+                    return 2
+                if not ((buf[pos]) == 0):
+                    state[4] = 12
+                    state[5] = pos
+                    return 2
+                pos += 1
+                if not (meta_end_1 - pos >= 2):
+                    state[4] = 13
+                    state[5] = pos
+                    return 2
+                iv_high_1 = (cython.cast(cython.longlong, buf[pos]) << 8) | buf[pos + 1]
+                pos += 2
+                if not (meta_end_1 - pos >= 4):
+                    state[4] = 14
+                    state[5] = pos
+                    return 2
+                iv_low_1 = (cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
+                pos += 4
+                if not (24 <= meta_end_1 - pos):
+                    state[4] = 15
+                    state[5] = pos
+                    return 2
+                session_id_start_1 = pos
+                pos += 24
+                if wants__meta_session_id:
+                    column__meta_session_id__start[row] = session_id_start_1
+                    column__meta_session_id__length[row] = 24
+                if not (16 <= meta_end_1 - pos):
+                    state[4] = 16
+                    state[5] = pos
+                    return 2
+                mac_start_1 = pos
+                pos += 16
+                iv_1 = (iv_high_1 * cython.cast(cython.longlong, 4294967296)) + iv_low_1
+                if wants__meta_iv:
+                    column__meta_iv__value[row] = iv_1
+                    column__meta_iv__valid[row] = 1
+            else:
+                if wants__meta_session_id:
+                    column__meta_session_id__length[row] = -1
+                if wants__meta_iv:
+                    column__meta_iv__value[row] = 0
+                    column__meta_iv__valid[row] = 0
+            is_tagged_1 = (version_1 == 2) and (not is_encrypted_1)
+            if is_tagged_1:
+                if not (meta_end_1 - pos >= 1):
+                    state[4] = 17
+                    state[5] = pos
+                    return 2
+                if not ((buf[pos]) == 0):
+                    state[4] = 18
+                    state[5] = pos
+                    return 2
+                pos += 1
+                if not (32 <= meta_end_1 - pos):
+                    state[4] = 19
+                    state[5] = pos
+                    return 2
+                tag_start_1 = pos
+                pos += 32
+                if wants__meta_tag:
+                    column__meta_tag__start[row] = tag_start_1
+                    column__meta_tag__length[row] = 32
+            else:
+                if wants__meta_tag:
+                    column__meta_tag__length[row] = -1
+            payload_length_1 = meta_end_1 - pos
+            if not (payload_length_1 >= 0 and payload_length_1 <= meta_end_1 - pos):
+                state[4] = 20
+                state[5] = pos
+                return 2
+            payload_start_1 = pos
+            pos += payload_length_1
+            if not (payload_length_1 <= 2147483647):
+                state[4] = 21
+                state[5] = payload_start_1
+                return 2
+            if wants__meta_payload:
+                column__meta_payload__start[row] = payload_start_1
+                column__meta_payload__length[row] = payload_length_1
+            pos = meta_end_1
+            if not (len_data_1 <= end - pos):
+                state[4] = 22
                 state[5] = pos
                 return 2
             data_start_1 = pos
             pos += len_data_1
+            data_end_1 = pos
+            pos = data_start_1
+            if not (data_end_1 - pos >= 1):
+                state[4] = 10
+                state[5] = pos
+                return 2
+            key_type_2 = buf[pos]
+            pos += 1
+            if wants__data_key_type:
+                column__data_key_type__value[row] = key_type_2
+            is_encrypted_2 = (((key_type_2 == 16) or (key_type_2 == 32)) or (key_type_2 == 48)) or (key_type_2 == 64)
+            if is_encrypted_2:
+                if not (data_end_1 - pos >= 1):
+                    state[4] = 11
+                    state[5] = pos
+                    return 2
+                if not ((buf[pos]) == 0):
+                    state[4] = 12
+                    state[5] = pos
+                    return 2
+                pos += 1
+                if not (data_end_1 - pos >= 2):
+                    state[4] = 13
+                    state[5] = pos
+                    return 2
+                iv_high_2 = (cython.cast(cython.longlong, buf[pos]) << 8) | buf[pos + 1]
+                pos += 2
+                if not (data_end_1 - pos >= 4):
+                    state[4] = 14
+                    state[5] = pos
+                    return 2
+                iv_low_2 = (cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
+                pos += 4
+                if not (24 <= data_end_1 - pos):
+                    state[4] = 15
+                    state[5] = pos
+                    return 2
+                session_id_start_2 = pos
+                pos += 24
+                if wants__data_session_id:
+                    column__data_session_id__start[row] = session_id_start_2
+                    column__data_session_id__length[row] = 24
+                if not (16 <= data_end_1 - pos):
+                    state[4] = 16
+                    state[5] = pos
+                    return 2
+                mac_start_2 = pos
+                pos += 16
+                iv_2 = (iv_high_2 * cython.cast(cython.longlong, 4294967296)) + iv_low_2
+                if wants__data_iv:
+                    column__data_iv__value[row] = iv_2
+                    column__data_iv__valid[row] = 1
+            else:
+                if wants__data_session_id:
+                    column__data_session_id__length[row] = -1
+                if wants__data_iv:
+                    column__data_iv__value[row] = 0
+                    column__data_iv__valid[row] = 0
+            is_tagged_2 = (version_1 == 2) and (not is_encrypted_2)
+            if is_tagged_2:
+                if not (data_end_1 - pos >= 1):
+                    state[4] = 17
+                    state[5] = pos
+                    return 2
+                if not ((buf[pos]) == 0):
+                    state[4] = 18
+                    state[5] = pos
+                    return 2
+                pos += 1
+                if not (32 <= data_end_1 - pos):
+                    state[4] = 19
+                    state[5] = pos
+                    return 2
+                tag_start_2 = pos
+                pos += 32
+                if wants__data_tag:
+                    column__data_tag__start[row] = tag_start_2
+                    column__data_tag__length[row] = 32
+            else:
+                if wants__data_tag:
+                    column__data_tag__length[row] = -1
+            payload_length_2 = data_end_1 - pos
+            if not (payload_length_2 >= 0 and payload_length_2 <= data_end_1 - pos):
+                state[4] = 20
+                state[5] = pos
+                return 2
+            payload_start_2 = pos
+            pos += payload_length_2
+            if not (payload_length_2 <= 2147483647):
+                state[4] = 21
+                state[5] = payload_start_2
+                return 2
+            if wants__data_payload:
+                column__data_payload__start[row] = payload_start_2
+                column__data_payload__length[row] = payload_length_2
+            pos = data_end_1
             if row > 0 and pos - first > 2147483647:
                 return 1
             row_ends[row] = pos
             row_ranges[row] = range_index
             if cython.compiled:
                 ahead = pos + 16 * (pos - row_starts[row])
-                if ahead + 49 < buf.shape[0]:
+                if ahead + 51 < buf.shape[0]:
                     prefetch(cython.address(buf[ahead]))
-                    prefetch(cython.address(buf[ahead + 49]))
+                    prefetch(cython.address(buf[ahead + 51]))
             row += 1
         state[2] = pos
         state[3] = row
         if not (pos >= end):
-            state[4] = 11
+            state[4] = 23
             state[5] = pos
             return 2
         range_index += 1
@@ -1655,10 +1899,28 @@ def scan_borg_blobs(
     column__chunk_id__bytes: cython.uchar[::1],
     column__len_meta__value: cython.longlong[::1],
     column__len_data__value: cython.longlong[::1],
+    column__meta_key_type__value: cython.short[::1],
+    column__meta_session_id__start: cython.longlong[::1],
+    column__meta_session_id__length: cython.int[::1],
+    column__meta_iv__value: cython.longlong[::1],
+    column__meta_iv__valid: cython.uchar[::1],
+    column__meta_tag__start: cython.longlong[::1],
+    column__meta_tag__length: cython.int[::1],
+    column__meta_payload__start: cython.longlong[::1],
+    column__meta_payload__length: cython.int[::1],
+    column__data_key_type__value: cython.short[::1],
+    column__data_session_id__start: cython.longlong[::1],
+    column__data_session_id__length: cython.int[::1],
+    column__data_iv__value: cython.longlong[::1],
+    column__data_iv__valid: cython.uchar[::1],
+    column__data_tag__start: cython.longlong[::1],
+    column__data_tag__length: cython.int[::1],
+    column__data_payload__start: cython.longlong[::1],
+    column__data_payload__length: cython.int[::1],
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_borg_blobs(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__version__value, column__chunk_id__bytes, column__len_meta__value, column__len_data__value)
+        status = _scan_borg_blobs(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__version__value, column__chunk_id__bytes, column__len_meta__value, column__len_data__value, column__meta_key_type__value, column__meta_session_id__start, column__meta_session_id__length, column__meta_iv__value, column__meta_iv__valid, column__meta_tag__start, column__meta_tag__length, column__meta_payload__start, column__meta_payload__length, column__data_key_type__value, column__data_session_id__start, column__data_session_id__length, column__data_iv__value, column__data_iv__valid, column__data_tag__start, column__data_tag__length, column__data_payload__start, column__data_payload__length)
     state[1] = state[3] - state[1]
     return status
 

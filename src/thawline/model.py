@@ -85,6 +85,25 @@ class Run:
     """What holds for all rows of the run and is not in their bytes, such as how they were found."""
 
 
+@dataclass(frozen=True, slots=True)
+class Rescue:
+    """What a new file is made of, where files are named by their content and a repair can be proven by the name."""
+
+    parts: tuple[bytes | memoryview, ...]
+    name: str
+    """What its content says that it is called."""
+    units: int
+    rows: int
+    lost: tuple[Finding, ...] = ()
+    """Damage of which nothing was recovered."""
+    repaired: tuple[str, ...] = ()
+    """What was rebuilt and proven, place by place."""
+    suspects: int = 0
+    """Units that were left out because they may not be what they seem."""
+    advice: tuple[str, ...] = ()
+    """How to put the new file to use, line by line; OUT stands for its path."""
+
+
 class TilingError(Exception):
     """Spans of a scan that overlap or leave a gap: a mistake in the format's code, never in the file."""
 

@@ -111,6 +111,7 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("control", ("kafka",), "flag", "Also give control records, such as the markers of transactions."),
     Option("max_batch_bytes", ("kafka",), "size", "The most that a batch may decompress to; 256 MiB by default."),
+    Option("repository_version", ("borg",), "choice", "Which repository a lone pack is from.", ("4", "5")),
 )
 
 

@@ -140,9 +140,28 @@ class Blob:
             "chunk_id": self.chunk_id.hex(),
             "len_meta": len(self.encrypted_meta),
             "len_data": len(self.encrypted_data),
-            "meta": self.encrypted_meta.hex(),
-            "data": self.encrypted_data.hex(),
+            "meta": self._slot(self.encrypted_meta),
+            "data": self._slot(self.encrypted_data),
         }
+
+    def _slot(self, slot: bytes) -> dict[str, Plain]:
+        """Fields by the names of `borg_blob::slot`."""
+        if slot[0] in (0x10, 0x20, 0x30, 0x40):
+            sealed = AEAD_SLOT.parse(slot)
+            aead: dict[str, Plain] = {
+                "reserved": "00",
+                "iv_high": sealed.iv >> 32,
+                "iv_low": sealed.iv & 0xFFFFFFFF,
+                "session_id": sealed.session_id.hex(),
+                "mac": sealed.tag.hex(),
+                "iv": sealed.iv,
+            }
+            return {"key_type": slot[0], "aead": aead, "payload": sealed.ciphertext.hex()}
+        if self.version == 1:
+            return {"key_type": slot[0], "payload": SLOT.parse(slot).payload.hex()}
+        tagged = TAGGED_SLOT.parse(slot)
+        stamp: dict[str, Plain] = {"reserved": "00", "tag": tagged.tag.hex()}
+        return {"key_type": slot[0], "stamp": stamp, "payload": tagged.payload.hex()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,12 +247,13 @@ def _tagged_none(content: Compressed, key_type: int, hashed: Hash) -> Blob:
     return Blob(2, chunk_id, *slots)
 
 
-def _aead(number: int, version: int, key_type: int, chunk_id: bytes | None = None) -> Blob:
+def _aead(number: int, version: int, key_type: int, chunk_id: bytes | None = None, *, is_empty: bool = False) -> Blob:
     """Outside of an encrypted blob: counters in borg's order, made-up tags and ciphertexts."""
     session = _sha256(b"session")[:24]
     slots = []
     for name, iv in ((b"meta", 2 * number + 1), (b"data", 2 * number)):
         tag, ciphertext = _sha256(b"%s tag %d" % (name, iv))[:16], _sha256(b"%s %d" % (name, iv))
+        ciphertext = b"" if is_empty else ciphertext
         values = {"type": key_type, "iv": iv, "session_id": session, "tag": tag, "ciphertext": ciphertext}
         slots.append(AEAD_SLOT.build(values))
     return Blob(version, chunk_id or _sha256(b"chunk %d" % number), *slots)
@@ -249,12 +269,10 @@ def samples() -> Iterator[Sample]:
 
 
 def _limits() -> Iterator[Sample]:
-    """Headers at their limits. An empty slot has no envelope; the ids stand over encrypted slots."""
+    """Headers and envelopes at their limits."""
     yield _pack("empty", "No blob: a file of 0 bytes.")
-    some_id = _sha256(b"some id")
-    yield _pack("slots-empty", "Both slots empty: a header and nothing else.", Blob(1, some_id, b"", b""))
-    yield _pack("meta-empty", "Empty meta slot.", Blob(1, some_id, b"", b"\x02data"))
-    yield _pack("data-empty", "Empty data slot.", Blob(1, some_id, b"\x02meta", b""))
+    yield _pack("slots-empty", "Envelopes and nothing in them.", _aead(0, 1, 0x40, is_empty=True))
+    yield _pack("counters-high", "Counters of 48 bits at their end.", _aead((1 << 47) - 1, 2, 0x30))
     yield _pack("chunk-id-00", "chunk_id of 32 bytes 00.", _aead(0, 2, 0x10, bytes(32)))
     yield _pack("chunk-id-ff", "chunk_id of 32 bytes FF.", _aead(0, 2, 0x10, b"\xff" * 32))
     blobs = [_aead(number, version, 0x10) for number, version in enumerate((1, 2, 2, 1))]

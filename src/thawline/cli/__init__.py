@@ -31,6 +31,7 @@ SECTIONS = {
 }
 FORMAT_COMMANDS: dict[str, str] = {
     "kafka": "thawline.cli.kafka",
+    "borg": "thawline.cli.borg",
 }
 """Groups of commands that only one format has, by its name; a group is imported when it is asked for."""
 INTERRUPTED = 130

@@ -13,7 +13,6 @@ from thawline.cli.options import (
     FILES,
     FORMAT,
     OFFERED,
-    OUTPUT,
     OVERWRITE,
     READING,
     TALKING,
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from thawline.verbs.salvage import Salvaged
 
 INPUT_FORMAT = READING[1]
+DAMAGED = 1
 
 
 @click.command()
@@ -113,7 +113,13 @@ def inspect(run: Session, at: int | None, unit: int | None, finding: int | None,
 @click.command()
 @takes(
     FILE,
-    OUTPUT,
+    click.option(
+        "-o",
+        "--output",
+        type=click.Path(),
+        metavar="OUT",
+        help="The file to write; it must not exist. A Borg pack names itself: OUT is a folder, by default this one.",
+    ),
     click.option(
         "--truncate-at",
         type=position,
@@ -133,7 +139,7 @@ def inspect(run: Session, at: int | None, unit: int | None, finding: int | None,
 @session
 def salvage(
     run: Session,
-    output: str,
+    output: str | None,
     *,
     truncate_at: int | None,
     recover: bool,
@@ -151,21 +157,32 @@ def salvage(
     from thawline.verbs.salvage import salvage as copy
     from thawline.verbs.salvage import truncate
 
-    target = Path(output)
     with run.open_only() as cold:
+        target = _target(cold, output)
         if truncate_at is not None:
             cut = truncate(cold, target, truncate_at, overwrite=overwrite)
-            run.remark(f"wrote {exact(cut.bytes_written)} to {quoted(output)}, left out {exact(cut.bytes_cut)}")
+            run.remark(f"wrote {exact(cut.bytes_written)} to {quoted(str(target))}, left out {exact(cut.bytes_cut)}")
         else:
             done = copy(cold, target, overwrite=overwrite, recover=recover, include_suspects=include_suspects)
+            target = done.target
             run.meet(cold)
+            run.code = max(run.code, DAMAGED if done.lost else 0)
             _say_salvaged(run, cold, done)
             if as_json:
                 run.stdout.write(json_line(_salvaged_object(cold, done)))
     if with_index:
         _index(run, cold.format, target, overwrite=overwrite)
-    run.remark(f"now run: thawline verify {quoted(output)}")
+    run.remark(f"now run: thawline verify {quoted(str(target))}")
     return run.exit_code
+
+
+def _target(cold: ColdFile, output: str | None) -> Path:
+    """Where to write: what was said, or this folder if the format's files name themselves."""
+    from thawline.verbs.salvage import Rescuing
+
+    if output is None and not isinstance(cold.format, Rescuing):
+        raise click.UsageError("Missing option '-o' / '--output'.")
+    return Path(output or ".")
 
 
 def _index(run: Session, found: Format, target: Path, *, overwrite: bool) -> None:
@@ -189,10 +206,14 @@ def _say_salvaged(run: Session, cold: WatchedFile, done: Salvaged) -> None:
         run.remark(f"lost at {finding.span}: {lost} ({finding.code.id} {finding.message})")
     if len(done.lost) > 10 and not run.options.verbose:  # noqa: PLR2004 - as above
         run.remark(f"… and {counted(len(done.lost) - 10, 'more place')}; -v names all of them")
+    for repaired in done.repaired:
+        run.remark(f"repaired, and proven: {repaired}")
     for recovered in done.recovered:
         run.remark(f"recovered at {recovered.span}: {counted(recovered.units, unit)} ({recovered.labels['recovered']})")
     if done.suspects:
         run.remark(f"left out {counted(done.suspects, unit)} found inside a broken one; --include-suspects adds them")
+    for line in done.advice:
+        run.remark(line)
 
 
 def _salvaged_object(cold: WatchedFile, done: Salvaged) -> dict[str, Any]:
@@ -206,5 +227,6 @@ def _salvaged_object(cold: WatchedFile, done: Salvaged) -> dict[str, Any]:
         "bytes_written": done.bytes_written,
         "recovered": sum(run.units for run in done.recovered),
         "suspects": done.suspects,
+        "repaired": list(done.repaired),
         "lost": [finding_object(finding) for finding in done.lost],
     }

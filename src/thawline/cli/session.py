@@ -193,9 +193,9 @@ class Session:
 
     def _check_passed_over(self) -> None:
         """Say how many files of a folder were passed over; that none is left is an error."""
-        if not self.inputs:
+        if not self.inputs and not self.folders:
             raise SourceError("the folder has no files; -r also looks into its subfolders")
-        if len(self.passed_over) == len(self.inputs):
+        if self.inputs and len(self.passed_over) == len(self.inputs):
             raise UnknownFormat(f"no format recognises any of {counted(len(self.inputs), 'file')}; -v names them")
         if self.passed_over:
             self.remark(f"passed over {counted(len(self.passed_over), 'file')} of no known format; -v names them")

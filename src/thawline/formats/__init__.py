@@ -23,6 +23,7 @@ Confidence = Literal["certain", "likely", "possible"]
 
 FORMATS = {
     "rbf": "thawline.formats.rbf:Rbf",
+    "borg": "thawline.formats.borg:Borg",
     "kafka": "thawline.formats.kafka:Kafka",
 }
 """Self-describing formats first, those that only a name or a valid first checksum gives away last."""

@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from thawline.cold import ColdFile
 from thawline.errors import SourceError
-from thawline.model import Finding, Run
+from thawline.model import Finding, Rescue, Run
 from thawline.outputs import refuse_same_file, replacing
 from thawline.source import Source
 
@@ -35,6 +35,10 @@ class Salvaged:
     """Units that a reader of the old file rejects; the label `recovered` is the code of the finding about them."""
     suspects: int = 0
     """Units that were left out because they may lie in the payload of a broken one."""
+    repaired: tuple[str, ...] = ()
+    """What was rebuilt, and proven to be as it was, place by place."""
+    advice: tuple[str, ...] = ()
+    """How to put the new file to use, line by line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,15 @@ class Indexed(Protocol):
         ...
 
 
+@runtime_checkable
+class Rescuing(Protocol):
+    """A format whose files are named by their content, so that a repair can be proven and a new file names itself."""
+
+    def rescue(self, source: Source, *, include_suspects: bool) -> Rescue:
+        """A new file with what is intact or proven."""
+        ...
+
+
 def salvage(
     cold: ColdFile, target: Path, *, overwrite: bool = False, recover: bool = False, include_suspects: bool = False
 ) -> Salvaged:
@@ -84,6 +97,8 @@ def salvage(
     the result says how many there were; to add one that never was a record of this log goes unnoticed for good.
     `recover` adds the units that are proven although readers reject them.
     """
+    if isinstance(cold.format, Rescuing):
+        return _rescue(cold, cold.format, target, overwrite=overwrite, include_suspects=include_suspects)
     refuse_same_file(cold.name, target)
     items = cold.scan()
     if recover:
@@ -93,6 +108,18 @@ def salvage(
         pieces = cold.format.salvage(cold.source, tally.kept(items))
         written = sum(file.write(piece) for piece in pieces)
     return tally.result(target, written)
+
+
+def _rescue(cold: ColdFile, rescuing: Rescuing, target: Path, *, overwrite: bool, include_suspects: bool) -> Salvaged:
+    """Write what is rescued; into a folder, under the name that its content gives it."""
+    found = rescuing.rescue(cold.source, include_suspects=include_suspects)
+    if target.is_dir():
+        target /= found.name
+    refuse_same_file(cold.name, target)
+    with replacing(target, overwrite=overwrite) as file:
+        written = sum(file.write(part) for part in found.parts)
+    advice = tuple(line.replace("OUT", str(target)) for line in found.advice)
+    return Salvaged(target, found.units, found.rows, written, found.lost, (), found.suspects, found.repaired, advice)
 
 
 def truncate(cold: ColdFile, target: Path, at: int, *, overwrite: bool = False) -> Cut:

@@ -1,0 +1,235 @@
+"""Commands that only Borg has: archives, items, extract, index."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from thawline.cli.options import EXIT_ZERO, FORMAT, OVERWRITE, TALKING, session, takes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import pyarrow as pa
+
+    from thawline.cli.session import Session
+    from thawline.formats.borg.archives import Gap, Item
+    from thawline.formats.borg.catalogue import Catalogue
+    from thawline.formats.borg.rebuild import Rebuilt
+    from thawline.formats.borg.repository import Repository
+
+DAMAGED = 1
+REPOSITORY = click.argument("repository", type=click.Path(), metavar="REPOSITORY")
+ARCHIVE = click.argument("archive", metavar="ARCHIVE")
+PATHS = click.argument("paths", nargs=-1, metavar="[PATH]…")
+
+
+@click.group()
+def borg() -> None:
+    """Look into Borg repositories without borg: archives, items, extract, index."""
+
+
+@borg.command()
+@takes(REPOSITORY, FORMAT, TALKING, EXIT_ZERO)
+@session
+def archives(run: Session, repository: str) -> int:
+    """List the archives of a repository that is not encrypted, oldest first."""
+    from thawline.formats.borg.archives import Archive
+    from thawline.formats.borg.catalogue import Catalogue
+
+    sink = run.records(("name", "id", "time", "hostname", "username", "files", "size", "comment"))
+    with Catalogue(repository) as catalogue:
+        for archive in catalogue.archives():
+            if isinstance(archive, Archive):
+                sink.add(_archive_record(archive))
+            else:
+                run.code = DAMAGED
+                run.say(f"archive {archive.id} cannot be read: {archive.reason}")
+    sink.close()
+    return run.exit_code
+
+
+def _archive_record(archive: Any) -> dict[str, Any]:
+    return {
+        "name": archive.name,
+        "id": archive.id,
+        "time": archive.time.isoformat().replace("+00:00", "Z") if archive.time else None,
+        "hostname": archive.hostname,
+        "username": archive.username,
+        "files": archive.nfiles,
+        "size": archive.size,
+        "comment": archive.comment,
+    }
+
+
+@borg.command()
+@takes(REPOSITORY, ARCHIVE, PATHS, FORMAT, TALKING, EXIT_ZERO)
+@session
+def items(run: Session, repository: str, archive: str, paths: tuple[str, ...]) -> int:
+    """List the items of an archive, which is named by its name or its id; of PATHs only, if there are any.
+
+    An item whose chunks are not all there is marked, and the exit code is then 1.
+    """
+    from thawline.formats.borg.catalogue import Catalogue
+
+    sink = run.records(("path", "kind", "mode", "user", "group", "size", "mtime", "chunks", "target", "intact"))
+    with Catalogue(repository) as catalogue:
+        for item in _chosen(run, catalogue.items(catalogue.find(archive)), paths):
+            record = _item_record(catalogue, item)
+            run.code = max(run.code, 0 if record["intact"] else DAMAGED)
+            sink.add(record)
+    sink.close()
+    return run.exit_code
+
+
+def _item_record(catalogue: Catalogue, item: Item) -> dict[str, Any]:
+    from datetime import UTC, datetime, timedelta
+
+    since = datetime(1970, 1, 1, tzinfo=UTC)
+    time = None if item.mtime is None else since + timedelta(microseconds=item.mtime // 1000)
+    return {
+        "path": item.path,
+        "kind": item.kind,
+        "mode": f"{item.mode:04o}",
+        "user": item.user,
+        "group": item.group,
+        "size": item.size,
+        "mtime": time.isoformat().replace("+00:00", "Z") if time else None,
+        "chunks": len(item.chunks),
+        "target": item.target,
+        "intact": not catalogue.store.missing(chunk_id for chunk_id, _ in item.chunks),
+    }
+
+
+def _chosen(run: Session, found: Iterable[Item | Gap], paths: tuple[str, ...]) -> Iterator[Item]:
+    """Items at or below some paths; gaps are said."""
+    from thawline.formats.borg.archives import Gap
+
+    wanted = [path.strip("/") for path in paths]
+    for item in found:
+        if isinstance(item, Gap):
+            run.code = DAMAGED
+            run.say(f"some items are lost: {item.reason}")
+        elif not wanted or any(item.path == path or item.path.startswith(f"{path}/") for path in wanted):
+            yield item
+
+
+@borg.command()
+@takes(
+    REPOSITORY,
+    ARCHIVE,
+    PATHS,
+    click.option("-o", "--output", required=True, type=click.Path(), metavar="OUT", help="The folder to write to."),
+    OVERWRITE,
+    TALKING,
+    EXIT_ZERO,
+)
+@session
+def extract(
+    run: Session, repository: str, archive: str, paths: tuple[str, ...], output: str, *, overwrite: bool
+) -> int:
+    """Write the files of an archive to the folder OUT; of PATHs only, if there are any.
+
+    Nothing is ever written outside of OUT: absolute paths, paths with .. and links are refused and named. A file of
+    which a chunk is lost is not written, and the exit code is then 1; all others are.
+    """
+    from collections import Counter
+
+    from thawline.formats.borg.catalogue import Catalogue
+    from thawline.formats.borg.extract import extract as write
+    from thawline.rendering.words import counted, exact, printable, quoted
+
+    outcomes: Counter[str] = Counter()
+    size = 0
+    with Catalogue(repository) as catalogue:
+        chosen = _chosen(run, catalogue.items(catalogue.find(archive)), paths)
+        for done in write(catalogue.store, chosen, Path(output), overwrite=overwrite):
+            outcomes[done.outcome] += 1
+            size += done.size
+            if done.outcome in {"refused", "damaged", "skipped"}:
+                run.code = DAMAGED if done.outcome == "damaged" else run.code
+                run.say(f"{done.outcome}: {printable(done.path)}: {printable(done.why)}")
+    others = "".join(
+        f", {counted(outcomes[name], 'item')} {name}" for name in ("damaged", "refused", "skipped") if outcomes[name]
+    )
+    run.remark(f"wrote {counted(outcomes['written'], 'file')}, {exact(size)}, to {quoted(output)}{others}")
+    return run.exit_code
+
+
+@borg.command()
+@takes(
+    REPOSITORY,
+    click.option(
+        "--rebuild",
+        type=click.Path(),
+        metavar="OUT",
+        help="Write the index that the packs give: .parquet, .jsonl, .csv or .arrow, or a folder for a file of borg's.",
+    ),
+    OVERWRITE,
+    FORMAT,
+    TALKING,
+    EXIT_ZERO,
+)
+@session
+def index(run: Session, repository: str, rebuild: str | None, *, overwrite: bool) -> int:
+    """Show what the index of a repository says: which chunk lies in which pack, where. Or rebuild it from the packs.
+
+    \b
+      thawline borg index REPOSITORY --rebuild chunks.parquet    chunk_id, pack_id, offset, length
+      thawline borg index REPOSITORY --rebuild FOLDER            a file that borg takes, named by its content
+
+    The second is for repositories of 2.0.0b22 to b24. Later ones seal their index with the key; borg rebuilds it.
+    """  # noqa: D301 - click keeps the lines behind a \b as they are
+    from thawline.formats.borg.catalogue import repository_at
+
+    found = repository_at(repository)
+    if rebuild is None:
+        _print_table(run, found.index)
+        return run.exit_code
+    return _rebuild(run, found, Path(rebuild), overwrite=overwrite)
+
+
+def _print_table(run: Session, table: pa.Table) -> None:
+    from thawline.rendering.rows import RowSink
+
+    sink = RowSink(run.kind, run.stdout, run.console, run.options.bytes)
+    sink.add(table.schema, table.to_batches(), "")
+    sink.close()
+
+
+def _rebuild(run: Session, repository: Repository, target: Path, *, overwrite: bool) -> int:
+    from thawline.formats.borg import Borg
+    from thawline.formats.borg.catalogue import locate
+    from thawline.formats.borg.rebuild import rebuilt, write_for_borg
+    from thawline.rendering.words import counted, quoted
+
+    borg_format = Borg()
+    locate(repository, borg_format, contents=True)
+    found = rebuilt(borg_format.ledger.table())
+    if target.suffix:
+        _write_table(found, target, overwrite=overwrite)
+    else:
+        target.mkdir(parents=True, exist_ok=True)
+        target = write_for_borg(repository, found, target)
+    run.remark(f"wrote {counted(found.places.num_rows, 'entry')} to {quoted(str(target))}")
+    if found.doubled:
+        run.remark(f"{counted(found.doubled, 'blob')} hold a chunk that another one holds too; the first is listed")
+    if damaged := borg_format.ledger.lost:
+        run.code = DAMAGED
+        run.remark(f"left out {counted(len(damaged), 'damaged blob')}; see: thawline verify {quoted(repository.path)}")
+    return run.exit_code
+
+
+def _write_table(found: Rebuilt, target: Path, *, overwrite: bool) -> None:
+    import sys
+
+    from thawline.outputs import replacing
+    from thawline.rendering.console import console
+    from thawline.rendering.rows import RowSink
+    from thawline.verbs.convert import kind_of
+
+    kind = kind_of(target)
+    with replacing(target, overwrite=overwrite) as file, RowSink(kind, file, console(sys.stdout), "auto") as sink:
+        sink.add(found.places.schema, found.places.to_batches(), "")

@@ -1,0 +1,42 @@
+"""The ledger: where every intact blob of a repository's packs lies, filled in while the packs are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from thawline.formats.borg.rows import Pack, blob_batches
+from thawline.formats.borg.walk import Stretch
+from thawline.model import Finding
+
+PLACES = pa.schema([("pack_id", pa.string()), ("offset", pa.int64()), ("size", pa.int64()), ("chunk_id", pa.string())])
+
+
+class Ledger:
+    """What has been found in packs, by the path of each."""
+
+    def __init__(self) -> None:
+        self.places: dict[str, list[pa.RecordBatch]] = {}
+        """Where intact blobs lie; only of packs that were read to their end."""
+        self.lost: dict[str, str] = {}
+        """Chunks of damaged blobs, as far as their ids are known, with the code of the finding about each."""
+        self.modes: set[str] = set()
+
+    def entries(self, path: str, items: Iterator[Stretch | Finding], pack: Pack) -> Iterator[Stretch | Finding]:
+        """The items of a pack on their way to whoever asked for them."""
+        found: list[pa.RecordBatch] = []
+        for item in items:
+            if isinstance(item, Finding):
+                if chunk_id := item.detail.get("chunk_id"):
+                    self.lost[str(chunk_id)] = item.code.id
+            elif not item.doubt:
+                for batch in blob_batches(item, pack, {*PLACES.names, "mode"}):
+                    self.modes |= set(batch["mode"].unique().to_pylist())
+                    found.append(batch.select(PLACES.names))
+            yield item
+        self.places[path] = found
+
+    def table(self) -> pa.Table:
+        """All places."""
+        return pa.Table.from_batches([batch for found in self.places.values() for batch in found], PLACES)

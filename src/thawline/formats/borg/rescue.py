@@ -1,0 +1,164 @@
+"""The rescue of a pack: a new one, under its right name, of all that is intact or proven; and how to put it back.
+
+The repository itself is never touched. Where the pack lies in one, its index is asked, which knows the ids and places
+of the blobs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from thawline.formats.borg.findings import BAD_NAME
+from thawline.formats.borg.index import encode_index, read_index, table_start
+from thawline.formats.borg.modes import VERSION_2
+from thawline.formats.borg.naming import HASH_RULES, HASHES, Rule, hash_rule, id_in
+from thawline.formats.borg.repair import Piece, Repair, Repaired
+from thawline.formats.borg.repository import Repository, repository_of
+from thawline.formats.borg.walk import Located, Stretch, Walk
+from thawline.model import Finding, Rescue, Run, Span
+from thawline.rendering.words import quoted
+from thawline.source import Source
+
+PIECE = 4 << 20
+REPOSITORY = "REPOSITORY"
+UNDAMAGED = "the pack hashes to its name: it is not damaged, and this is a copy"
+UNSEEN = "what was changed, cut off, doubled or moved; nothing but the name tells"
+CAUTION = (
+    "careful: only the key can tell whether the content of these blobs is unchanged, and under its new name the pack",
+    "passes a check of names; run `borg check --verify-data` on it before you rely on it",
+)
+ONLY_IN_4 = frozenset(VERSION_2[4]) - frozenset(VERSION_2[5])
+"""Key types that only repositories of version 4 have."""
+
+
+def rescue(
+    source: Source, located: Mapping[int, Located] | None, version: int | None, *, include_suspects: bool
+) -> Rescue:
+    """What can be rescued of a pack, or of an index."""
+    if table_start(source) is not None:
+        return _index(source, version)
+    repository = repository_of(source.name)
+    pack_id = id_in(source.name)
+    if repository:
+        version = version or repository.version
+        located = located if located is not None or pack_id is None else repository.located(pack_id)
+    return _Pack(source, repository, located or {}, version).rescue(include_suspects=include_suspects)
+
+
+def surviving(source: Source, items: Iterable[Run | Finding]) -> Iterator[memoryview]:
+    """The bytes of all intact blobs."""
+    for item in items:
+        if isinstance(item, Run):
+            for start in range(item.span.start, item.span.end, PIECE):
+                yield source.view(start, min(start + PIECE, item.span.end))
+
+
+class _Pack:
+    """A pack to be rescued."""
+
+    def __init__(
+        self, source: Source, repository: Repository | None, located: Mapping[int, Located], version: int | None
+    ) -> None:
+        self.source = source.on_disk()
+        self.view = self.source.view(0, self.source.size)
+        self.repository, self.located, self.version = repository, located, version
+        self.pack_id = id_in(source.name)
+        self.items = list(Walk(self.source, "contents", version, located).items())
+        self.repair = Repair(self.view, self.pack_id or "", located, version)
+
+    def rescue(self, *, include_suspects: bool) -> Rescue:
+        """The whole pack where its name proves it, else what is left of it."""
+        if self.pack_id and hash_rule(self.view, self.pack_id, self.version) != "none":
+            # The name proves every byte: nothing is to be rebuilt, whatever looks wrong was stored like that.
+            blobs = sum(len(item) for item in self.items if isinstance(item, Stretch))
+            return Rescue((self.view,), self.pack_id, blobs, blobs, (), (), 0, (UNDAMAGED,))
+        whole = self.repair.attempt(self.items) if self.pack_id else None
+        return self._whole(whole) if whole else self._surviving(include_suspects=include_suspects)
+
+    def _whole(self, whole: Repaired) -> Rescue:
+        assert self.pack_id is not None  # noqa: S101 - without a name nothing is proven
+        advice = put_back(self.repository, self.pack_id)
+        return Rescue(whole.parts, self.pack_id, whole.blobs, whole.blobs, (), whole.what, 0, advice)
+
+    def _surviving(self, *, include_suspects: bool) -> Rescue:
+        pieces, lost, suspects = [], [], 0
+        for item in self.items:
+            if isinstance(item, Stretch):
+                suspects += len(item) if item.doubt and not include_suspects else 0
+                pieces += [] if item.doubt and not include_suspects else [self._as_is(item)]
+            elif proven := self.repair.proven(item.span):
+                pieces.append(proven)
+            elif item.severity == "error":
+                lost.append(item)
+        parts = tuple(part for piece in pieces for part in piece.parts)
+        name, units = self._name(parts), sum(piece.blobs for piece in pieces)
+        repaired = tuple(piece.what for piece in pieces if piece.what)
+        if self.pack_id and not lost:
+            lost.append(Finding(BAD_NAME, Span(self.source.size, self.source.size), {"lost": UNSEEN}))
+        advice = replace_pack(self.repository, self.pack_id, name) if units else ()
+        return Rescue(parts, name, units, units, tuple(lost), repaired, suspects, (*self._caution(), *advice))
+
+    def _caution(self) -> tuple[str, ...]:
+        """A word on blobs that nothing but the key or the old name could have proven."""
+        kept = [item for item in self.items if isinstance(item, Stretch)]
+        if all(
+            row in item.judged.contents and item.judged.contents[row].verified_by
+            for item in kept
+            for row in range(item.first, item.last)
+        ):
+            return ()
+        return CAUTION
+
+    def _as_is(self, item: Stretch) -> Piece:
+        parts = range(item.span.start, item.span.end, PIECE)
+        return Piece(tuple(self.view[at : min(at + PIECE, item.span.end)] for at in parts), "", len(item))
+
+    def _name(self, parts: tuple[bytes | memoryview, ...]) -> str:
+        """The name of a new pack, by the rule of its generation: object version 2 and no hint means the newest."""
+        rule = HASH_RULES.get(self.version or 0) or self._likely_rule()
+        return HASHES[rule](memoryview(b"".join(parts))).hex()
+
+    def _likely_rule(self) -> Rule:
+        """The rule by what the blobs tell about their generation; the newest where they do not."""
+        for item in self.items:
+            if isinstance(item, Stretch):
+                version = item.judged.chunk.batch["version"][item.first].as_py()
+                is_old = version == 1 or item.judged.key_type(item.first) in ONLY_IN_4
+                return "sha256" if is_old else "blake3"
+        return "blake3"
+
+
+def _index(source: Source, version: int | None) -> Rescue:
+    """The entries of an index that are whole, as a new index."""
+    entries = read_index(source)
+    names = ("chunk_id", "pack_id", "offset", "length")
+    rows = zip(*(entries[name].to_pylist() for name in names), strict=True)
+    data = encode_index((bytes.fromhex(a), bytes.fromhex(b), offset, size) for a, b, offset, size in rows)
+    name = HASHES[HASH_RULES.get(version or 0, "sha256")](memoryview(data)).hex()
+    return Rescue((data,), name, 1, entries.num_rows, (), (), 0, ())
+
+
+def put_back(repository: Repository | None, pack_id: str) -> tuple[str, ...]:
+    """How to put a repaired pack in the place of the damaged one."""
+    root = quoted(repository.path) if repository else REPOSITORY
+    place = f"{root}/packs/{pack_id[:2]}/{pack_id}"
+    return (
+        "its name proves every byte, so it takes the place of the damaged one; with no borg running:",
+        f"  mv {place} {pack_id[:12]}.damaged      # keep it until all is well",
+        f"  cp OUT {place}",
+        "  borg check",
+    )
+
+
+def replace_pack(repository: Repository | None, old_id: str | None, name: str) -> tuple[str, ...]:
+    """How to put a pack of what survived into the repository, so that borg finds its blobs."""
+    root = quoted(repository.path) if repository else REPOSITORY
+    damaged = f"{root}/packs/{old_id[:2]}/{old_id}" if old_id else f"{root}/packs/…/THE_DAMAGED_PACK"
+    return (
+        "to let borg find these blobs again, on a copy of the repository or with no borg running:",
+        f"  mkdir -p {root}/packs/{name[:2]} && cp OUT {root}/packs/{name[:2]}/{name}",
+        f"  mv {damaged} {(old_id or 'the')[:12]}.damaged      # keep it until all is well",
+        f"  rm -f {root}/index/* && rm -rf {root}/cache/*      # borg rebuilds both from the packs",
+        "  borg check --repository-only",
+        f"then see which files have lost chunks: thawline verify {root}",
+    )

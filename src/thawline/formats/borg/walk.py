@@ -1,0 +1,302 @@
+"""The forward walk over a pack: blob after blob, and on behind whatever is none.
+
+A blob's size is believed when the pack or another blob's magic is at its end, or when its meta map says the same.
+Else reading goes on at the next magic that starts a whole blob, looked for from inside the broken one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from thawline import columns
+from thawline.chunks import Break, Chunk, Ranges
+from thawline.formats.borg.contents import Flaw, check_size, read_meta
+from thawline.formats.borg.findings import BAD_HEADER, BAD_SIZE, BAD_SLOT, NO_BLOB, TORN
+from thawline.formats.borg.header import (
+    HEADER_SIZE,
+    LEAST_SEALED,
+    MAGIC,
+    header_at,
+    header_by_meta,
+    next_magic,
+)
+from thawline.formats.borg.judging import CONTENT_COLUMNS, ENVELOPE_COLUMNS, Judged, judge_contents, judge_envelopes
+from thawline.formats.borg.modes import SEALED
+from thawline.model import Code, Finding, Span
+from thawline.rendering.words import quoted
+from thawline.source import Source
+
+TABLE = "borg_blobs"
+FIRST_ROWS = 64
+"""Blobs that are read in one go behind damage; four times as many the next time, up to what a chunk holds."""
+Doubt = Literal["", "nested", "uncertain"]
+Depth = Literal["heads", "contents"]
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Where the index says that a blob of this pack lies."""
+
+    chunk_id: bytes
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Blobs that follow one another and are intact, some rows of a chunk."""
+
+    judged: Judged
+    first: int
+    last: int
+    """The row behind the last."""
+    doubt: Doubt = ""
+    """`nested` if they may be content of a broken blob, `uncertain` if it is not sure where the blob ends."""
+
+    @property
+    def span(self) -> Span:
+        """The bytes that they take."""
+        return Span(self.judged.start(self.first), self.judged.end(self.last - 1))
+
+    def __len__(self) -> int:
+        return self.last - self.first
+
+
+Step = Generator[Stretch | Finding, None, int]
+"""What is found on the way; its value is where to go on."""
+
+
+class Walk:
+    """One walk over a pack, to the depth that is asked for."""
+
+    def __init__(
+        self,
+        source: Source,
+        depth: Depth = "contents",
+        repository_version: int | None = None,
+        located: Mapping[int, Located] | None = None,
+    ) -> None:
+        self.source = source.on_disk()
+        self.view = self.source.view(0, self.source.size)
+        self.size = self.source.size
+        self.depth, self.repository_version, self.located = depth, repository_version, located or {}
+        self.owner = Span(0, 0)
+        """What the last broken blob claims to be its own, where nothing confirms it."""
+        self.key_type = 0
+        """That of the first intact blob, and so of all that belong to the pack."""
+        self.damage = False
+        """Whether something was broken before here."""
+        self.searched = Span(0, 0)
+        """Where the next whole blob was looked for, up to where it was found."""
+
+    def items(self) -> Iterator[Stretch | Finding]:
+        """Intact blobs and findings, in file order; they tile the pack."""
+        position = 0
+        while position < self.size:
+            position = yield from self._advance(position)
+
+    def _advance(self, position: int) -> Step:
+        """Blobs from here on, up to one that ends elsewhere than its header says."""
+        for item in self._chunks(position):
+            if isinstance(item, Break):
+                return (yield from self._broken(item.start, item))
+            judged = self._judge(item)
+            position = judged.end(len(judged) - 1)
+            resumed = yield from self._rows(judged)
+            if resumed != position:
+                return resumed
+        return position
+
+    def _chunks(self, start: int) -> Iterator[Chunk | Break]:
+        """Chunks from a position on, small ones first: behind damage there may be more of it."""
+        rows, wanted = FIRST_ROWS, CONTENT_COLUMNS if self.depth == "contents" else ENVELOPE_COLUMNS
+        while start < self.size:
+            reading = columns.scan(TABLE, self.view[start:], columns=wanted, max_rows=rows)
+            for item in reading:
+                yield (moved := item.moved(start))
+                if isinstance(moved, Chunk) and rows < columns.MAX_ROWS:
+                    start, rows = moved.ends[-1].as_py(), min(4 * rows, columns.MAX_ROWS)
+                    break
+            else:
+                return
+
+    def _judge(self, chunk: Chunk) -> Judged:
+        if self.depth == "contents":
+            return judge_contents(chunk, self.repository_version)
+        return judge_envelopes(chunk)
+
+    def _rows(self, judged: Judged) -> Step:
+        """The blobs of a chunk; the flawed ones as findings."""
+        last = len(judged) - 1
+        is_ended = self._is_border(judged.end(last))
+        first = 0
+        for row in sorted(judged.flaws):
+            yield from self._stretches(judged, first, row)
+            if row == last and not is_ended:
+                return (yield from self._broken(judged.start(row), judged.flaws[row]))
+            first, end = row + 1, self._extent(judged.start(row)) or judged.end(row)
+            yield self._flawed(judged, row, end)
+            if end != judged.end(row):
+                return end
+        if first > last or is_ended or self._is_pinned(judged, last):
+            yield from self._stretches(judged, first, last + 1)
+            return judged.end(last)
+        yield from self._stretches(judged, first, last)
+        return (yield from self._unconfirmed(judged, last))
+
+    def _stretches(self, judged: Judged, first: int, last: int) -> Iterator[Stretch]:
+        """Rows of a chunk, those apart that lie inside what a broken blob claims."""
+        row = first
+        while row < last and self._is_nested(judged, row):
+            row += 1
+        if row > first:
+            yield Stretch(judged, first, row, "nested")
+        if last > row:
+            self.key_type = self.key_type or judged.key_type(row)
+            yield Stretch(judged, row, last)
+
+    def _is_nested(self, judged: Judged, row: int) -> bool:
+        """Whether a blob may be content of a broken one: inside what that claims, or of another key than the pack.
+
+        A magic inside encrypted bytes is one by chance, which no pack lives to see.
+        """
+        if not self.damage or (self.key_type or judged.key_type(row)) == judged.key_type(row) in SEALED:
+            return False
+        return judged.end(row) <= self.owner.end or (self.key_type or judged.key_type(row)) != judged.key_type(row)
+
+    def _is_border(self, position: int) -> bool:
+        """Whether the pack ends here or a magic stands here."""
+        return position == self.size or self.view[position : position + len(MAGIC)] == MAGIC
+
+    def _is_pinned(self, judged: Judged, row: int) -> bool:
+        """Whether something besides its header says how large a blob is: its meta map, or the index."""
+        start, end = judged.start(row), judged.end(row)
+        if located := self.located.get(start):
+            return located.size == end - start
+        if self.depth == "contents":
+            return row in judged.contents
+        whole = self._blob_at(start)
+        return whole is not None and _has_right_size(whole)
+
+    def _unconfirmed(self, judged: Judged, row: int) -> Step:
+        """A blob of which only its header says where it ends, and nothing is there."""
+        start, end = judged.start(row), judged.end(row)
+        following = self._next_blob(start + HEADER_SIZE)
+        if following < end:
+            reason = f"it claims to end at {end:#x}, but a whole blob starts at {following:#x}"
+            yield self._found(BAD_SIZE, Span(start, following), reason, self._lost(start))
+            return following
+        # In a gap that has no room for a blob there was none: either bytes were put in, or the blob is longer.
+        yield Stretch(judged, row, row + 1, "" if following - end >= LEAST_SEALED else "uncertain")
+        return end
+
+    def _broken(self, start: int, cause: Break | Flaw) -> Step:
+        """No blob, or one whose end is not known from its header; goes on where it ends, or at the next whole one."""
+        code, reason, at = self._reason(start, cause)
+        if extent := self._extent(start):
+            yield self._found(code, Span(start, extent), reason, self._lost(start), at)
+            return extent
+        following = self._next_blob(start + 1)
+        if following == self.size and self._is_torn(start):
+            yield self._found(TORN, Span(start, self.size), "", {"left": self.size - start, **self._lost(start)})
+            return self.size
+        header = header_at(self.view, start)
+        if header is None:
+            yield self._found(NO_BLOB, Span(start, following), reason, {}, at)
+            return following
+        if header.end <= self.size:
+            self.owner = Span(start, header.end)
+        yield self._found(code, Span(start, following), reason, self._lost(start), at)
+        return following
+
+    def _reason(self, start: int, cause: Break | Flaw) -> tuple[Code, str, int]:
+        """What kind of damage a refusal is, and where."""
+        header, right = header_at(self.view, start), header_by_meta(self.view, start)
+        if header and right and self._is_border(right.end):
+            for name, at in (("len_meta", 41), ("len_data", 45)):
+                if getattr(header, name) != getattr(right, name):
+                    said, meant = getattr(header, name), getattr(right, name)
+                    return BAD_SIZE, f"{name} is {said}; by the meta map it is {meant}", start + at
+        if isinstance(cause, Flaw):
+            return cause.code, cause.reason, start
+        failure = cause.failure
+        reason = f"{failure.reason} ({failure.spec}: {failure.path})"
+        if failure.path in {"/seq/0", "/seq/1"}:
+            return BAD_HEADER, reason, cause.at
+        return BAD_SLOT if failure.path.startswith("/types/") else BAD_SIZE, reason, cause.at
+
+    def _is_torn(self, start: int) -> bool:
+        """Whether what is left of the pack is the beginning of a blob."""
+        header = header_at(self.view, start)
+        if header:
+            return header.is_possible and header.end > self.size
+        left = self.view[start : start + len(MAGIC)].tobytes()
+        return self.size - start < HEADER_SIZE and MAGIC.startswith(left)
+
+    def _extent(self, start: int) -> int:
+        """Where a broken blob ends, if the index, its meta map or its sizes lead to another blob; else 0."""
+        located = self.located.get(start)
+        ends = [start + located.size] if located else []
+        headers = (header_by_meta(self.view, start), header_at(self.view, start, any_magic=True))
+        ends += [header.end for header in headers if header]
+        return next((end for end in ends if start < end <= self.size and self._is_border(end)), 0)
+
+    def _next_blob(self, start: int) -> int:
+        """Where the next whole blob starts; the end of the pack if there is none."""
+        first = start
+        if self.searched.start <= start <= self.searched.end:
+            first, start = self.searched.start, self.searched.end
+        while (start := next_magic(self.view, start)) < self.size:
+            found = self._blob_at(start)
+            if found is not None and (found.is_sealed(0) or _has_right_size(found) or self._is_border(found.end(0))):
+                break
+            start += 1
+        self.searched = Span(first, start)
+        return start
+
+    def _blob_at(self, start: int) -> Judged | None:
+        """The blob that starts here, if the kernel finds one and its envelopes fit each other."""
+        header = header_at(self.view, start)
+        if header is None or not header.is_possible or header.end > self.size:
+            return None
+        size = header.end - start
+        ranges = Ranges.of([(0, size, 1)])
+        item = next(columns.scan(TABLE, self.view[start : header.end], ranges, columns=CONTENT_COLUMNS))
+        if isinstance(item, Break):
+            return None
+        judged = judge_envelopes(item.moved(start))
+        return None if judged.flaws else judged
+
+    def _flawed(self, judged: Judged, row: int, end: int) -> Finding:
+        start = judged.start(row)
+        code, reason, at = self._reason(start, judged.flaws[row])
+        return self._found(code, Span(start, end), reason, self._lost(start), at)
+
+    def _lost(self, start: int) -> dict[str, object]:
+        located = self.located.get(start)
+        header = header_at(self.view, start, any_magic=True)
+        known = located.chunk_id if located else header.chunk_id if header else b""
+        if not known:
+            return {"lost": "1 blob"}
+        return {"lost": f"1 blob, chunk {known.hex()}", "chunk_id": known.hex()}
+
+    def _found(
+        self, code: Code, span: Span, reason: str, detail: Mapping[str, object], at: int | None = None
+    ) -> Finding:
+        self.damage = True
+        told = {"at": span.start if at is None else at, "reason": reason} if reason else {}
+        return Finding(code, span, {**told, **detail}, f"thawline salvage {quoted(self.source.name)} -o .")
+
+
+def _has_right_size(found: Judged) -> bool:
+    """Whether a single blob has a meta map that says how large the data slot is, and says it right."""
+    try:
+        batch = found.chunk.batch
+        check_size(read_meta(batch["meta_payload"][0].as_py()), len(batch["data_payload"][0].as_buffer()))
+    except Flaw:
+        return False
+    return True
+
+
+__all__ = ["Depth", "Doubt", "Located", "Stretch", "Walk"]
