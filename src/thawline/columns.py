@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+from array import array
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from mmap import mmap
@@ -22,14 +23,18 @@ import pyarrow.compute as pc
 from thawline.chunks import Break, Chunk, Ranges, schema_of
 from thawline.generated.kernels.tables import TABLES
 from thawline.source import Source
-from thawline.tables import Column, Table
+from thawline.tables import Column, Table, arrays
 
 Buffer = bytes | bytearray | memoryview | mmap
 
 MAX_ROWS = 32_768
 MAX_BYTES = 4 << 20
-"""A chunk ends after this many rows, or with the row that crosses this many bytes of input. What was read is still in
-the processor's cache when it is copied, and the time that a chunk takes by itself does not count."""
+"""A chunk ends after this many rows at the latest, or with the row that crosses this many bytes of input. What was read
+is still in the processor's cache when it is copied, and the time that a chunk takes by itself does not count."""
+MAX_ARRAYS = 3 << 20
+"""A table of many columns has fewer rows in a chunk, so that the arrays from scan to copy stay in the cache too."""
+ITEMS_IN_LIST = 4
+"""How many items a list is taken to have."""
 
 
 class Engine(Protocol):
@@ -55,7 +60,7 @@ def scan(
     ranges: Ranges | None = None,
     *,
     columns: Collection[str] | None = None,
-    max_rows: int = MAX_ROWS,
+    max_rows: int | None = None,
     max_bytes: int = MAX_BYTES,
     checksums: bool = True,
 ) -> Iterator[Chunk | Break]:
@@ -75,9 +80,23 @@ def scan(
         ranges = Ranges.of([(0, len(view), -1)])
     ranges.check(len(view))
     wanted = [column for column in found.columns if columns is None or column.name in columns]
-    return engine()(found, view, ranges, wanted, (max_rows, max_bytes), checksums=checksums)
+    limits = (max_rows or _rows_in_cache(found, wanted), max_bytes)
+    return engine()(found, view, ranges, wanted, limits, checksums=checksums)
 
 
+def _rows_in_cache(table: Table, wanted: Sequence[Column]) -> int:
+    names = {column.name for column in wanted}
+    sizes = (
+        array(it.typecode).itemsize * it.width * ITEMS_IN_LIST ** (len(it.path) - 1)
+        for it in arrays(table)
+        if it.path and it.path[0] in names
+    )
+    size: int = SIZE_OF_PLACES + sum(sizes)
+    return min(MAX_ROWS, MAX_ARRAYS // size)
+
+
+SIZE_OF_PLACES = 20
+"""Bytes of each row's start, end and range."""
 WINDOW = 64 << 20
 LONGEST_ROW = 1 << 30
 """Bytes of a remote file that are looked at in one go, and how long a row may be before it counts as damage there."""

@@ -78,9 +78,8 @@ def _contender_report(timing: Timing, floor: float | None, ours: float | None) -
 
 
 def _targets(case: Case, by_name: dict[str, Timing]) -> Iterator[dict[str, Any]]:
-    ours = by_name[OURS].ns_per_record
     for target in case.targets:
-        theirs = by_name[target.contender].ns_per_record
+        ours, theirs = (by_name[name].ns_per_record for name in (target.ours, target.contender))
         reached = target.reached(ours, theirs) if ours and theirs else None
         yield {
             "target": str(target),
