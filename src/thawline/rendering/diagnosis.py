@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice, pairwise
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from rich.text import Text
 
@@ -154,8 +154,10 @@ def _verdict(cold: ColdFile, report: Report) -> Iterator[Text]:
     name = printable(report.file)
     if report.ok:
         remarks = f", {counted(len(report.findings), 'remark')}" if report.findings else ""
-        held = f"{report.format}, {_intact(cold, report)}, {exact(report.size)}"
-        yield Text.assemble(("ok", "bold green"), f"  {name}: {held}; every byte accounted for{remarks}")
+        held = f"{report.format}, {_intact(cold, report)}, {exact(report.size)}; every byte accounted for"
+        if Path(report.file).is_dir():
+            held = f"{report.format}, the folder as a whole"
+        yield Text.assemble(("ok", "bold green"), f"  {name}: {held}{remarks}")
         return
     if not report.damaged_bytes:
         errors = sum(finding.severity == "error" for finding in report.findings)
