@@ -110,7 +110,8 @@ BORG = Case(
     data.borg,
     (
         floors.copy_of_heads(200, 49),
-        Contender(OURS, lambda: ours.reader("borg_blobs")),
+        Contender(OURS, lambda: ours.reader("borg_blobs", wanted=("version", "chunk_id", "len_meta", "len_data"))),
+        Contender(f"{OURS}, with payload", lambda: ours.reader("borg_blobs"), note="and all fields of both slots"),
         *framed.borg_contenders(),
     ),
     (Target("ksc parser", 150),),

@@ -146,8 +146,12 @@ def _rbf_entries() -> Iterator[bytes]:
 
 
 def borg(records: int) -> DataSet:
-    """Borg blobs of 200 bytes: a 49-byte header, 31 bytes of metadata, 120 of data."""
-    blobs = (b"BORG_OBJ\x02" + noise[:32] + struct.pack("<II", 31, 120) + noise[32:] for noise in _noise("borg", 183))
+    """Borg blobs of 200 bytes, encrypted: a 49-byte header, 79 bytes of metadata, 72 of data."""
+    slot = b"\x40\0" + bytes(6)  # the key's type (chacha20-poly1305), a reserved byte, the message's counter
+    blobs = (
+        b"".join((b"BORG_OBJ\x02", noise[:32], struct.pack("<II", 79, 72), slot, noise[32:103], slot, noise[103:]))
+        for noise in _noise("borg", 167)
+    )
     return DataSet(b"".join(islice(blobs, records)), records)
 
 
