@@ -78,7 +78,7 @@ def _kafka_record(delta: int, noise: bytes) -> bytes:
 
 
 def kafka_segment(records: int, compression: str) -> DataSet:
-    """A segment of 134-byte records, half of them the same text in all: lz4 makes 0.53 of it, zstd 0.40.
+    """A segment of 134-byte records of text, of which lz4 leaves 56 % and zstd 38 %.
 
     It is one unit, because compressed batches differ in size.
     """
@@ -86,21 +86,25 @@ def kafka_segment(records: int, compression: str) -> DataSet:
         path = Path(folder, "00000000000000000000.log")
         options = {"batch_records": RECORDS_IN_BATCH, "batch_bytes": 1 << 20, "indexes": False}
         with KafkaSegmentWriter(path, compression=compression, **options) as writer:  # type: ignore[arg-type]
-            for batch in _orders(records):
+            for batch in _texts(records):
                 writer.append_batch(batch)
         return DataSet(path.read_bytes(), records, records)
 
 
-ORDER = b'{"order":"%s","customer":"%s","delivery":"returned","currency":"EUROS"}'
+def _words() -> list[bytes]:
+    """256 words of three to nine letters, each with a space."""
+    letters = [bytes([97 + byte % 26]) for byte in next(_noise("letters", 9 * 256))]
+    return [b"".join(letters[9 * n : 9 * n + 3 + n % 7]) + b" " for n in range(256)]
 
 
-def _orders(records: int) -> Iterator[pa.RecordBatch]:
-    noise = _noise("orders", 38)
+def _texts(records: int) -> Iterator[pa.RecordBatch]:
+    """Keys of 16 digits, and values of 107 bytes of text."""
+    words, noise = _words(), _noise("texts", 38)
     for first in range(0, records, RECORDS_IN_BATCH):
         blocks = list(islice(noise, min(RECORDS_IN_BATCH, records - first)))
         times = pa.array(range(START + first, START + first + len(blocks)), pa.timestamp("ms", "UTC"))
         keys = [block[:8].hex().encode() for block in blocks]
-        values = [ORDER % (b64encode(block[8:20]), b64encode(block[20:])) for block in blocks]
+        values = [b"".join([words[byte] for byte in block[8:]])[:107] for block in blocks]
         yield pa.RecordBatch.from_arrays([pa.array(keys), pa.array(values), times], ["key", "value", "timestamp"])
 
 
