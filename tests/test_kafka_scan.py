@@ -230,13 +230,13 @@ def test_records_that_do_not_fit_their_batch_are_a_finding_although_the_checksum
 
 def test_what_cannot_match_is_not_decompressed(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[int] = []
-    decompress = codecs.decompress_chunks
+    add = codecs.Room.add
 
-    def watched(codec: str, data: Any, **bounds: Any) -> Iterator[bytes]:
+    def watched(room: codecs.Room, codec: str, data: Any, **bounds: Any) -> None:
         opened.append(len(data))
-        return decompress(codec, data, **bounds)
+        add(room, codec, data, **bounds)
 
-    monkeypatch.setattr(codecs, "decompress_chunks", watched)
+    monkeypatch.setattr(codecs.Room, "add", watched)
     compressed = [batch for batch in MANY if batch.coding is not NONE]
     chosen = compressed[1]
     found = rows_of(LOG, offsets=f"{chosen.base_offset + 3}..{chosen.base_offset + 5}")

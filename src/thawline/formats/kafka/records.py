@@ -29,9 +29,10 @@ WIRE = ("key", "value", "headers")
 def decode(source: Source, heads: Heads, request: Request) -> Iterator[Part | Finding]:
     """Units with their records, and a finding for each whose records cannot be returned, in file order."""
     compressions = heads.rows["compression"].to_pylist()
+    room = codecs.Room(2 * GROUP_BYTES if any(compression != "none" for compression in compressions) else 0)
     first = 0
     while first < len(heads):
-        payload = _payload(source, heads, first, compressions, request)
+        payload = _payload(source, heads, first, compressions, request, room)
         yield from _decoded(payload, request)
         first += len(payload.heads)
 
@@ -47,10 +48,12 @@ class Payload:
     """Batches that do not decompress, by their number."""
 
 
-def _payload(source: Source, heads: Heads, first: int, compressions: list[str], request: Request) -> Payload:
+def _payload(
+    source: Source, heads: Heads, first: int, compressions: list[str], request: Request, room: codecs.Room
+) -> Payload:
     if compressions[first] == "none":
         return _plain(source, heads, first, compressions)
-    return _decompressed(source, heads, first, compressions, request)
+    return _decompressed(source, heads, first, compressions, request, room)
 
 
 def _plain(source: Source, heads: Heads, first: int, compressions: list[str]) -> Payload:
@@ -68,37 +71,33 @@ def _plain(source: Source, heads: Heads, first: int, compressions: list[str]) ->
     return Payload(part, source.view(start, part.end), ranges, {})
 
 
-def _decompressed(source: Source, heads: Heads, first: int, compressions: list[str], request: Request) -> Payload:
+def _decompressed(
+    source: Source, heads: Heads, first: int, compressions: list[str], request: Request, room: codecs.Room
+) -> Payload:
     """Compressed batches until there is enough to decode."""
-    pieces: list[bytes] = []
+    room.clear()
     stretches: list[tuple[int, int, int]] = []
     failed: dict[int, Failure] = {}
-    at, row = 0, first
+    row = first
     facts = heads.part(first, len(heads)).rows.select(["position", "size", "num_records"])
     for position, size, count in zip(*(column.to_pylist() for column in facts.columns), strict=True):
-        if compressions[row] == "none" or at >= GROUP_BYTES:
+        if compressions[row] == "none" or room.end >= GROUP_BYTES:
             break
-        stored = source.view(position + HEAD_SIZE, position + size)
-        opened: list[bytes] = []
+        start = room.end
         try:
-            opened += _opened(compressions[row], stored, request.max_batch_bytes)
+            _open(compressions[row], source.view(position + HEAD_SIZE, position + size), request.max_batch_bytes, room)
         except CodecError as error:
             failed[row - first] = not_decompressed(compressions[row], error, request.max_batch_bytes)
-            opened, count = [], 0  # noqa: PLW2901 - nothing of it is read
-        pieces += opened
-        end = at + sum(map(len, opened))
-        stretches.append((at, end, count))
-        at, row = end, row + 1
-    joined = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-    return Payload(heads.part(first, row), joined, Ranges.of(stretches), failed)
+            count = 0  # noqa: PLW2901 - nothing of it is read
+        stretches.append((start, room.end, count))
+        row += 1
+    return Payload(heads.part(first, row), room.view(), Ranges.of(stretches), failed)
 
 
-def _opened(compression: str, stored: memoryview, max_bytes: int) -> Iterator[bytes]:
-    """What a payload holds, in pieces; one of no bytes at all holds no records, whatever its codec."""
-    if not len(stored):
-        return iter(())
-    codec = codecs.kafka_codec(compression, LATEST_MAGIC, stored)
-    return codecs.decompress_chunks(codec, stored, max_bytes=max_bytes)
+def _open(compression: str, stored: memoryview, max_bytes: int, room: codecs.Room) -> None:
+    """Decompress a payload; one of no bytes at all holds no records, whatever its codec."""
+    if len(stored):
+        room.add(codecs.kafka_codec(compression, LATEST_MAGIC, stored), stored, max_bytes=max_bytes)
 
 
 def not_decompressed(compression: str, error: CodecError, max_bytes: int) -> Failure:
