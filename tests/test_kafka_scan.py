@@ -7,7 +7,6 @@ import itertools
 import random
 import zlib
 from array import array
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
