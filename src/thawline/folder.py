@@ -49,6 +49,12 @@ class Folder:
         """A folder in this one, which need not be there."""
         return Folder(self.path_of(name))
 
+    def above(self) -> Folder | None:
+        """The folder that this one lies in, which need not be readable; None where there is none."""
+        path = self.path.rstrip("/") if self.is_remote else os.path.abspath(self.path)  # noqa: PTH100 - as in `name`
+        parent = path.rpartition("/")[0] or ("" if self.is_remote else "/")
+        return None if parent.endswith(("/", ":")) and self.is_remote else Folder(parent)
+
     def has(self, name: str) -> bool:
         """Whether there is a file of this name."""
         return name in self.files()

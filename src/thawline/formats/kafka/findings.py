@@ -78,32 +78,34 @@ BAD_WRAPPER = Code(
 )
 MISSING_SEGMENT = Code(
     "KAF111",
-    "records are missing between two segments",
+    "records are missing from the partition",
     "error",
-    "A segment ends, and the next one starts, at offsets that the producer snapshot or the leader epochs between them "
-    "prove to have been written.",
+    "Offsets run on without a gap everywhere but between two segments, where a file is missing; or the high watermark, "
+    "a producer snapshot or the leader epochs name offsets behind the last record that is there; the detail says "
+    "which. Gaps that compaction leaves are no loss and not reported.",
 )
 BAD_INDEX = Code(
     "KAF120",
     "the offset index does not fit its segment",
     "error",
-    "An entry of the .index file points at a place where no batch starts, at a batch with smaller offsets, or breaks "
-    "the rising order. Readers that trust it skip or repeat records. The segment itself is not affected; Kafka "
-    "rebuilds the index when it is deleted, and `thawline kafka index` writes a new one.",
+    "An entry of the .index file points at a place where no batch starts, or at a batch behind its offset, or breaks "
+    "the rising order, or the file ends inside one. Readers that trust it skip records. The segment itself is not "
+    "affected, unless entries point behind its end: then the segment was cut. Kafka rebuilds an index that is deleted.",
 )
 BAD_TIME_INDEX = Code(
     "KAF121",
     "the time index does not fit its segment",
     "error",
     "An entry of the .timeindex file breaks the rising order, or names an offset or a timestamp that the segment "
-    "does not have. Lookups by time go wrong. The segment itself is not affected.",
+    "does not have, or the file ends inside one. Lookups by time go wrong. The segment itself is not affected; Kafka "
+    "rebuilds an index that is deleted.",
 )
 BAD_TRANSACTION_INDEX = Code(
     "KAF122",
     "the transaction index does not fit the markers",
     "error",
-    "An entry of the .txnindex file has no abort marker in the segment, or an abort marker has no entry. Consumers "
-    "with read_committed would get aborted records, or miss committed ones; thawline goes by the markers.",
+    "An entry of the .txnindex file is damaged or has no abort marker in the segment, or an abort marker has no entry. "
+    "Consumers with read_committed would get aborted records, or miss committed ones; thawline goes by the markers.",
 )
 BAD_SNAPSHOT = Code(
     "KAF123",
@@ -124,6 +126,13 @@ BAD_METADATA = Code(
     "error",
     "The file is not what Kafka writes: version and topic id. No record depends on it.",
 )
+BAD_CHECKPOINT = Code(
+    "KAF126",
+    "the KRaft snapshot is not whole",
+    "error",
+    "A .checkpoint file begins with a snapshot header and ends with a snapshot footer. One of them is missing, so that "
+    "it was not written to its end or has been cut. Controllers refuse it and go back to an older one.",
+)
 EPOCH_FALLS = Code(
     "KAF201",
     "the leader epoch falls",
@@ -140,15 +149,16 @@ OFFSETS_RESTART = Code(
 )
 NAME_MISMATCH = Code(
     "KAF203",
-    "the file name is not the offset of its first batch",
+    "the segment holds offsets below its name",
     "warning",
-    "A segment is named after its base offset, and no record in it can be smaller. Offsets are taken from the batches.",
+    "A segment is named after its base offset, and no record in it can be smaller: the file was renamed or belongs to "
+    "another partition. Offsets are taken from the batches; its index files count from its name and do not fit.",
 )
 INDEX_LEFT_OVER = Code(
     "KAF204",
     "a file without its segment",
     "warning",
-    "Index files and snapshots belong to the segment of the same name, which is not in the folder.",
+    "An index file belongs to the segment of the same name, which is not in the folder: it was deleted, or lost.",
 )
 EPOCHS_MISMATCH = Code(
     "KAF205",
@@ -160,7 +170,8 @@ SNAPSHOT_MISMATCH = Code(
     "KAF206",
     "the producer snapshot does not fit the batches",
     "warning",
-    "A producer's last offset or open transaction in the snapshot is not what the segments before it say.",
+    "A producer's last offset or open transaction in the snapshot is not what the segments before it say. Not looked "
+    "at where compaction or damage has taken batches before it.",
 )
 UNFINISHED_FILE = Code(
     "KAF207",
@@ -173,8 +184,8 @@ PREALLOCATED = Code(
     "KAF301",
     "zeros to the end of the file",
     "note",
-    "Space that was allocated ahead (log.preallocate) and never written to. Nothing is lost, although Kafka's own "
-    "tools call it corrupt.",
+    "Space that was allocated ahead (log.preallocate; index files of the segment that is written to always have it) "
+    "and never written to. Nothing is lost, although Kafka's own tools call it corrupt.",
 )
 DELETED_FILE = Code(
     "KAF302",
@@ -190,9 +201,24 @@ OPEN_TRANSACTION = Code(
     "The segments hold records of a transaction and no marker that ends it: it was open when the files were copied, or "
     "what follows is lost. Consumers with read_committed get nothing from its first offset on.",
 )
+MISSING_INDEX = Code(
+    "KAF304",
+    "segments without an index file",
+    "note",
+    "The .index or .timeindex file of a segment is not in the folder. No record is lost: Kafka rebuilds index files "
+    "when it starts, and this reader does without.",
+)
+BELOW_START = Code(
+    "KAF305",
+    "records below the log start offset",
+    "note",
+    "The folder above says in log-start-offset-checkpoint that the partition starts at a later offset: records before "
+    "it were deleted by DeleteRecords or by retention, and no consumer gets them. They are still in the file, and this "
+    "reader returns them; `--offsets` leaves them out.",
+)
 CODES = (
     BAD_CHECKSUM, TORN_TAIL, NO_BATCH, DAMAGED_LENGTH, DAMAGED_MAGIC, BAD_OFFSET, BAD_CODEC, BAD_RECORDS, TOO_LARGE,
     BAD_WRAPPER, MISSING_SEGMENT, BAD_INDEX, BAD_TIME_INDEX, BAD_TRANSACTION_INDEX, BAD_SNAPSHOT, BAD_EPOCHS,
-    BAD_METADATA, EPOCH_FALLS, OFFSETS_RESTART, NAME_MISMATCH, INDEX_LEFT_OVER, EPOCHS_MISMATCH, SNAPSHOT_MISMATCH,
-    UNFINISHED_FILE, PREALLOCATED, DELETED_FILE, OPEN_TRANSACTION,
+    BAD_METADATA, BAD_CHECKPOINT, EPOCH_FALLS, OFFSETS_RESTART, NAME_MISMATCH, INDEX_LEFT_OVER, EPOCHS_MISMATCH,
+    SNAPSHOT_MISMATCH, UNFINISHED_FILE, PREALLOCATED, DELETED_FILE, OPEN_TRANSACTION, MISSING_INDEX, BELOW_START,
 )  # fmt: skip

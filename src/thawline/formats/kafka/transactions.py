@@ -40,6 +40,13 @@ class Unended(NamedTuple):
     first_offset: int
 
 
+class Marker(NamedTuple):
+    """The end of a transaction."""
+
+    offset: int
+    outcome: str
+
+
 class Transactions:
     """Outcomes of the transactions of a partition. Its segments are looked at when one is first asked for."""
 
@@ -59,9 +66,12 @@ class Transactions:
         is_member = _is_member(heads)
         if not pc.any(is_member).as_py():
             return pa.repeat(pa.scalar(NONE), heads.num_rows)
-        ended = self._found.ended
         rows = zip(is_member.to_pylist(), *(heads[name].to_pylist() for name in IN_TRANSACTION[:2]), strict=True)
-        return pa.array([_outcome(ended.get(id_), base) if is_in else NONE for is_in, base, id_ in rows], pa.string())
+        return pa.array([self._outcome(id_, base) if is_in else NONE for is_in, base, id_ in rows], pa.string())
+
+    def _outcome(self, producer_id: int, offset: int) -> str:
+        end = self.end(producer_id, offset)
+        return end.outcome if end else OPEN
 
     @property
     def last_stable_offset(self) -> int | None:
@@ -76,6 +86,14 @@ class Transactions:
     def open(self) -> list[Unended]:
         """Transactions without an end, by their first offset."""
         return sorted((Unended(*item) for item in self._found.open.items()), key=lambda item: item.first_offset)
+
+    def end(self, producer_id: int, offset: int) -> Marker | None:
+        """The marker that ends what a producer wrote at an offset; None if there is none."""
+        ended = self._found.ended.get(producer_id)
+        at = bisect_left(ended.offsets, offset) if ended else 0
+        if ended is None or at == len(ended.offsets):
+            return None
+        return Marker(ended.offsets[at], COMMITTED if ended.are_commits[at] else ABORTED)
 
     @cached_property
     def _found(self) -> _Found:
@@ -112,13 +130,6 @@ class _Ended:
             at = bisect_left(self.offsets, offset)
         self.offsets.insert(at, offset)
         self.are_commits.insert(at, is_commit)
-
-
-def _outcome(ended: _Ended | None, base_offset: int) -> str:
-    at = bisect_left(ended.offsets, base_offset) if ended else 0
-    if ended is None or at == len(ended.offsets):
-        return OPEN
-    return COMMITTED if ended.are_commits[at] else ABORTED
 
 
 @dataclass(slots=True)

@@ -1,0 +1,360 @@
+"""The files beside a segment: offset, time and transaction index, and the state of producers.
+
+They have no magic of their own, and but for the state of producers no checksum: what can be checked is that entries
+rise. Whether they fit their segment, `comparisons` tells.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from pathlib import PurePath
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thawline import checksums, columns
+from thawline.chunks import Break, Chunk, Ranges
+from thawline.formats import Claim
+from thawline.formats.kafka.checks import rising
+from thawline.formats.kafka.findings import (
+    BAD_INDEX,
+    BAD_SNAPSHOT,
+    BAD_TIME_INDEX,
+    BAD_TRANSACTION_INDEX,
+    PREALLOCATED,
+)
+from thawline.formats.kafka.rows import MICROSECONDS, microseconds
+from thawline.generated.kernels.tables import TABLES
+from thawline.model import Code, Finding, Run, Span
+from thawline.source import Source
+
+SCHEMAS = {
+    "index": pa.schema([("offset", pa.int64()), ("relative_offset", pa.int32()), ("position", pa.int32())]),
+    "timeindex": pa.schema([("timestamp", MICROSECONDS), ("offset", pa.int64()), ("relative_offset", pa.int32())]),
+    "txnindex": pa.schema(
+        [
+            ("producer_id", pa.int64()),
+            ("first_offset", pa.int64()),
+            ("last_offset", pa.int64()),
+            ("last_stable_offset", pa.int64()),
+        ]
+    ),
+    "producers": pa.schema(
+        [
+            ("producer_id", pa.int64()),
+            ("producer_epoch", pa.int16()),
+            ("last_sequence", pa.int32()),
+            ("last_offset", pa.int64()),
+            ("offset_delta", pa.int32()),
+            ("timestamp", MICROSECONDS),
+            ("coordinator_epoch", pa.int32()),
+            ("current_txn_first_offset", pa.int64()),
+        ]
+    ),
+}
+NAME = re.compile(r"(?:(\d{20})|.*)\.(index|timeindex|txnindex|snapshot)(?:\.deleted|\.swap|\.cleaned)?", re.DOTALL)
+SNAPSHOT_HEAD = 10
+"""Version, checksum and count; the checksum covers all that follows it."""
+CRC_AT, COVERED_FROM = 2, 6
+BLOCK = 1 << 20
+NO_OFFSET, LARGEST_OFFSET = -1, (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of side file: its rows, and what holds for them in any file that Kafka wrote."""
+
+    suffix: str
+    table: str
+    kernel: str
+    code: Code
+    rules: Callable[[pa.RecordBatch], pa.BooleanArray]
+    """Whether each entry is possible by itself."""
+    rises: tuple[str, ...] = ()
+    """Columns that rise from entry to entry."""
+    never_falls: tuple[str, ...] = ()
+    is_preallocated: bool = False
+
+    @property
+    def entry_size(self) -> int:
+        """Bytes of an entry."""
+        return int(TABLES[self.kernel].least_size)
+
+
+def _not_negative(*names: str) -> Callable[[pa.RecordBatch], pa.BooleanArray]:
+    def rule(batch: pa.RecordBatch) -> pa.BooleanArray:
+        found = pa.repeat(pa.scalar(True), batch.num_rows)  # noqa: FBT003 - a value, not a flag
+        for name in names:
+            found = pc.and_(found, pc.greater_equal(batch[name], 0))
+        return found
+
+    return rule
+
+
+def _aborted(batch: pa.RecordBatch) -> pa.BooleanArray:
+    is_there = _not_negative("producer_id", "first_offset")(batch)
+    return pc.and_(is_there, pc.less(batch["first_offset"], batch["last_offset"]))
+
+
+KINDS = {
+    kind.suffix: kind
+    for kind in (
+        Kind(
+            "index", "index", "kafka_offset_index", BAD_INDEX,
+            rules=_not_negative("relative_offset", "position"), rises=("relative_offset", "position"),
+            is_preallocated=True,
+        ),
+        Kind(
+            "timeindex", "timeindex", "kafka_time_index", BAD_TIME_INDEX,
+            rules=_not_negative("relative_offset"), rises=("timestamp",), never_falls=("relative_offset",),
+            is_preallocated=True,
+        ),
+        Kind("txnindex", "txnindex", "kafka_transaction_index", BAD_TRANSACTION_INDEX, _aborted, ("last_offset",)),
+        Kind("snapshot", "producers", "kafka_producers", BAD_SNAPSHOT, rules=_not_negative("producer_id")),
+    )
+}  # fmt: skip
+
+
+def kind_of(name: str) -> Kind | None:
+    """The kind of side file that a name stands for; None if it is no side file.
+
+    >>> kind_of("orders-0/00000000000000000362.timeindex").table
+    'timeindex'
+    """
+    found = NAME.fullmatch(PurePath(name).name)
+    return KINDS[found[2]] if found else None
+
+
+def base_offset(name: str) -> int | None:
+    """The offset that a file is named after; None if it has another name."""
+    found = NAME.fullmatch(PurePath(name).name)
+    return int(found[1]) if found and found[1] and int(found[1]) <= LARGEST_OFFSET else None
+
+
+def claim(source: Source) -> Claim | None:
+    """Whether a file is a side file: its name says so, and nothing in it speaks against that."""
+    kind = kind_of(source.name)
+    if kind is None:
+        return None
+    if kind.code is BAD_SNAPSHOT and not _wrong_snapshot(source):
+        return Claim("kafka", "1", "named .snapshot, and its checksum is right", "certain", kind.table)
+    is_named = base_offset(source.name) is not None
+    why = f"named .{kind.suffix}" + (", with the offset of a segment" if is_named else "")
+    return Claim("kafka", "0", why, "likely" if is_named else "possible", kind.table)
+
+
+def scan(source: Source, kind: Kind) -> Iterator[Run | Finding]:
+    """Stretches of intact entries, and findings; their spans tile the file."""
+    if kind.code is BAD_SNAPSHOT:
+        yield from _scan_snapshot(source, kind)
+        return
+    end = _used(source, kind.entry_size) if kind.is_preallocated else source.size
+    yield from _Entries(source, kind, end).items()
+    if end < source.size:
+        yield Finding(PREALLOCATED, Span(end, source.size), {"size": source.size - end})
+
+
+def batches(source: Source, run: Run, kind: Kind, wanted: Collection[str]) -> Iterator[pa.RecordBatch]:
+    """Rows of a run: of the columns of its table those that are asked for."""
+    start = SNAPSHOT_HEAD if kind.code is BAD_SNAPSHOT else run.span.start
+    schema = pa.schema([field for field in SCHEMAS[kind.table] if field.name in wanted])
+    base = base_offset(source.name)
+    for item in _scanned(source, kind, start, run.span.end):
+        if isinstance(item, Chunk):
+            made = [_column(item.batch, field, base) for field in schema]
+            yield pa.RecordBatch.from_arrays(made, schema=schema) if made else item.batch.select([])
+
+
+def intact(source: Source, kind: Kind) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The intact entries as the file has them, with the position of the first of each batch."""
+    for run in scan(source, kind):
+        if isinstance(run, Run):
+            start = SNAPSHOT_HEAD if kind.code is BAD_SNAPSHOT else run.span.start
+            for item in _scanned(source, kind, start, run.span.end):
+                if isinstance(item, Chunk):
+                    yield item.starts[0].as_py(), item.batch
+
+
+def units(run: Run, kind: Kind) -> Iterator[Span]:
+    """The entries of a run; the state of producers is one unit."""
+    size = run.span.size if kind.code is BAD_SNAPSHOT else kind.entry_size
+    return (Span(at, at + size) for at in range(run.span.start, run.span.end, size or 1))
+
+
+def unit_spec(kind: Kind) -> str:
+    """The spec of a unit."""
+    return "kafka_producer_snapshot" if kind.code is BAD_SNAPSHOT else TABLES[kind.kernel].spec
+
+
+def _column(batch: pa.RecordBatch, field: pa.Field, base: int | None) -> pa.Array:
+    if field.name == "offset":
+        absolute = pa.scalar(base, pa.int64())
+        return pc.add(batch["relative_offset"].cast(pa.int64()), absolute)
+    values = batch[field.name]
+    if field.type == MICROSECONDS:
+        return microseconds(values)
+    is_none = field.name == "current_txn_first_offset"
+    return pc.if_else(pc.equal(values, NO_OFFSET), pa.scalar(None, values.type), values) if is_none else values
+
+
+def _scanned(source: Source, kind: Kind, start: int, end: int) -> Iterator[Chunk | Break]:
+    """Entries between two positions, in blocks."""
+    step = BLOCK // kind.entry_size * kind.entry_size
+    for first in range(start, end, step):
+        view = source.view(first, min(first + step, end))
+        for item in columns.scan(kind.kernel, view, Ranges.of([(0, len(view), -1)])):
+            yield item.moved(first)
+
+
+def _used(source: Source, size: int) -> int:
+    """Where the zeros begin that go on to the end of the file, at the end of an entry."""
+    end = source.size
+    while end:
+        start = max(end - BLOCK, 0)
+        if kept := bytes(source.view(start, end)).rstrip(b"\0"):
+            return min(-(-(start + len(kept)) // size) * size, source.size)
+        end = start
+    return 0
+
+
+def _found(source: Source, kind: Kind, span: Span, detail: dict[str, object]) -> Finding:
+    return Finding(kind.code, span, detail, hint_for(source.name, kind))
+
+
+def hint_for(name: str, kind: Kind) -> str:
+    """What to do about a side file that is damaged."""
+    segment = str(PurePath(name).with_suffix(".log")) if PurePath(name).suffix == f".{kind.suffix}" else "SEGMENT"
+    return f"thawline verify {shlex.quote(segment)}"
+
+
+# The state of producers.
+
+
+def _scan_snapshot(source: Source, kind: Kind) -> Iterator[Run | Finding]:
+    whole = Span(0, source.size)
+    if reason := _wrong_snapshot(source):
+        yield _found(source, kind, whole, {"reason": reason})
+    else:
+        yield Run(whole, 1, (source.size - SNAPSHOT_HEAD) // kind.entry_size)
+
+
+def _wrong_snapshot(source: Source) -> str:
+    """What is wrong with the state of producers; empty if nothing is."""
+    if source.size < SNAPSHOT_HEAD:
+        return f"{source.size} bytes are too few even for its head"
+    view = source.view(0, source.size)
+    version, count = (int.from_bytes(view[at:end], "big", signed=True) for at, end in ((0, CRC_AT), (COVERED_FROM, 10)))
+    if version != 1:
+        return f"its version is {version}, and 1 is known"
+    size = SNAPSHOT_HEAD + count * KINDS["snapshot"].entry_size
+    if size != source.size:
+        return f"it counts {count} producers, which would be {size} bytes and not {source.size}"
+    stored, computed = int.from_bytes(view[CRC_AT:COVERED_FROM], "big"), checksums.crc32c(view, COVERED_FROM)
+    return "" if stored == computed else f"the stored checksum is {stored:#010x}, the computed one {computed:#010x}"
+
+
+# Indexes.
+
+
+class _Entries:
+    """One pass over the entries of an index."""
+
+    def __init__(self, source: Source, kind: Kind, end: int) -> None:
+        self.source, self.kind, self.end = source, kind, end
+        self.ordered = (*kind.rises, *kind.never_falls)
+        self.floors: dict[str, int] = {}
+        """The last good value of each column that rises."""
+
+    def items(self) -> Iterator[Run | Finding]:
+        """Stretches of good and of bad entries."""
+        start, position, reason = 0, 0, ""
+        for end, why in self._stretches():
+            if why != reason and position > start:
+                yield self._item(Span(start, position), reason)
+                start = position
+            position, reason = end, why
+        if position > start:
+            yield self._item(Span(start, position), reason)
+
+    def _item(self, span: Span, reason: str) -> Run | Finding:
+        entries = -(-span.size // self.kind.entry_size)
+        if not reason:
+            return Run(span, entries, entries)
+        return _found(self.source, self.kind, span, {"reason": reason, "entries": entries, "lost": _lost(entries)})
+
+    def _stretches(self) -> Iterator[tuple[int, str]]:
+        """Ends of stretches one behind the other, and what is wrong with each."""
+        size, position = self.kind.entry_size, 0
+        while position < self.end:
+            held: Chunk | None = None
+            for item in _scanned(self.source, self.kind, position, self.end):
+                if held:
+                    yield from self._judged(held, item.batch if isinstance(item, Chunk) else None)
+                    position, held = held.ends[-1].as_py(), None
+                if isinstance(item, Break):
+                    is_torn = self.end - item.start < size
+                    position = min(item.start + size, self.end)
+                    yield position, "the file ends inside an entry" if is_torn else "an entry of a version not known"
+                    break
+                held = item
+            if held:
+                yield from self._judged(held, None)
+                position = held.ends[-1].as_py()
+
+    def _judged(self, chunk: Chunk, following: pa.RecordBatch | None) -> Iterator[tuple[int, str]]:
+        """The entries of a chunk by whether they are good; the first one behind it tells about its last."""
+        bad = self._bad_rows(chunk.batch, following)
+        start, size = chunk.starts[0].as_py(), self.kind.entry_size
+        row = 0
+        for index in bad:
+            if row < index:
+                yield start + index * size, ""
+            yield start + (index + 1) * size, "entries do not rise, or cannot be"
+            row = index + 1
+        if row < len(chunk):
+            yield start + len(chunk) * size, ""
+        is_bad = set(bad)
+        last = next((index for index in range(len(chunk) - 1, -1, -1) if index not in is_bad), None)
+        if last is not None:
+            self.floors = {name: chunk.batch[name][last].as_py() for name in self.ordered}
+
+    def _bad_rows(self, batch: pa.RecordBatch, following: pa.RecordBatch | None) -> list[int]:
+        possible = self.kind.rules(batch)
+        if pc.all(possible).as_py() and all(self._is_risen(batch, name, following) for name in self.ordered):
+            return []
+        kept = set(pc.indices_nonzero(possible).to_pylist())
+        for name in self.ordered:
+            kept &= self._rising_rows(batch, name, following, kept)
+        return [row for row in range(batch.num_rows) if row not in kept]
+
+    def _is_risen(self, batch: pa.RecordBatch, name: str, following: pa.RecordBatch | None) -> bool:
+        values, rows = batch[name], batch.num_rows - 1
+        compare = pc.greater if name in self.kind.rises else pc.greater_equal
+        floor = self.floors.get(name)
+        ends = [] if floor is None else [(values[0], floor)]
+        ends += [] if following is None else [(following[name][0], values[-1])]
+        if not all(compare(after, before).as_py() for after, before in ends):
+            return False
+        return rows == 0 or bool(pc.all(compare(values.slice(1), values.slice(0, rows))).as_py())
+
+    def _rising_rows(
+        self, batch: pa.RecordBatch, name: str, following: pa.RecordBatch | None, kept: set[int]
+    ) -> set[int]:
+        """The longest choice of some rows in which a column rises."""
+        rows = [*batch[name].to_pylist(), *([] if following is None else following[name].slice(0, 1).to_pylist())]
+        if name in self.kind.never_falls:  # equal ones rise by their place
+            values = [value * len(rows) + row for row, value in enumerate(rows)]
+            floor = self.floors.get(name, min(rows)) * len(rows) - 1
+        else:
+            values, floor = rows, self.floors.get(name, min(rows) - 1)
+        candidates = kept | {batch.num_rows}
+        above = [row for row, value in enumerate(values) if value > floor and row in candidates]
+        chosen = [values[row] for row in above]
+        return {above[index] for index in rising(chosen, chosen)}
+
+
+def _lost(entries: int) -> str:
+    return f"{entries} entr{'ies' if entries > 1 else 'y'} of the index, no record"
