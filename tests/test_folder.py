@@ -40,3 +40,12 @@ def test_a_file_that_is_larger_than_it_should_be_is_not_read(tmp_path: Path) -> 
 def test_a_folder_that_is_not_there_is_an_error_of_ours(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="nowhere"):
         Folder(str(tmp_path / "nowhere")).files()
+
+
+def test_a_folder_knows_the_one_above_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Folder(str(tmp_path)).above() == Folder(str(tmp_path.parent))
+    monkeypatch.chdir(tmp_path)
+    assert Folder("orders-0/").above() == Folder(str(tmp_path))
+    assert Folder("/orders-0").above() == Folder("/")
+    assert Folder("s3://bucket/logs/orders-0").above() == Folder("s3://bucket/logs")
+    assert Folder("memory://orders-0").above() is None

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import fsspec
 import pytest
 from accounts import GOLDEN
 from partitions import (
@@ -72,6 +73,15 @@ def test_real_partitions_have_nothing_wrong(vectors: Path) -> None:
         assert codes(folder) == []
         files = {name for name in folder.files() if not name.endswith(".log")}
         assert set(reports(folder)) == files | {""}
+
+
+def test_a_partition_behind_a_url_is_the_same() -> None:
+    files = fsspec.filesystem("memory")
+    files.pipe({f"/logs/orders-0/{name}": data for name, data in three_segments().items()})
+    files.pipe({"/logs/log-start-offset-checkpoint": b"0\n1\norders 0 15\n"})
+    folder = Folder("memory://logs/orders-0")
+    assert partition.segments(folder) == [named(base, "log") for base in (0, 12, 24)]
+    assert codes(folder) == [("", "KAF305")]
 
 
 # Files in the middle of an operation.
@@ -191,7 +201,9 @@ def test_a_transaction_without_an_end_is_a_note(tmp_path: Path) -> None:
 
 def aborted(tmp_path: Path, **indexes: bytes) -> list[tuple[str, str, object]]:
     """Findings of two segments: a transaction of 7 begins in the first and is aborted in the second at offset 13."""
-    files = segment_files(0, [transactional(0, 7), batch(1, 11)]) | segment_files(12, [batch(12, 1), marker(13, 7, ABORT)])
+    files = segment_files(0, [transactional(0, 7), batch(1, 11)]) | segment_files(
+        12, [batch(12, 1), marker(13, 7, ABORT)]
+    )
     files |= {named(12, kind): data for kind, data in indexes.items()}
     found = findings(written(tmp_path / "orders-0", files))
     return [(name, finding.code.id, finding.detail.get("reason")) for name, finding in found]
@@ -260,7 +272,9 @@ def test_without_segments_the_latest_snapshot_is_read(tmp_path: Path) -> None:
 
 
 def test_damage_to_any_file_of_a_folder_stops_nothing(tmp_path: Path) -> None:
-    files = segment_files(0, [transactional(0, 7), batch(1, 11)]) | segment_files(12, [batch(12, 1), marker(13, 7, ABORT)])
+    files = segment_files(0, [transactional(0, 7), batch(1, 11)]) | segment_files(
+        12, [batch(12, 1), marker(13, 7, ABORT)]
+    )
     files |= {named(12, "txnindex"): txn_index((7, 0, 13)), named(12, "snapshot"): snapshot({"LastOffset": 0})}
     files |= {"leader-epoch-checkpoint": b"0\n1\n0 0\n", "partition.metadata": b"version: 0\ntopic_id: " + b"p" * 22}
     for number, (name, data) in enumerate(files.items()):

@@ -339,9 +339,7 @@ def test_a_snapshot_of_what_producers_wrote_fits(tmp_path: Path) -> None:
     first = [transactional(0, 7, 4), batch(4, 4, producer_id=8, producer_epoch=0, base_sequence=0)]
     second = [batch(8)]
     files = segment_files(0, first) | segment_files(8, second) | {"leader-epoch-checkpoint": b"0\n1\n0 0\n"}
-    right = snapshot(
-        {"ProducerId": 7, "LastOffset": 3, "CurrentTxnFirstOffset": 0}, {"ProducerId": 8, "LastOffset": 7}
-    )
+    right = snapshot({"ProducerId": 7, "LastOffset": 3, "CurrentTxnFirstOffset": 0}, {"ProducerId": 8, "LastOffset": 7})
     assert codes(written(tmp_path / "orders-0", {**files, named(8, "snapshot"): right})) == [("", "KAF303")]
 
 

@@ -181,7 +181,7 @@ class _Partition:
         following = [other.base for other in self.survey.extents if other.base > extent.base]
         offsets = (extent.base, min(following, default=1 << 63))
         entries = list(transaction_entries(source, kind)) if source else []
-        hint = sidecars.hint_for(source.name, kind) if source else ""
+        hint = sidecars.hint_for(source.name if source else self.folder.path_of(extent.name), kind)
         return compared_transactions(entries, self.transactions, offsets, hint, is_damaged=extent.is_damaged)
 
     def of_text_files(self) -> Iterator[Report]:

@@ -225,9 +225,19 @@ def _found(source: Source, kind: Kind, span: Span, detail: dict[str, object]) ->
 
 
 def hint_for(name: str, kind: Kind) -> str:
-    """What to do about a side file that is damaged."""
-    segment = str(PurePath(name).with_suffix(".log")) if PurePath(name).suffix == f".{kind.suffix}" else "SEGMENT"
-    return f"thawline verify {shlex.quote(segment)}"
+    """What to do about a side file that is damaged or does not fit.
+
+    >>> hint_for("orders-0/00000000000000000362.index", KINDS["index"])
+    'thawline salvage orders-0/00000000000000000362.log -o intact.log --index'
+    """
+    stem, _, rest = name.rpartition(f".{kind.suffix}")
+    segment = f"{stem}.log{rest}" if stem else name
+    if kind.suffix in {"index", "timeindex"}:
+        return f"thawline salvage {shlex.quote(segment)} -o intact.log --index"
+    if kind.suffix == "txnindex":  # outcomes are taken from the markers
+        folder = segment.rpartition("/")[0] or "."
+        return f"thawline cat {shlex.quote(folder)} --isolation read_committed"
+    return ""
 
 
 # The state of producers.
