@@ -35,6 +35,9 @@ def index(run: Session, output: str | None, *, overwrite: bool) -> int:
     from thawline.rendering.words import quoted
     from thawline.verbs.salvage import write_indexes
 
+    if output:
+        Path(output).mkdir(parents=True, exist_ok=True)
+
     def write(cold: WatchedFile) -> None:
         target = Path(output, Path(cold.name).name) if output else Path(cold.name)
         for path in write_indexes(cold, target, overwrite=overwrite):

@@ -8,17 +8,17 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from thawline.batches import last
 from thawline.errors import SourceError
-from thawline.formats import Claim, Format, Reading
-from thawline.formats.kafka import messages, records, tables
+from thawline.folder import Folder
+from thawline.formats import Claim, Format, Member, Reading
+from thawline.formats.kafka import messages, partition, records, sidecars, tables
 from thawline.formats.kafka.checks import Checksums
 from thawline.formats.kafka.findings import CODES, DAMAGED_LENGTH, DAMAGED_MAGIC
 from thawline.formats.kafka.heads import HEAD_SIZE, LATEST_MAGIC, MESSAGES, Heads, head_at, table_at, walk
@@ -27,11 +27,9 @@ from thawline.formats.kafka.lookup import find_start
 from thawline.formats.kafka.rows import EXTRAS, RECORDS, Part, Request
 from thawline.formats.kafka.segment import Segment, nowhere
 from thawline.formats.kafka.selection import Selection
-from thawline.model import Finding, Run, Span
+from thawline.formats.kafka.transactions import Transactions
+from thawline.model import Finding, Report, Run, Span
 from thawline.source import Source
-
-if TYPE_CHECKING:
-    from thawline.formats.kafka.transactions import Transactions
 
 SEGMENT_NAME = re.compile(r"(\d{20})(?:-\d{10})?\.(?:log|checkpoint)(?:\.deleted|\.swap|\.cleaned)?")
 PIECE = 4 << 20
@@ -46,7 +44,7 @@ class Kafka(Format):
 
     name = "kafka"
     title = "Kafka log segment"
-    tables = ("records", "batches", "control")
+    tables = ("records", "batches", "control", *sidecars.SCHEMAS)
     codes = CODES
     unit_name = "batch"
     has_heads = True
@@ -64,6 +62,8 @@ class Kafka(Format):
 
     def claim(self, source: Source) -> Claim | None:
         """A segment has no magic of its own: its first batch must be right, or its name that of a segment."""
+        if beside := sidecars.claim(source):
+            return beside
         head = head_at(source, 0) if source.size else None
         if isinstance(head, Heads) and Checksums(source).right(head)[0].as_py():
             magic = head.rows["magic"][0].as_py()
@@ -75,7 +75,7 @@ class Kafka(Format):
 
     def schema(self, table: str) -> pa.Schema:
         """The schema of a table."""
-        return RECORDS if table == "records" else tables.SCHEMAS[table]
+        return RECORDS if table == "records" else {**tables.SCHEMAS, **sidecars.SCHEMAS}[table]
 
     def extras(self, table: str) -> pa.Schema:
         """Columns of records that Spark's own Kafka source does not have."""
@@ -83,12 +83,18 @@ class Kafka(Format):
 
     def scan(self, source: Source) -> Iterator[Run | Finding]:
         """Intact batches and findings; every batch is decompressed and every record in it read."""
+        if kind := sidecars.kind_of(source.name):
+            yield from sidecars.scan(source, kind)
+            return
         request = Request(selection=Selection(control=self.control), max_batch_bytes=self.max_batch_bytes)
         for item in self._segment(source).items():
             yield from [item] if isinstance(item, Finding) else _runs(source, item, request)
 
     def outline(self, source: Source) -> Iterator[Run | Finding]:
         """The same by heads; only compressed messages of magic 0 and 1 are opened, whose heads do not count them."""
+        if kind := sidecars.kind_of(source.name):
+            yield from sidecars.scan(source, kind)
+            return
         request = Request(selection=Selection(control=self.control), max_batch_bytes=self.max_batch_bytes)
         for item in Segment(source, nowhere, first_offset=_first_offset(source)).items(is_explained=False):
             if isinstance(item, Finding):
@@ -100,6 +106,9 @@ class Kafka(Format):
 
     def read(self, source: Source, table: str, columns: Collection[str]) -> Reading:
         """Batches with their rows; what cannot hold a row that is asked for is neither checked nor decompressed."""
+        if self._kind(source, table):
+            yield from Format.read(self, source, table, columns)
+            return
         request = self._request(source, columns)
         selection = request.selection
         start = find_start(source, _first_offset(source), selection) if selection.is_narrow else None
@@ -119,6 +128,9 @@ class Kafka(Format):
 
     def batches(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
         """Rows of a run."""
+        if kind := self._kind(source, table):
+            yield from sidecars.batches(source, run, kind, columns)
+            return
         request = self._request(source, columns)
         for heads in _heads_of(source, run.span):
             if table != "records":
@@ -130,8 +142,9 @@ class Kafka(Format):
 
     def tail(self, source: Source, rows: int, table: str, columns: Collection[str]) -> list[pa.RecordBatch] | None:
         """The last records: heads tell which batches hold them, and only those are read."""
-        selection = self._request(source, columns).selection
-        if table != "records" or selection.is_narrow or not source.is_local:
+        if table != "records" or self._kind(source, table) or not source.is_local:
+            return None
+        if self._request(source, columns).selection.is_narrow:
             return None
         start = self._last_units(source, rows)
         segment = Segment(source, first_offset=_first_offset(source))
@@ -161,17 +174,24 @@ class Kafka(Format):
         return kept[0][0] if kept else 0
 
     def units(self, source: Source, run: Run) -> Iterator[Span]:
-        """The batches of a run."""
+        """The batches of a run, or the entries of a file beside a segment."""
+        if kind := sidecars.kind_of(source.name):
+            yield from sidecars.units(run, kind)
+            return
         for heads in _heads_of(source, run.span):
             for start, size in zip(*(heads.rows[name].to_pylist() for name in ("position", "size")), strict=True):
                 yield Span(start, start + size)
 
     def unit_at(self, source: Source, position: int) -> str:
-        """A batch, or a message of magic 0 or 1."""
+        """A batch, a message of magic 0 or 1, or an entry of a file beside a segment."""
+        if kind := sidecars.kind_of(source.name):
+            return sidecars.unit_spec(kind)
         return "kafka_message" if table_at(source, position) == MESSAGES else "kafka_record_batch"
 
     def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
         """The intact batches as they are, with the offsets that they have."""
+        if sidecars.kind_of(source.name):
+            raise SourceError(f"{source.name}: belongs to a segment; `thawline kafka index` builds it anew from that")
         for item in items:
             if isinstance(item, Run):
                 start = item.span.start
@@ -202,16 +222,36 @@ class Kafka(Format):
             else:
                 yield item
 
+    def claim_folder(self, folder: Folder) -> Claim | None:
+        """The folder of a partition."""
+        return partition.claim_folder(folder)
+
+    def members(self, folder: Folder) -> Iterator[Member]:
+        """The segments in the order of their offsets, each with what the partition says about it."""
+        topic, number = partition.topic_partition(folder.name)
+        known = replace(self, topic=topic, partition=number, transactions=partition.transactions_of(folder))
+        return (Member(folder.path_of(name), known) for name in partition.segments(folder))
+
+    def accounts(self, folder: Folder) -> Iterator[Report]:
+        """Reports of the files beside the segments, and of the partition as a whole."""
+        return partition.accounts(folder)
+
+    def _kind(self, source: Source, table: str) -> sidecars.Kind | None:
+        """What kind of file beside a segment it is; None for a segment. Each kind holds one table."""
+        kind = sidecars.kind_of(source.name)
+        if (kind.table if kind else table) != table or (kind is None and table in sidecars.SCHEMAS):
+            holds = kind.table if kind else ", ".join(("records", *tables.SCHEMAS))
+            raise SourceError(f"{source.name}: holds the table {holds}, not {table}")
+        return kind
+
     def _segment(self, source: Source) -> Segment:
         return Segment(source, first_offset=_first_offset(source))
 
     def _request(self, source: Source, columns: Collection[str]) -> Request:
-        topic, partition = _topic_partition(source)
+        topic, number = partition.topic_partition(PurePath(source.name).parent.name)
         is_committed = self.isolation == "read_committed"
         transactions = self.transactions
         if transactions is None and (is_committed or "transaction" in columns):
-            from thawline.formats.kafka.transactions import Transactions  # noqa: PLC0415 - few need it
-
             transactions = Transactions.of(lambda: [source])
         selection = Selection(
             self.since, self.until, self.offsets, self.control, transactions if is_committed else None
@@ -220,7 +260,7 @@ class Kafka(Format):
             tuple(columns),
             selection,
             self.topic if self.topic is not None else topic,
-            self.partition if self.partition is not None else partition,
+            self.partition if self.partition is not None else number,
             transactions,
             self.max_batch_bytes,
         )
@@ -284,12 +324,6 @@ def _first_offset(source: Source) -> int:
     """The offset that a segment is named after; 0 where it has another name."""
     found = SEGMENT_NAME.fullmatch(PurePath(source.name).name)
     return int(found[1]) if found and ".log" in source.name else 0
-
-
-def _topic_partition(source: Source) -> tuple[str | None, int | None]:
-    """Topic and partition as the folder of a segment is called."""
-    topic, dash, partition = PurePath(source.name).parent.name.rpartition("-")
-    return (topic, int(partition)) if dash and topic and partition.isdecimal() and len(partition) < 10 else (None, None)  # noqa: PLR2004
 
 
 def _mended_head(source: Source, span: Span) -> bytes:

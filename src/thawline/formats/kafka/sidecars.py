@@ -228,12 +228,12 @@ def hint_for(name: str, kind: Kind) -> str:
     """What to do about a side file that is damaged or does not fit.
 
     >>> hint_for("orders-0/00000000000000000362.index", KINDS["index"])
-    'thawline salvage orders-0/00000000000000000362.log -o intact.log --index'
+    'thawline kafka index orders-0/00000000000000000362.log -o rebuilt'
     """
     stem, _, rest = name.rpartition(f".{kind.suffix}")
     segment = f"{stem}.log{rest}" if stem else name
     if kind.suffix in {"index", "timeindex"}:
-        return f"thawline salvage {shlex.quote(segment)} -o intact.log --index"
+        return f"thawline kafka index {shlex.quote(segment)} -o rebuilt"
     if kind.suffix == "txnindex":  # outcomes are taken from the markers
         folder = segment.rpartition("/")[0] or "."
         return f"thawline cat {shlex.quote(folder)} --isolation read_committed"
