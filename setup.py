@@ -14,15 +14,23 @@ from setuptools import Extension, setup
 
 SANITIZE = os.environ.get("THAWLINE_SANITIZE") == "1"
 SANITIZER = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer"]
+INCLUDED = [
+    "gather.py",
+    "rbf_reverse.py",
+    "kafka_units.py",
+    "kafka_encode.py",
+    "json_text.py",
+    "rbak_headers.py",
+    "rbak_rows.py",
+    "bits.h",
+    "bytes.h",
+    "crc.h",
+]
 
 native = Extension(
     "thawline._native",
     ["src/thawline/_native.pyx"],
-    depends=[
-        f"src/thawline/{name}"
-        for name in ("gather.py", "rbf_reverse.py", "kafka_units.py", "kafka_encode.py", "crc.h", "bytes.h")
-    ]
-    + ["generated/kernels/scans.py"],
+    depends=["generated/kernels/scans.py", *(f"src/thawline/{name}" for name in INCLUDED)],
     include_dirs=["src/thawline"],
     extra_compile_args=["-O1", "-g", *SANITIZER] if SANITIZE else ["-O3", "-g0"],
     extra_link_args=SANITIZER if SANITIZE else [],

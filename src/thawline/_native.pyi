@@ -87,3 +87,44 @@ def index_batches(
     time_index: memoryview | bytearray,
 ) -> int: ...
 def index_end(base_offset: int, state: Array, time_index: memoryview | bytearray) -> None: ...
+def gather_json(
+    buf: Bytes, starts: Array, lengths: Array, rows: int, offsets: Array, data: Array, valid: Array
+) -> int: ...
+def decode_records(
+    buf: Bytes,
+    starts: Array,
+    ends: Array,
+    rows: int,
+    head: int,
+    names: Bytes,
+    name_ends: Array,
+    kinds: Bytes,
+    values: Array,
+    lengths: Array,
+    seen: Array,
+    entries: Array,
+    body_offsets: Array,
+    body: Array,
+    indices: Array,
+    faults: Array,
+    escaped: Bytes | bytearray,
+    work: Array,
+    scratch: bytearray,
+) -> tuple[int, int]: ...
+def find_headers(
+    buf: Bytes,
+    starts: Array,
+    lengths: Array,
+    entries: Array,
+    rows: int,
+    found: Array,
+    key_starts: Array,
+    key_lengths: Array,
+    value_starts: Array,
+    value_lengths: Array,
+    work: Array,
+    scratch: bytearray,
+) -> bool: ...
+def list_offsets(entries: Array, rows: int, offsets: Array, valid: Array) -> int: ...
+def pack_seen(seen: Array, field: int, rows: int, bitmap: Array) -> int: ...
+def use_ssse3(wanted: bool) -> None: ...

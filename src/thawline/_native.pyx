@@ -17,12 +17,20 @@ cdef extern from "bytes.h" nogil:
     void prefetch(const unsigned char *)
     long long find_either(const unsigned char *, long long size, unsigned char, unsigned char)
 
+cdef extern from "bits.h" nogil:
+    void prepare_numbers(int use_instruction)
+    long long read_bytes(const unsigned char *, long long, unsigned char *, long long *)
+
 prepare_crc(1)
+prepare_numbers(1)
 
 include "gather.py"
 include "kafka_encode.py"
 include "rbf_reverse.py"
 include "kafka_units.py"
+include "json_text.py"
+include "rbak_headers.py"
+include "rbak_rows.py"
 include "scans.py"
 
 
@@ -34,6 +42,11 @@ def uses_crc32c_instruction():
 def use_crc32c_instruction(bint wanted):
     """Choose between the CPU's instruction and the tables; for tests, which run both."""
     prepare_crc(wanted)
+
+
+def use_ssse3(bint wanted):
+    """Choose between the CPU's instructions and plain arithmetic for arrays of numbers; for tests, which run both."""
+    prepare_numbers(wanted)
 
 
 def crc32c_ranges(const unsigned char[::1] buf, const long long[::1] starts, const long long[::1] ends, long long rows, long long[::1] out):

@@ -36,7 +36,7 @@ class Option:
     def value(self, given: object) -> object:
         """What was given, as the format takes it; text is read the way a person writes it.
 
-        >>> Option("since", ("kafka",), "time", "").value("2026-11-16T12:00:00Z")
+        >>> Option("since", ("kafka", "rbak"), "time", "").value("2026-11-16T12:00:00Z")
         1794830400000
         >>> Option("offsets", ("kafka",), "span", "").value("5..")
         (5, None)
@@ -99,8 +99,8 @@ def _span(text: str) -> tuple[int | None, int | None]:
 
 
 OPTIONS: tuple[Option, ...] = (
-    Option("since", ("kafka",), "time", "Only rows from this time on, such as 2026-11-16T12:00:00Z."),
-    Option("until", ("kafka",), "time", "Only rows up to this time."),
+    Option("since", ("kafka", "rbak"), "time", "Only rows from this time on, such as 2026-11-16T12:00:00Z."),
+    Option("until", ("kafka", "rbak"), "time", "Only rows up to this time."),
     Option("offsets", ("kafka",), "span", "Only records with these offsets, such as 100..200 or 100.."),
     Option(
         "isolation",
@@ -112,6 +112,15 @@ OPTIONS: tuple[Option, ...] = (
     Option("control", ("kafka",), "flag", "Also give control records, such as the markers of transactions."),
     Option("max_batch_bytes", ("kafka",), "size", "The most that a batch may decompress to; 256 MiB by default."),
     Option("repository_version", ("borg",), "choice", "Which repository a lone pack is from.", ("4", "5")),
+    Option(
+        "prune",
+        ("rbak",),
+        "choice",
+        "How far headers are believed about times: hint allows for clocks that stepped, off reads every segment.",
+        ("hint", "strict", "off"),
+    ),
+    Option("unverified", ("rbak",), "flag", "Also give rows that no checksum vouches for, as far as damage lets."),
+    Option("max_payload", ("rbak",), "size", "The most that a segment may decompress to; 1 GiB by default."),
 )
 
 

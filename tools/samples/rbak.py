@@ -238,7 +238,7 @@ def _worked_example() -> Sample:
     segment = Segment([RECORD], ZSTD, timestamps=(printed, printed))
     remark = "the page's header and record name different times: 1712931144907 and 1712756400123"
     what = "The page's byte-level example around the record of its Record Schema section."
-    return _sample("worked-example", what, segment, {"remark": remark})
+    return _sample("worked-example", what, segment, {"remark": remark, "findings": ["RBK202"]})
 
 
 def _codecs() -> Iterator[Sample]:
@@ -283,11 +283,14 @@ def _extremes() -> Iterator[Sample]:
     tag = RECORD | {"delivery_tag": 2**64 - 1, "redelivered": True}
     yield _sample("delivery-tag-max", "delivery_tag 2**64 - 1, which no double holds.", Segment([tag]))
     times = [RECORD | {"backed_up_at": time} for time in (-(2**63), -1, 2**63 - 1)]
-    yield _sample("timestamps-extreme", "backed_up_at: least i64, -1, greatest i64.", Segment(times))
+    beyond: dict[str, Plain] = {"findings": ["RBK208"]}
+    yield _sample("timestamps-extreme", "backed_up_at: least i64, -1, greatest i64.", Segment(times), beyond)
     times = [RECORD | {"backed_up_at": time} for time in (1712756400999, 1712756400123)]
-    yield _sample("timestamps-reversed", "The writer's clock stepped back: first after last.", Segment(times))
+    stepped: dict[str, Plain] = {"findings": ["RBK302"]}
+    yield _sample("timestamps-reversed", "The writer's clock stepped back: first after last.", Segment(times), stepped)
     reserved = Segment([RECORD], reserved=b"\xa5\x5a")
-    yield _sample("reserved-nonzero", "Reserved bytes that are not zero, which readers should ignore.", reserved)
+    what = "Reserved bytes that are not zero, which readers should ignore."
+    yield _sample("reserved-nonzero", what, reserved, {"findings": ["RBK301"]})
 
 
 def _texts() -> Iterator[Sample]:

@@ -24,6 +24,7 @@ Confidence = Literal["certain", "likely", "possible"]
 FORMATS = {
     "rbf": "thawline.formats.rbf:Rbf",
     "borg": "thawline.formats.borg:Borg",
+    "rbak": "thawline.formats.rbak:Rbak",
     "kafka": "thawline.formats.kafka:Kafka",
 }
 """Self-describing formats first, those that only a name or a valid first checksum gives away last."""

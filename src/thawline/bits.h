@@ -1,0 +1,217 @@
+/* Arrays of small numbers in JSON, read 64 bytes at a time.
+ *
+ * A mask of the commas tells where numbers end. A number of a byte has at most three digits, so 64 bytes hold sixteen
+ * of them at least, and sixteen are read without a branch. With SSSE3, four numbers at once are moved into four lanes by
+ * a table of the places that their commas can have; else each is looked up by the low bits of its digits. */
+#ifndef THAWLINE_BITS_H
+#define THAWLINE_BITS_H
+
+#include <stdint.h>
+#include <string.h>
+
+#if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
+#define HAS_SSSE3_BUILD 1
+#include <tmmintrin.h>
+#endif
+
+#ifdef _MSC_VER
+#include <intrin.h>
+static __inline int lowest_bit(uint64_t mask) {
+    unsigned long index;
+    _BitScanForward64(&index, mask);
+    return (int)index;
+}
+#else
+static inline int lowest_bit(uint64_t mask) { return __builtin_ctzll(mask); }
+#endif
+
+typedef long long (*bytes_function)(const unsigned char *, long long, unsigned char *, long long *);
+
+enum { SIXTEEN = 16, BLOCK = 64 };
+
+/* The numbers 0..255: at the place that their digits make, four bits each, those digits as text and the number. */
+static uint32_t numbers[0x1000];
+/* The bytes of a text of so many digits that ends in the third of four bytes; none where no number has so many. */
+static uint32_t masks[BLOCK + 1];
+
+static void prepare_table(void) {
+    uint32_t number, text;
+    for (number = 0; number < 0x1000; number++) numbers[number] = 0x00FFFFFF;
+    for (number = 0; number < 256; number++) {
+        text = (uint32_t)('0' + number % 10) << 16;
+        if (number > 9) text |= (uint32_t)('0' + number / 10 % 10) << 8;
+        if (number > 99) text |= (uint32_t)('0' + number / 100);
+        numbers[(number / 100) << 8 | (number / 10 % 10) << 4 | number % 10] = number << 24 | text;
+    }
+    memset(masks, 0, sizeof masks);
+    masks[1] = 0xFF0000;
+    masks[2] = 0xFFFF00;
+    masks[3] = 0xFFFFFF;
+}
+
+/* Which of 64 bytes are commas, by words of eight. */
+static inline uint64_t commas_of(const unsigned char *data) {
+    const uint64_t ones = 0x0101010101010101ULL, rest = 0x7F7F7F7F7F7F7F7FULL;
+    uint64_t commas = 0;
+    int i;
+    for (i = 0; i < 8; i++) {
+        uint64_t word = 0;
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        int k;
+        for (k = 7; k >= 0; k--) word = word << 8 | data[8 * i + k];
+#else
+        memcpy(&word, data + 8 * i, 8);
+#endif
+        word ^= ones * ',';
+        word = ~(((word & rest) + rest) | word) & ~rest;
+        commas |= (word * 0x0002040810204081ULL >> 56) << 8 * i;
+    }
+    return commas;
+}
+
+/* A number of a byte from its digits, of which there are `size` before the comma; `wrong` gets bits if they are not.
+ *
+ * What is found at the place that the low bits of a text lead to is compared with the text; that no byte of it is zero,
+ * which would stand for one digit less, is all that is left to check. Three bytes before the comma are read. */
+static inline unsigned char number_before(const unsigned char *comma, int size, uint32_t *wrong) {
+    uint32_t text = (comma[-3] | (uint32_t)comma[-2] << 8 | (uint32_t)comma[-1] << 16) & masks[size];
+    uint32_t number = numbers[(uint32_t)((text & 0x0F0F0F) * 0x10010010U) >> 20];
+    *wrong |= ((number ^ text) & 0xFFFFFF) | (~text & masks[size] & 0x303030);
+    return (unsigned char)(number >> 24);
+}
+
+/* Read numbers of a byte, each with its comma, sixteen at a time; the bytes read, and in `count` how many numbers.
+ * It stops before sixteen that are not all written as bytes are. */
+static long long sixteens_plainly(const unsigned char *data, long long size, unsigned char *out, long long *count) {
+    long long pos = 0, found = 0;
+    while (pos + BLOCK <= size) {
+        uint64_t commas = commas_of(data + pos);
+        uint32_t wrong = 0;
+        int start = 0, end, i;
+        for (i = 0; i < SIXTEEN && commas; i++) {
+            end = lowest_bit(commas);
+            out[found + i] = number_before(data + pos + end, end - start, &wrong);
+            start = end + 1;
+            commas &= commas - 1;
+        }
+        if (wrong || i < SIXTEEN) break;
+        pos += start;
+        found += SIXTEEN;
+    }
+    *count = found;
+    return pos;
+}
+
+#ifdef HAS_SSSE3_BUILD
+/* By the places of the commas in 16 bytes: which of the ways that four numbers of one to three digits can have. */
+static unsigned char ways[1 << 16];
+static struct {
+    unsigned char moves[16]; /* where the bytes of four lanes come from: nothing, hundreds, tens, ones */
+    int32_t least[4];        /* the smallest number of so many digits, less 1 */
+} lanes[82];
+
+static void prepare_ways(void) {
+    uint32_t mask, way;
+    memset(ways, 81, sizeof ways);
+    for (way = 0; way < 81; way++) {
+        uint32_t rest = way, at = 0, commas = 0, lane, digit;
+        for (lane = 0; lane < 4; lane++, rest /= 3) {
+            uint32_t size = rest % 3 + 1;
+            for (digit = 0; digit < 4; digit++)
+                lanes[way].moves[4 * lane + digit] = digit < 4 - size ? 0x80 : (unsigned char)(at + digit - (4 - size));
+            lanes[way].least[lane] = size == 1 ? -1 : size == 2 ? 9 : 99;
+            at += size;
+            commas |= 1u << at++;
+        }
+        /* Whatever stands behind the fourth comma. */
+        for (mask = 0; mask < 1u << (16 - at); mask++) ways[commas | mask << at] = (unsigned char)way;
+    }
+    for (mask = 0; mask < 4; mask++) lanes[81].least[mask] = 1 << 30; /* no way at all: every number is too small */
+    memset(lanes[81].moves, 0x80, 16);
+}
+
+/* The same as `sixteens_plainly`, four numbers in one go. */
+__attribute__((target("ssse3"))) static long long sixteens_in_lanes(
+    const unsigned char *data, long long size, unsigned char *out, long long *count) {
+    const __m128i weights = _mm_set1_epi32(0x010A6400), ones = _mm_set1_epi16(1), most = _mm_set1_epi32(255);
+    const __m128i picked = _mm_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
+    long long pos = 0, found = 0;
+    while (pos + BLOCK <= size) {
+        const unsigned char *block = data + pos;
+        uint64_t commas = 0, digits = 0, left;
+        __m128i wrong = _mm_setzero_si128();
+        int start = 0, i;
+        for (i = 0; i < 4; i++) {
+            __m128i bytes = _mm_loadu_si128((const __m128i *)(block + 16 * i));
+            __m128i values = _mm_sub_epi8(bytes, _mm_set1_epi8('0'));
+            __m128i is_digit = _mm_cmpeq_epi8(_mm_min_epu8(values, _mm_set1_epi8(9)), values);
+            commas |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(','))) << 16 * i;
+            digits |= (uint64_t)(uint32_t)_mm_movemask_epi8(is_digit) << 16 * i;
+        }
+        left = commas;
+        for (i = 0; i < 4; i++) {
+            unsigned way = ways[left >> start & 0xFFFF];
+            __m128i bytes = _mm_loadu_si128((const __m128i *)(block + start));
+            __m128i values, moved = _mm_shuffle_epi8(bytes, _mm_loadu_si128((const __m128i *)lanes[way].moves));
+            uint32_t four;
+            /* '0' is taken from digits only: an empty place is 0 and stays so. */
+            moved = _mm_subs_epu8(moved, _mm_set1_epi8('0'));
+            values = _mm_madd_epi16(_mm_maddubs_epi16(moved, weights), ones);
+            wrong = _mm_or_si128(wrong, _mm_cmpgt_epi32(values, most));
+            wrong = _mm_or_si128(
+                wrong, _mm_cmpeq_epi32(_mm_setzero_si128(),
+                                       _mm_cmpgt_epi32(values, _mm_loadu_si128((const __m128i *)lanes[way].least))));
+            four = (uint32_t)_mm_cvtsi128_si32(_mm_shuffle_epi8(values, picked));
+            memcpy(out + found + 4 * i, &four, 4);
+            left &= left - 1;
+            left &= left - 1;
+            left &= left - 1;
+            if (!left) break;
+            start = lowest_bit(left) + 1;
+            left &= left - 1;
+        }
+        /* Up to the last comma there is nothing but digits and commas. */
+        if (i < 4 || _mm_movemask_epi8(wrong) || (~(commas | digits) & (((uint64_t)1 << (start - 1)) - 1))) break;
+        pos += start;
+        found += SIXTEEN;
+    }
+    *count = found;
+    return pos;
+}
+#endif
+
+static bytes_function sixteens = sixteens_plainly;
+
+/* Read numbers of a byte, each with its comma, up to the first that is written in another way. */
+static inline long long read_bytes(const unsigned char *data, long long size, unsigned char *out, long long *count) {
+    long long pos = sixteens(data, size, out, count);
+    if (pos + BLOCK <= size) {
+        uint64_t commas = commas_of(data + pos);
+        uint32_t wrong = 0;
+        int start = 0;
+        for (; commas; commas &= commas - 1) {
+            int end = lowest_bit(commas);
+            out[*count] = number_before(data + pos + end, end - start, &wrong);
+            if (wrong) break;
+            *count += 1;
+            start = end + 1;
+        }
+        pos += start;
+    }
+    return pos;
+}
+
+/* Make the tables, and choose what this CPU reads with. */
+static void prepare_numbers(int use_instruction) {
+    prepare_table();
+    sixteens = sixteens_plainly;
+#ifdef HAS_SSSE3_BUILD
+    prepare_ways();
+    __builtin_cpu_init();
+    if (use_instruction && __builtin_cpu_supports("ssse3")) sixteens = sixteens_in_lanes;
+#else
+    (void)use_instruction;
+#endif
+}
+
+#endif

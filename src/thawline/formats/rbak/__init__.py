@@ -1,0 +1,247 @@
+"""RabbitMQ backups: RBAK segments of rabbitmq-backup, one by one or as a backup with its manifest.
+
+Layout: https://rabbitmqbackup.com/architecture/segment-format
+
+A segment is one unit: a header, one compressed payload of JSON records, and a checksum over both. Nothing in it is
+believed before the checksum is right, and nothing of it is a row if it is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Literal
+
+import pyarrow as pa
+
+from thawline.errors import FormatError
+from thawline.folder import Folder
+from thawline.formats import Claim, Format, Member, Reading
+from thawline.formats.rbak import backup, findings, messages, rescue, segments
+from thawline.formats.rbak.manifest import Listed
+from thawline.formats.rbak.messages import Context
+from thawline.formats.rbak.reading import Reading as PayloadReading
+from thawline.formats.rbak.segment import (
+    END_MAGIC,
+    FOOTER,
+    HEADER,
+    LEAST,
+    MAGIC,
+    Header,
+    Segment,
+    find,
+    header_of,
+    refused,
+    remarks,
+    salvage_hint,
+    why_not,
+)
+from thawline.model import Finding, Report, Run, Span
+from thawline.source import Source
+
+CLOCK_STEP = 3_600_000
+"""Milliseconds that a clock may have stepped: a header is a hint, not more, about the times of its records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rbak(Format):
+    """Segments of rabbitmq-backup."""
+
+    since: int | None = None
+    until: int | None = None
+    prune: Literal["hint", "strict", "off"] = "hint"
+    unverified: bool = False
+    max_payload: int = 1 << 30
+    listed: Listed | None = None
+    """What the manifest of the backup says about the file."""
+    key: str = ""
+    """What the file is called within its backup."""
+
+    name = "rbak"
+    title = "RabbitMQ backup segment (RBAK)"
+    tables = ("messages", "segments")
+    codes = findings.CODES
+    unit_name = "segment"
+    has_heads = True
+
+    def claim(self, source: Source) -> Claim | None:
+        """A segment starts with RBAK; one that lost its beginning still ends with KABR."""
+        head = bytes(source.view(0, min(source.size, 6)))
+        if head.startswith(MAGIC):
+            version = str(head[4]) if len(head) > len(MAGIC) else ""
+            return Claim(self.name, version, "starts with RBAK", "certain")
+        if source.size >= LEAST and source.view(source.size - len(END_MAGIC), source.size) == END_MAGIC:
+            return Claim(self.name, "1", "ends with KABR, but does not start with RBAK", "likely")
+        return None
+
+    def schema(self, table: str) -> pa.Schema:
+        """The schema of `messages` or `segments`."""
+        return segments.SCHEMA if table == "segments" else messages.SCHEMA
+
+    def extras(self, table: str) -> pa.Schema:
+        """Columns of `messages` that few need."""
+        return pa.schema([]) if table == "segments" else messages.EXTRAS
+
+    def scan(self, source: Source) -> Iterator[Run | Finding]:
+        """Proven segments and findings, in file order, after every record has been read."""
+        for item in self._read(source, ()):
+            yield item if isinstance(item, Finding) else item[0]
+
+    def read(self, source: Source, table: str, columns: Collection[str]) -> Reading:
+        """The same with rows, in one pass. The table `segments` is that of headers, so only those are read for it."""
+        if table != "segments":
+            yield from self._read(source, columns, keep=True)
+            return
+        for item in self.outline(source):
+            yield item if isinstance(item, Finding) else (item, self.batches(source, item, table, columns))
+
+    def outline(self, source: Source) -> Iterator[Run | Finding]:
+        """The segment as its first 32 and its last 8 bytes describe it."""
+        span = Span(0, source.size)
+        segment = Segment(span, "")
+        problem = _head_problem(source, segment)
+        if problem is None and self._is_pruned(source):
+            problem = Finding(findings.NOT_READ, span, {"window": self._window()})
+        if problem is not None:
+            yield problem
+            return
+        header = header_of(bytes(source.view(0, HEADER)))
+        yield Run(span, 1, header.num_records)
+        yield from remarks(segment, header)
+        yield from backup.compare_head(self.listed, segment, header)
+
+    def _read(self, source: Source, columns: Collection[str], *, keep: bool = False) -> Reading:
+        if self._is_pruned(source):
+            yield Finding(findings.NOT_READ, Span(0, source.size), {"window": self._window()})
+            return
+        source = source.on_disk()
+        if not source.size:
+            yield why_not(source, Span(0, 0))
+        for found in find(source):
+            if isinstance(found, Segment):
+                yield from self._segment(source, found, columns, keep=keep)
+            else:
+                yield from self._unproven(source, found, columns, keep=keep)
+
+    def _segment(self, source: Source, segment: Segment, columns: Collection[str], *, keep: bool) -> Reading:
+        problem = refused(source, segment)
+        if problem is not None:
+            yield problem
+            return
+        header = header_of(bytes(source.view(segment.span.start, segment.span.start + HEADER)))
+        reading = self._reading(source, segment, header, columns)
+        batches = _consumed(reading.batches(), keep=keep)
+        yield Run(segment.span, 1, reading.rows), batches
+        yield from remarks(segment, header)
+        yield from reading.remarks()
+        yield from backup.compare(self.listed, source, segment, header, reading.documents)
+
+    def _unproven(self, source: Source, span: Span, columns: Collection[str], *, keep: bool) -> Reading:
+        """A stretch that no checksum proves: damage, and if it is asked for what decodes of it all the same."""
+        is_beside = span.start > 0 and source.view(span.start, span.end)[: len(MAGIC)] != MAGIC
+        lost = {"lost": f"nothing of a segment; {span.size} bytes"}
+        finding = Finding(findings.TRAILING, span, lost, salvage_hint(source)) if is_beside else why_not(source, span)
+        if not self.unverified:
+            yield finding
+        else:
+            yield from self._rescued(source, finding, columns, keep=keep)
+        yield from backup.compare(self.listed, source, Segment(span, ""), None, 0)
+
+    def _rescued(self, source: Source, finding: Finding, columns: Collection[str], *, keep: bool) -> Reading:
+        reading = self._rescue_reading(source, finding.span, columns)
+        batches = _consumed(reading.batches(), keep=keep)
+        start = Span(finding.span.start, finding.span.start)
+        if reading.good:
+            yield Run(start, 0, reading.rows, {"recovered": finding.code.id, "span": finding.span}), batches
+        yield finding
+        if reading.good:
+            yield Finding(findings.UNPROVEN, reading.end, {"records": reading.good})
+
+    def _reading(
+        self, source: Source, segment: Segment, header: Header, columns: Collection[str], *, resync: bool = False
+    ) -> PayloadReading:
+        name = self.key or PurePath(source.name).name
+        context = Context(name, 0, bool(segment.proof), self.since, self.until)
+        payload = rescue.payload_of(source, segment.span) if resync else segment.payload
+        return PayloadReading(source, segment, header, columns, context, self.max_payload, payload, resync)
+
+    def _rescue_reading(self, source: Source, span: Span, columns: Collection[str]) -> PayloadReading:
+        """A reading of a stretch that no checksum proves, as far as it goes."""
+        return self._reading(source, Segment(span, ""), rescue.header_of(source, span), columns, resync=True)
+
+    def batches(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
+        """The messages of a segment, or the segment itself as a row."""
+        if table == "segments":
+            yield segments.batch_of(source, run, self.key or PurePath(source.name).name, columns)
+            return
+        source = source.on_disk()
+        if "recovered" in run.labels:
+            span = run.labels.get("span", run.span)
+            reading = self._rescue_reading(source, span if isinstance(span, Span) else run.span, columns)
+        else:
+            header = header_of(bytes(source.view(run.span.start, run.span.start + HEADER)))
+            reading = self._reading(source, Segment(run.span, "crc32"), header, columns)
+        yield from reading.batches()
+
+    def units(self, source: Source, run: Run) -> Iterator[Span]:
+        """The segment."""
+        if run.span.size:
+            yield run.span
+
+    def unit_at(self, source: Source, position: int) -> str:
+        """A segment, wherever it is."""
+        return "rbak_segment"
+
+    def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
+        """One valid segment of all records that can be read."""
+        return rescue.rewritten(self, source, items)
+
+    def rescue(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[Run | Finding]:
+        """The items of a scan, with what still decodes of damaged segments as runs."""
+        return rescue.rescued(self, source, items)
+
+    def rescue_reading(self, source: Source, span: Span) -> PayloadReading:
+        """What still decodes of a stretch that no checksum proves."""
+        return self._rescue_reading(source.on_disk(), span, ())
+
+    def claim_folder(self, folder: Folder) -> Claim | None:
+        """A backup has a manifest, or at least segments."""
+        return backup.claim(folder)
+
+    def members(self, folder: Folder) -> Iterator[Member]:
+        """The segments of a backup: those that the manifest lists in its order, then the others."""
+        return backup.members(self, folder)
+
+    def accounts(self, folder: Folder) -> Iterator[Report]:
+        """What the manifest is like, the definitions, and what is missing or too much in the backup."""
+        return backup.accounts(folder)
+
+    def _is_pruned(self, source: Source) -> bool:
+        """Whether the header says that no record lies in the time window."""
+        if self.prune == "off" or (self.since is None and self.until is None) or source.size < LEAST:
+            return False
+        try:
+            first, last = header_of(bytes(source.view(0, HEADER))).span
+        except FormatError:
+            return False
+        margin = CLOCK_STEP if self.prune == "hint" else 0
+        is_before = self.since is not None and last + margin < self.since
+        return is_before or (self.until is not None and first - margin > self.until)
+
+    def _window(self) -> str:
+        return f"{'' if self.since is None else self.since}..{'' if self.until is None else self.until}"
+
+
+def _consumed(batches: Iterator[pa.RecordBatch], *, keep: bool) -> Iterable[pa.RecordBatch]:
+    """Batches read to the end, since only then it is known what is to be said; kept if someone wants their rows."""
+    return [batch for batch in batches if keep]
+
+
+def _head_problem(source: Source, segment: Segment) -> Finding | None:
+    """What header and footer alone tell against a segment."""
+    if source.size < LEAST or source.view(0, len(MAGIC)) != MAGIC:
+        return why_not(source, segment.span)
+    if source.view(source.size - FOOTER, source.size)[4:] != END_MAGIC:
+        return why_not(source, segment.span)
+    return refused(source, segment)

@@ -1,0 +1,267 @@
+"""A backup: its segments wherever they lie in its folders, held against the manifest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+import orjson
+
+from thawline.checksums import sha256
+from thawline.codecs import decompress
+from thawline.errors import FormatError, SourceError
+from thawline.folder import Folder
+from thawline.formats import Claim, Member
+from thawline.formats.rbak import findings, manifest
+from thawline.formats.rbak.manifest import Listed, Manifest
+from thawline.formats.rbak.segment import FOOTER, HEADER, LEAST, MAGIC, Header, Segment
+from thawline.model import Finding, Report, Run, Span
+from thawline.source import Source
+
+if TYPE_CHECKING:
+    from thawline.formats.rbak import Rbak
+
+NAME = "rbak"
+SUFFIXES = (".rbak", ".zst", ".lz4")
+OTHER_FOLDERS = {"definitions", "state"}
+DEFINITIONS = {"": "none", ".zst": "zstd", ".lz4": "lz4"}
+LARGEST_MANIFEST = 256 << 20
+LARGEST_DEFINITIONS = 256 << 20
+DEEPEST = 8
+"""Folders inside one another that are looked into."""
+LOOKED_AT = 3
+"""Files whose first bytes must be right before a folder without a manifest counts as a backup."""
+HERE = Span(0, 0)
+
+
+@dataclass
+class Backup:
+    """The files of a backup, and what its manifest lists."""
+
+    folder: Folder
+
+    @cached_property
+    def files(self) -> dict[str, int]:
+        """Every file that may be a segment, by its path in the backup, with its size."""
+        return dict(_files(self.folder, "", 0))
+
+    @cached_property
+    def manifest(self) -> Manifest | None:
+        """The manifest; None if there is none that can be read."""
+        try:
+            return manifest.parse(self.folder.read(manifest.FILE, LARGEST_MANIFEST)) if self.has_manifest else None
+        except FormatError:
+            return None
+
+    @property
+    def has_manifest(self) -> bool:
+        """Whether there is a file of that name."""
+        return self.folder.has(manifest.FILE)
+
+    def pairs(self) -> tuple[dict[str, Listed], list[Listed]]:
+        """Files that are listed, each with its entry in the manifest's order, and the entries without a file."""
+        found: dict[str, Listed] = {}
+        missing: list[Listed] = []
+        by_name: dict[str, list[str]] = {}
+        for path in self.files:
+            by_name.setdefault(PurePosixPath(path).name, []).append(path)
+        for listed in self.manifest.segments if self.manifest else ():
+            file = self._path_of(listed.key, by_name)
+            if file is None:
+                missing.append(listed)
+            else:
+                found.setdefault(file, listed)
+        return found, missing
+
+    def _path_of(self, key: str, by_name: dict[str, list[str]]) -> str | None:
+        """The file that a key means. It may start with the prefix of the storage and the name of the backup."""
+        parts = PurePosixPath(key).parts
+        tails = ("/".join(parts[at:]) for at in range(len(parts)))
+        exact = next((tail for tail in tails if tail in self.files), None)
+        same_name = by_name.get(parts[-1], []) if parts else []
+        return exact or (same_name[0] if len(same_name) == 1 and len(parts) == 1 else None)
+
+
+def _files(folder: Folder, prefix: str, depth: int) -> Iterator[tuple[str, int]]:
+    for name, size in folder.files().items():
+        if name.endswith(SUFFIXES) or (name.startswith("segment") and not name.endswith(".json")):
+            yield prefix + name, size
+    for name in folder.subfolders() if depth < DEEPEST else ():
+        if depth or name not in OTHER_FOLDERS:
+            yield from _files(folder.folder(name), f"{prefix}{name}/", depth + 1)
+
+
+def claim(folder: Folder) -> Claim | None:
+    """Whether a folder is a backup: by its manifest, or by the first bytes of what looks like its segments."""
+    if folder.has(manifest.FILE):
+        if manifest.is_manifest(folder.read(manifest.FILE, LARGEST_MANIFEST)):
+            return Claim(NAME, "1", "has a manifest.json of rabbitmq-backup", "certain")
+        if "queues" not in folder.subfolders():
+            return None
+    if "queues" not in folder.subfolders() and not any(name.endswith(SUFFIXES) for name in folder.files()):
+        return None
+    tried = list(Backup(folder).files)[:LOOKED_AT]
+    if tried and all(_starts_well(folder, path) for path in tried):
+        return Claim(NAME, "1", "holds RBAK segments, and no manifest that can be read", "likely")
+    return None
+
+
+def _starts_well(folder: Folder, path: str) -> bool:
+    with folder.open(path) as source:
+        return source.view(0, min(source.size, len(MAGIC))) == MAGIC
+
+
+def members(rbak: Rbak, folder: Folder) -> Iterator[Member]:
+    """The segments: those that the manifest lists in its order, then the others by name."""
+    backup = Backup(folder)
+    listed, _ = backup.pairs()
+    for path in (*listed, *(path for path in backup.files if path not in listed)):
+        yield Member(folder.path_of(path), replace(rbak, listed=listed.get(path), key=path))
+
+
+def accounts(folder: Folder) -> Iterator[Report]:
+    """Reports about the manifest, the definitions, and the backup as a whole."""
+    backup = Backup(folder)
+    if backup.has_manifest:
+        yield _manifest_report(backup)
+    yield from _definitions_reports(folder)
+    whole = Report(folder.path, NAME, 0)
+    for finding in _whole(backup):
+        whole.add(finding)
+    yield whole.complete()
+
+
+def _manifest_report(backup: Backup) -> Report:
+    path, size = backup.folder.path_of(manifest.FILE), backup.folder.files()[manifest.FILE]
+    report = Report(path, NAME, size)
+    found = backup.manifest
+    if found is None:
+        reason = _reason(backup)
+        hint = f"thawline rbak manifest {backup.folder.path}"
+        report.add(
+            Finding(findings.BAD_MANIFEST, Span(0, size), {"reason": reason, "lost": "the list of segments"}, hint)
+        )
+        return report.complete()
+    report.add(Run(Span(0, size), 0, 0))
+    end = Span(size, size)
+    if found.is_interrupted:
+        detail = {"backup_id": found.backup_id, "completed_at": "null"}
+        report.add(Finding(findings.INTERRUPTED, end, detail))
+    for key, count in _twice(found):
+        report.add(Finding(findings.LISTED_TWICE, end, {"key": key, "times": count}))
+    for name, stated, added in found.totals():
+        if stated != added:
+            report.add(Finding(findings.WRONG_TOTALS, end, {"total": name, "stated": stated, "listed": added}))
+    return report.complete()
+
+
+def _reason(backup: Backup) -> str:
+    try:
+        manifest.parse(backup.folder.read(manifest.FILE, LARGEST_MANIFEST))
+    except FormatError as error:
+        return error.message
+    return "it changed while it was read"
+
+
+def _twice(found: Manifest) -> Iterator[tuple[str, int]]:
+    """Keys, and numbers within a queue, that are listed more than once."""
+    keys = Counter(listed.key for listed in found.segments)
+    yield from ((key, count) for key, count in keys.items() if count > 1)
+    numbers = Counter(
+        (listed.vhost, listed.queue, listed.sequence)
+        for listed in {listed.key: listed for listed in found.segments}.values()
+        if listed.sequence is not None
+    )
+    for (vhost, queue, sequence), count in numbers.items():
+        if count > 1:
+            yield f"{vhost} {queue}: sequence {sequence}", count
+
+
+def _definitions_reports(folder: Folder) -> Iterator[Report]:
+    """A report for each file of definitions: plain JSON, compressed, no RBAK."""
+    if "definitions" not in folder.subfolders():
+        return
+    inside = folder.folder("definitions")
+    for name, size in inside.files().items():
+        suffix = PurePosixPath(name).suffix
+        if suffix not in {*DEFINITIONS, ".json"}:
+            continue
+        report = Report(inside.path_of(name), NAME, size)
+        try:
+            data = inside.read(name, LARGEST_DEFINITIONS)
+            orjson.loads(decompress(DEFINITIONS.get(suffix, "none"), data, max_bytes=LARGEST_DEFINITIONS))
+            report.add(Run(Span(0, size), 0, 0))
+        except (FormatError, SourceError, orjson.JSONDecodeError) as error:
+            lost = {"reason": str(error), "lost": "exchanges, queues and bindings"}
+            report.add(Finding(findings.BAD_DEFINITIONS, Span(0, size), lost))
+        yield report.complete()
+
+
+def _whole(backup: Backup) -> Iterator[Finding]:
+    """What is missing, not listed, or there twice."""
+    found, missing = backup.pairs()
+    for listed in missing:
+        records = "an unknown number of" if listed.record_count is None else listed.record_count
+        lost = f"{records} messages of queue {listed.queue!r} in vhost {listed.vhost!r}"
+        yield Finding(findings.MISSING, HERE, {"key": listed.key, "lost": lost})
+    if backup.manifest is not None:
+        hint = f"thawline rbak manifest {backup.folder.path}"
+        for path in backup.files:
+            if path not in found:
+                yield Finding(findings.ORPHAN, HERE, {"key": path}, hint)
+    for one, other in _same(backup):
+        yield Finding(findings.SAME_CONTENT, HERE, {"key": one, "other": other})
+
+
+def _same(backup: Backup) -> Iterator[tuple[str, str]]:
+    """Files with the same bytes. Only those whose size, header and footer agree are read as a whole."""
+    seen: dict[bytes, list[str]] = {}
+    sizes = Counter(backup.files.values())
+    for path, size in backup.files.items():
+        if sizes[size] > 1 and size >= LEAST:
+            with backup.folder.open(path) as source:
+                head = bytes(source.view(0, HEADER)) + bytes(source.view(size - FOOTER, size))
+            seen.setdefault(size.to_bytes(8, "little") + head, []).append(path)
+    for paths in seen.values():
+        by_content: dict[bytes, str] = {}
+        for path in paths if len(paths) > 1 else ():
+            with backup.folder.open(path) as source:
+                digest = sha256(source.view(0, source.size))
+            if digest in by_content:
+                yield by_content[digest], path
+            by_content.setdefault(digest, path)
+
+
+def compare_head(listed: Listed | None, segment: Segment, header: Header | None) -> Iterator[Finding]:
+    """What of a segment differs from the manifest, as far as size and header tell."""
+    if listed is None:
+        return
+    end = Span(segment.span.end, segment.span.end)
+    if listed.size_bytes is not None and listed.size_bytes != segment.span.end:
+        yield Finding(findings.OTHER_SIZE, end, {"size": segment.span.end, "listed": listed.size_bytes})
+    if header is None:
+        return
+    if listed.record_count is not None and listed.record_count != header.num_records:
+        yield Finding(findings.OTHER_COUNT, end, {"records": header.num_records, "listed": listed.record_count})
+    times = {"first_timestamp": header.first_timestamp, "last_timestamp": header.last_timestamp}
+    wrong = {name: time for name, time in times.items() if getattr(listed, name) not in (None, time)}
+    if wrong:
+        stated = {f"{name}_listed": getattr(listed, name) for name in wrong}
+        yield Finding(findings.OTHER_TIMES, end, {**wrong, **stated})
+
+
+def compare(
+    listed: Listed | None, source: Source, segment: Segment, header: Header | None, documents: int
+) -> Iterator[Finding]:
+    """The same, and the SHA-256 of the whole file."""
+    if listed is None or segment.span.end != source.size:
+        return
+    yield from compare_head(listed, segment, replace(header, num_records=documents) if header else None)
+    digest = sha256(source.view(0, source.size)).hex()
+    if listed.checksum and listed.checksum != digest:
+        detail = {"sha256": digest, "listed": listed.checksum}
+        yield Finding(findings.OTHER_FILE, Span(source.size, source.size), detail)

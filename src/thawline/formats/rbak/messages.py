@@ -1,0 +1,130 @@
+"""The table `messages`: what a record's columns are called, and what type they have."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thawline.formats.rbak.fields import PROPERTIES
+from thawline.formats.rbak.records import WIRE
+
+TIME = pa.timestamp("us", "UTC")
+MOST_MILLISECONDS = (2**63 - 1) // 1000
+MOST_SECONDS = (2**63 - 1) // 1_000_000
+"""What microseconds of 64 bits hold."""
+
+NAMES = {"vhost": "source_vhost", "queue": "source_queue", "type": "type_field"}
+"""Columns that are not called like the field that they are from."""
+SCHEMA = pa.schema(
+    [
+        ("vhost", pa.string()),
+        ("queue", pa.string()),
+        ("exchange", pa.string()),
+        ("routing_key", pa.string()),
+        ("delivery_tag", pa.decimal128(20, 0)),
+        ("redelivered", pa.bool_()),
+        ("backed_up_at", TIME),
+        ("body", pa.binary()),
+        *(("type" if name == "type_field" else name, WIRE.field(name).type) for name in PROPERTIES),
+        ("headers", WIRE.field("headers").type),
+        ("headers_json", pa.string()),
+        ("segment", pa.string()),
+        ("record_index", pa.int64()),
+    ]
+)
+EXTRAS = pa.schema(
+    [
+        ("backed_up_at_ms", pa.int64()),
+        ("published_at", TIME),
+        ("record_json", pa.string()),
+        ("verified", pa.bool_()),
+    ]
+)
+SOURCES = {"backed_up_at": "backed_up_at", "backed_up_at_ms": "backed_up_at", "published_at": "timestamp"}
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What holds for all records of some documents."""
+
+    segment: str
+    first_index: int
+    """Number of the first document in its segment."""
+    verified: bool
+    since: int | None = None
+    until: int | None = None
+
+    @property
+    def is_windowed(self) -> bool:
+        """Whether only some of the rows are asked for."""
+        return self.since is not None or self.until is not None
+
+
+def wire_columns(wanted: Collection[str]) -> set[str]:
+    """The wire columns that the wanted ones are made from; what every reading needs among them."""
+    made_from = {SOURCES.get(name, NAMES.get(name, name)) for name in wanted}
+    return {name for name in made_from if name in WIRE.names} | {"backed_up_at", "index"}
+
+
+def schema_of(wanted: Collection[str]) -> pa.Schema:
+    """The wanted columns, those of the table before the others."""
+    return pa.schema([field for field in (*SCHEMA, *EXTRAS) if field.name in wanted])
+
+
+def batch_of(wire: pa.RecordBatch, schema: pa.Schema, context: Context) -> pa.RecordBatch:
+    """Rows of the table from wire columns, those within the time window."""
+    if context.is_windowed:
+        wire = wire.filter(within(wire["backed_up_at"], context))
+    if not schema.names:
+        return wire.select([])
+    return pa.RecordBatch.from_arrays([_column(wire, name, context) for name in schema.names], schema=schema)
+
+
+def within(times: pa.Int64Array, context: Context) -> pa.BooleanArray:
+    """Which times lie in the window, both ends included; none is in no window."""
+    kept = pc.is_valid(times)
+    if context.since is not None:
+        kept = pc.and_(kept, pc.fill_null(pc.greater_equal(times, context.since), False))  # noqa: FBT003 - as pc has it
+    if context.until is not None:
+        kept = pc.and_(kept, pc.fill_null(pc.less_equal(times, context.until), False))  # noqa: FBT003 - as above
+    return kept
+
+
+def _column(wire: pa.RecordBatch, name: str, context: Context) -> pa.Array:
+    match name:
+        case "segment":
+            return pa.repeat(pa.scalar(context.segment), wire.num_rows)
+        case "record_index":
+            return pc.add(wire["index"], context.first_index)
+        case "verified":
+            return pa.repeat(pa.scalar(context.verified), wire.num_rows)
+        case "backed_up_at":
+            return _time(wire["backed_up_at"], 1000, MOST_MILLISECONDS)
+        case "backed_up_at_ms":
+            return wire["backed_up_at"]
+        case "published_at":
+            return _time(_seconds(wire["timestamp"]), 1_000_000, MOST_SECONDS)
+    return wire[NAMES.get(name, name)]
+
+
+def _time(values: pa.Int64Array, factor: int, most: int) -> pa.TimestampArray:
+    """Times of whole numbers of units; null where they do not fit."""
+    fitting = pc.and_(pc.less_equal(values, most), pc.greater_equal(values, -most))
+    if pc.all(fitting, skip_nulls=True).as_py() is False:
+        values = pc.if_else(fitting, values, pa.scalar(None, pa.int64()))
+    return pc.multiply(values, factor).cast(TIME)
+
+
+def _seconds(values: pa.Array) -> pa.Int64Array:
+    """A decimal column as integers; null where they do not fit."""
+    fitting = pc.less_equal(values, pa.scalar(MOST_SECONDS, values.type))
+    return pc.if_else(fitting, values, pa.scalar(None, values.type)).cast(pa.int64())
+
+
+def out_of_time(times: pa.Int64Array) -> int:
+    """How many times are too far away for microseconds."""
+    beyond = pc.or_(pc.greater(times, MOST_MILLISECONDS), pc.less(times, -MOST_MILLISECONDS))
+    return pc.sum(beyond).as_py() or 0

@@ -1,0 +1,183 @@
+"""Documents decoded by the native module, their columns assembled in Arrow's memory pool."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Collection
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thawline import _native
+from thawline.chunks import Chunk
+from thawline.formats.rbak.fields import FIELDS, KINDS, NAME_ENDS, NAMES, NUMBERS, PROPERTIES, RECORD, REQUIRED
+from thawline.formats.rbak.records import HEAD, HEADERS, NAMED_FAULTS, TYPES, Decoded, Fault, projected
+from thawline.kernels import ROOM_BEHIND
+
+WORK, SCRATCH = 128, 512
+"""What the native module needs besides: a record's cells, the stack of nesting, a key without its escapes."""
+ITEM_SIZES = {"q": 8, "i": 4, "B": 1}
+KIND_OF = RECORD | PROPERTIES
+ANY_SEEN, ALL_SEEN, ANY_ODD = 61, 62, 63
+"""Where it leaves which bits any and all rows have seen, and whether the headers of any have no known shape."""
+NO_SHAPE = -1
+
+
+def decode(view: memoryview, chunk: Chunk, wanted: Collection[str]) -> Decoded:
+    """The documents of a chunk, of the wire columns those that are wanted."""
+    return _Decoding(view, chunk).decoded(wanted)
+
+
+class _Array:
+    """Numbers in Arrow's memory pool, which the native module fills."""
+
+    def __init__(self, typecode: str, size: int, *, is_zero: bool = False) -> None:
+        self.buffer = pa.allocate_buffer(max(size, 1) * ITEM_SIZES[typecode], resizable=True)
+        self.size, self.item = size, ITEM_SIZES[typecode]
+        self.view: Any = memoryview(self.buffer).cast("B").cast(typecode)  # type: ignore[call-overload]
+        if is_zero:
+            self.view[:] = bytes(len(self.view))
+
+    def cut(self, size: int) -> pa.Buffer:
+        """The buffer, made as small as what is used of it."""
+        self.view.release()
+        self.buffer.resize(max(size, 1) * self.item, shrink_to_fit=True)
+        return self.buffer
+
+
+class _Decoding:
+    """One run of the native reader over the documents of a chunk."""
+
+    def __init__(self, view: memoryview, chunk: Chunk) -> None:
+        self.view, self.chunk, rows = view, chunk, len(chunk)
+        self.room = rows
+        self.starts, self.ends = _items(chunk.starts, "q"), _items(chunk.ends, "q")
+        self.values, self.lengths = _Array("q", len(FIELDS) * rows), _Array("i", len(FIELDS) * rows)
+        self.seen, self.entries, self.indices = _Array("i", rows), _Array("i", rows), _Array("q", rows)
+        self.offsets = _Array("i", rows + 1)
+        # An element of a body takes two bytes of JSON at least.
+        self.body = _Array("B", (self.ends[rows - 1] - self.starts[0]) // 2 + 16)
+        self.faults, self.escaped = array("q", bytes(8 * 4 * rows)), bytearray(len(FIELDS))
+        self.work, self.scratch = array("q", bytes(8 * WORK)), bytearray(SCRATCH)
+        self.rows, self.bad = _native.decode_records(
+            view, self.starts, self.ends, rows, HEAD, NAMES, NAME_ENDS, KINDS,
+            self.values.view, self.lengths.view, self.seen.view, self.entries.view, self.offsets.view, self.body.view,
+            self.indices.view, self.faults, self.escaped, self.work, self.scratch,
+        )  # fmt: skip
+
+    def decoded(self, wanted: Collection[str]) -> Decoded:
+        """The columns, and what is to be said about the documents."""
+        named = min(self.bad, NAMED_FAULTS)
+        faults = [Fault(*self.faults[4 * number : 4 * number + 4]) for number in range(named)]
+        more = Counter(self.faults[4 * named + 1 : 4 * self.bad : 4])
+        incomplete = (
+            self.found(self.seen, lambda seen: bool(~seen & REQUIRED)) if ~self.work[ALL_SEEN] & REQUIRED else []
+        )
+        odd = self.found(self.entries, lambda entries: entries == NO_SHAPE) if self.work[ANY_ODD] else []
+        schema = projected(wanted)
+        built = [self.column(field.name) for field in schema]
+        batch = pa.RecordBatch.from_arrays(built, schema=schema) if built else self.empty()
+        return Decoded(batch, faults, more, incomplete, odd)
+
+    def found(self, values: _Array, is_meant: Callable[[int], bool]) -> list[int]:
+        """Documents of the rows that something is to be said about."""
+        return [self.indices.view[row] for row in range(self.rows) if is_meant(values.view[row])]
+
+    def empty(self) -> pa.RecordBatch:
+        """No column, and as many rows all the same."""
+        return pa.RecordBatch.from_arrays([self.column("index")], ["index"]).select([])
+
+    def column(self, name: str) -> pa.Array:
+        """One wire column."""
+        match KIND_OF.get(name):
+            case "body":
+                return self.bodies()
+            case "headers":
+                return self.headers()
+            case "text":
+                return self.text(name)
+            case None:
+                return self.further(name)
+            case kind:
+                wide = pa.uint64() if kind == "uint64" else pa.int64()
+                return self.numbers(name, wide).cast(TYPES[kind])
+
+    def further(self, name: str) -> pa.Array:
+        """A column that is no field."""
+        if name == "index":
+            return pa.Array.from_buffers(pa.int64(), self.rows, [None, self.indices.buffer])
+        if name == "headers_json":
+            return self.text("headers")
+        rows = pa.Array.from_buffers(pa.int64(), self.rows, [None, self.indices.buffer])
+        starts = pc.add(self.chunk.starts.take(rows), HEAD)
+        if name == "headers_at":
+            return pc.subtract(self.numbers("headers", pa.int64()), starts)
+        lengths = pc.subtract(self.chunk.ends.take(rows), starts).cast(pa.int32())
+        return _text(self.view, _items(starts, "q"), _items(lengths, "i"), self.rows)
+
+    def part(self, of: _Array, field: int) -> Any:
+        """What the native module left for a field."""
+        return of.view[field * self.room : field * self.room + self.rows]
+
+    def valid(self, field: int) -> tuple[pa.Buffer | None, int]:
+        """The bitmap of a field, and how many nulls it has."""
+        bits = _Array("B", (self.rows + 7) // 8, is_zero=True)
+        nulls = _native.pack_seen(self.seen.view, field, self.rows, bits.view)
+        return (bits.buffer, nulls) if nulls else (None, 0)
+
+    def numbers(self, name: str, kind: pa.DataType) -> pa.Array:
+        field = NUMBERS[name]
+        bits, nulls = self.valid(field)
+        values = self.values.buffer.slice(8 * field * self.room, 8 * self.rows)
+        return pa.Array.from_buffers(kind, self.rows, [bits, values], nulls)
+
+    def text(self, name: str) -> pa.StringArray:
+        field = NUMBERS[name]
+        if not self.work[ANY_SEEN] >> field & 1:
+            return pa.nulls(self.rows, pa.string())
+        starts, lengths = self.part(self.values, field), self.part(self.lengths, field)
+        return _text(self.view, starts, lengths, self.rows, is_escaped=bool(self.escaped[field]))
+
+    def bodies(self) -> pa.BinaryArray:
+        bits, nulls = self.valid(NUMBERS["body"])
+        body = self.body.cut(self.offsets.view[self.rows])
+        return pa.Array.from_buffers(pa.binary(), self.rows, [bits, self.offsets.buffer, body], nulls)
+
+    def headers(self) -> pa.ListArray:
+        """Keys as text and values as JSON text, a list a row."""
+        offsets, bits = _Array("i", self.rows + 1), _Array("B", (self.rows + 7) // 8, is_zero=True)
+        nulls = _native.list_offsets(self.entries.view, self.rows, offsets.view, bits.view)
+        total = offsets.view[self.rows]
+        cells, keys, values = array("q", bytes(8 * 7 * total)), _Array("q", total), _Array("q", total)
+        key_sizes, value_sizes = _Array("i", total), _Array("i", total)
+        field = NUMBERS["headers"]
+        is_escaped = _native.find_headers(
+            self.view, self.part(self.values, field), self.part(self.lengths, field), self.entries.view, self.rows,
+            cells, keys.view, key_sizes.view, values.view, value_sizes.view, self.work, self.scratch,
+        )  # fmt: skip
+        key = _text(self.view, keys.view, key_sizes.view, total, is_escaped=is_escaped)
+        value = _text(self.view, values.view, value_sizes.view, total)
+        items = pa.StructArray.from_arrays([key, value], fields=list(HEADERS.value_type))
+        return pa.Array.from_buffers(
+            HEADERS, self.rows, [bits.buffer if nulls else None, offsets.buffer], nulls, children=[items]
+        )
+
+
+def _items(values: pa.Array, typecode: str) -> Any:
+    return memoryview(values.buffers()[1]).cast("B").cast(typecode)  # type: ignore[call-overload]
+
+
+def _text(view: memoryview, starts: Any, lengths: Any, rows: int, *, is_escaped: bool = False) -> pa.StringArray:
+    """Text that lies scattered in a buffer. That it is UTF-8 the native reader has seen."""
+    total, is_mixed, _ = _native.measure(lengths, rows)
+    offsets, data = _Array("i", rows + 1), _Array("B", total + ROOM_BEHIND)
+    gathering = (view, starts, lengths, rows, offsets.view, data.view)
+    if not is_mixed and not is_escaped:
+        _native.gather_plain(*gathering)
+        return pa.Array.from_buffers(pa.string(), rows, [None, offsets.buffer, data.buffer], 0)
+    valid = _Array("B", (rows + 7) // 8)
+    nulls = (_native.gather_json if is_escaped else _native.gather_optional)(*gathering, valid.view)
+    buffers = [valid.buffer if nulls else None, offsets.buffer, data.buffer]
+    return pa.Array.from_buffers(pa.string(), rows, buffers, nulls)

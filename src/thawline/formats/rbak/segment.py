@@ -1,0 +1,207 @@
+"""Segments of a file: where they are, what their header says, and which step of the reading procedure they fail.
+
+Steps: https://rabbitmqbackup.com/architecture/segment-format, "Reading a Segment: Step by Step".
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Literal
+
+from thawline import specs
+from thawline.checksums import crc32, crc32c
+from thawline.errors import FormatError
+from thawline.formats.rbak import findings
+from thawline.model import Code, Finding, Span
+from thawline.source import Source
+
+MAGIC, END_MAGIC = b"RBAK", b"KABR"
+HEADER, FOOTER = 32, 8
+LEAST = HEADER + FOOTER
+STEP = 16 << 20
+"""Bytes whose checksum is computed in one go, so that a mapped file need not be in memory as a whole."""
+STARTS_TRIED = 8
+"""Places of RBAK inside a file that are tried for a whole segment. Each may cost a pass over the rest."""
+
+Proof = Literal["crc32", "crc32c", ""]
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The 32 bytes that a segment starts with."""
+
+    compression: str
+    num_records: int
+    first_timestamp: int
+    last_timestamp: int
+    reserved: bytes = bytes(2)
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The time range that it claims, the smaller end first: clocks step."""
+        return min(self.first_timestamp, self.last_timestamp), max(self.first_timestamp, self.last_timestamp)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A segment whose checksum is right, or what may be one."""
+
+    span: Span
+    proof: Proof
+    """Which polynomial proves it; none for what is looked at all the same."""
+
+    @property
+    def payload(self) -> Span:
+        """The bytes between header and footer."""
+        return Span(self.span.start + HEADER, self.span.end - FOOTER)
+
+
+def header_of(head: bytes) -> Header:
+    """What a header says; `FormatError` names the field that breaks a rule."""
+    parsed = specs.parse("rbak_segment::header", head)
+    return Header(
+        parsed.compression.name,
+        parsed.num_records,
+        parsed.first_timestamp,
+        parsed.last_timestamp,
+        bytes(parsed.reserved),
+    )
+
+
+def find(source: Source) -> Iterator[Segment | Span]:
+    """Segments that their checksum proves, and the stretches between them, in file order."""
+    position, tried = 0, 0
+    while position < source.size:
+        start, segment = position, _proven(source, position)
+        while segment is None and tried < STARTS_TRIED and (start := _next_magic(source, start + 1)) >= 0:
+            tried += 1
+            segment = _proven(source, start)
+        if segment is None:
+            yield Span(position, source.size)
+            return
+        if segment.span.start > position:
+            yield Span(position, segment.span.start)
+        yield segment
+        position = segment.span.end
+
+
+def _next_magic(source: Source, start: int) -> int:
+    """Where RBAK stands next, or -1."""
+    for at in range(start, source.size, STEP):
+        found = _bytes(source, at, at + STEP + len(MAGIC)).find(MAGIC)
+        if found >= 0:
+            return at + found
+    return -1
+
+
+def _bytes(source: Source, start: int, end: int) -> bytes:
+    return bytes(source.view(start, max(start, min(end, source.size))))
+
+
+def _proven(source: Source, start: int) -> Segment | None:
+    """The segment that starts here, if a checksum proves it: one that ends with the file, or else before."""
+    if source.size - start < LEAST or source.view(start, start + len(MAGIC)) != MAGIC:
+        return None
+    footer = bytes(source.view(source.size - FOOTER, source.size))
+    if footer.endswith(END_MAGIC):
+        stored = int.from_bytes(footer[:4], "little")
+        if checksum(source, start, source.size - FOOTER) == stored:
+            return Segment(Span(start, source.size), "crc32")
+        if checksum_castagnoli(source, start, source.size - FOOTER) == stored:
+            return Segment(Span(start, source.size), "crc32c")
+    return _proven_before_the_end(source, start)
+
+
+def _proven_before_the_end(source: Source, start: int) -> Segment | None:
+    """The same with bytes behind its footer, found in one pass: each KABR is compared with the checksum up to it."""
+    view = source.view(start, source.size)
+    value, done = 0, 0
+    for step in range(0, len(view), STEP):
+        window = bytes(view[step : step + STEP + len(END_MAGIC) - 1])
+        at = window.find(END_MAGIC)
+        while at >= 0:
+            crc_at = step + at - 4
+            if crc_at >= HEADER:
+                value, done = crc32(view, done, crc_at, value=value), crc_at
+                if value == int.from_bytes(view[crc_at : crc_at + 4], "little"):
+                    return Segment(Span(start, start + crc_at + FOOTER), "crc32")
+            at = window.find(END_MAGIC, at + 1)
+    return None
+
+
+def checksum(source: Source, start: int, end: int) -> int:
+    """CRC-32 of a stretch."""
+    value = 0
+    for at in range(start, end, STEP):
+        value = crc32(source.view(at, min(at + STEP, end)), value=value)
+    return value
+
+
+def checksum_castagnoli(source: Source, start: int, end: int) -> int:
+    """CRC-32C of a stretch."""
+    value = 0
+    for at in range(start, end, STEP):
+        value = crc32c(source.view(at, min(at + STEP, end)), value=value)
+    return value
+
+
+def why_not(source: Source, span: Span) -> Finding:
+    """The first step of the reading procedure that a stretch without a proven segment fails."""
+    hint = salvage_hint(source)
+    if span.size < LEAST:
+        return Finding(findings.TOO_SHORT, span, {"size": span.size, "lost": "all that the segment held"}, hint)
+    head = bytes(source.view(span.start, span.start + HEADER))
+    if not head.startswith(MAGIC):
+        return Finding(findings.NO_MAGIC, span, {"at": span.start, "lost": _lost(head)}, hint)
+    footer = bytes(source.view(span.end - FOOTER, span.end))
+    if not footer.endswith(END_MAGIC):
+        return Finding(findings.NO_END, span, {"lost": _lost(head)}, hint)
+    stored = int.from_bytes(footer[:4], "little")
+    computed = checksum(source, span.start, span.end - FOOTER)
+    detail = {"crc32_stored": stored, "crc32_computed": computed, "lost": _lost(head)}
+    return Finding(findings.BAD_CHECKSUM, span, detail, hint)
+
+
+def _lost(head: bytes) -> str:
+    """What a header says about a segment that cannot be proven."""
+    try:
+        header = header_of(head)
+    except FormatError:
+        return "all records of the segment, unless salvage finds some"
+    return f"{header.num_records} records if its header is right; salvage copies those that still decode"
+
+
+def refused(source: Source, segment: Segment) -> Finding | None:
+    """Why the header of a proven segment cannot be used; None if it can."""
+    start = segment.span.start
+    try:
+        header_of(bytes(source.view(start, start + HEADER)))
+    except FormatError as error:
+        version, compression = source.view(start + 4, start + 6)
+        is_version = error.path is not None and error.path.endswith("/1")
+        code: Code = findings.UNKNOWN_VERSION if is_version else findings.UNKNOWN_COMPRESSION
+        at = start + (4 if is_version else 5)
+        found = {"version": version} if is_version else {"compression": compression}
+        return Finding(code, segment.span, {"at": at, **found, "lost": "all records of the segment"})
+    return None
+
+
+def remarks(segment: Segment, header: Header) -> Iterator[Finding]:
+    """What is worth knowing about a header, at the end of its segment."""
+    here = Span(segment.span.end, segment.span.end)
+    if segment.proof == "crc32c":
+        yield Finding(findings.CASTAGNOLI, here, {"polynomial": "Castagnoli"})
+    if any(header.reserved):
+        yield Finding(findings.RESERVED, here, {"reserved": header.reserved.hex()})
+    if header.last_timestamp < header.first_timestamp:
+        times = {"first_timestamp": header.first_timestamp, "last_timestamp": header.last_timestamp}
+        yield Finding(findings.STEPPED_BACK, here, times)
+
+
+def salvage_hint(source: Source) -> str:
+    """The command that copies what is left of a file."""
+    name = PurePath(source.name)
+    return f"thawline salvage {shlex.quote(source.name)} -o {shlex.quote(f'intact-{name.name}')}"
