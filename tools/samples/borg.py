@@ -86,9 +86,19 @@ MSGPACK_UINT = Select(
     FocusedSeq("value", Const(b"\xcd"), "value" / Int16ub),
     FocusedSeq("value", Const(b"\xce"), "value" / Int32ub),
 )
+MSGPACK_ID = FocusedSeq("value", Const(b"\xc4\x20"), "value" / Bytes(32))
+MSGPACK_TIME = FocusedSeq("value", Const(b"\xd6\xff"), "value" / Int32ub)
+MSGPACK_PIECES = PrefixedArray(
+    ExprAdapter(Byte, obj_ & 0x0F, obj_ | 0x90),
+    FocusedSeq("value", Const(b"\x92"), "value" / construct.Sequence(MSGPACK_ID, MSGPACK_UINT)),
+)
+MSGPACK_IDS = PrefixedArray(ExprAdapter(Byte, obj_ & 0x0F, obj_ | 0x90), MSGPACK_ID)
 META = PrefixedArray(
     ExprAdapter(Byte, obj_ & 0x0F, obj_ | 0x80), construct.Sequence(MSGPACK_STR, Select(MSGPACK_UINT, MSGPACK_STR))
 )
+
+ITEM_VALUES = {"chunks": MSGPACK_PIECES, "item_ptrs": MSGPACK_IDS, "mtime": MSGPACK_TIME, "mode": MSGPACK_UINT}
+"""What the values of items and archives are that are not texts."""
 
 # A borghash table of chunk_id -> ChunkIndexEntry.
 INDEX_MAGIC = b"BORGHASH"
@@ -285,6 +295,9 @@ def _unencrypted_packs() -> Iterator[Sample]:
     yield _pack("none-empty-file", "Mode none: a chunk without content.", _none(_uncompressed(b"")))
     yield _pack("none-manifest", "Mode none: type M under the zero id.", _none(text, "M", bytes(32)))
     yield _pack("none-types", "Mode none: one blob each of types A, C, S and F.", *_types())
+    yield _pack(
+        "none-archive", "Mode none: an archive with its files, and with items that must be refused.", *_archive()
+    )
     yield _pack("none-compressions", "Mode none: each compressor, auto and obfuscate.", *map(_none, _compressions()))
     large = _uncompressed(bytes(number % 253 for number in range(65_536)))
     yield _pack("none-large", "Mode none: 65,536 bytes of content.", _none(large))
@@ -301,6 +314,30 @@ def _types() -> list[Blob]:
     archive = META.build([["version", 2], ["name", "golden"]])
     plaintexts = {"F": b"file content", "S": stream, "C": ids, "A": archive}
     return [_none(_uncompressed(plaintext), kind) for kind, plaintext in plaintexts.items()]
+
+
+def _archive() -> list[Blob]:
+    """One archive of two files, the second in two chunks, and of three items that no careful reader writes anywhere."""
+    first, second, third = (_none(_uncompressed(text)) for text in (b"the kettle is on the hob\n", b"one, ", b"two\n"))
+    paths: dict[str, dict[str, object]] = {
+        "docs": {"mode": 0o040755},
+        "docs/kettle.txt": {"mode": 0o100644, "chunks": [[first.chunk_id, 25]]},
+        "docs/numbers.txt": {"mode": 0o100600, "chunks": [[second.chunk_id, 5], [third.chunk_id, 4]]},
+        "docs/way-out": {"mode": 0o120777, "target": "../.."},
+        "../climbed.txt": {"mode": 0o100644, "chunks": [[first.chunk_id, 25]]},
+        "/rooted.txt": {"mode": 0o100644, "chunks": [[first.chunk_id, 25]]},
+    }
+    items = [{"mtime": 1_700_000_000, "path": path, "user": "vera", **facts} for path, facts in paths.items()]
+    stream = _none(_uncompressed(b"".join(map(_packed, items))), "S")
+    pointers = _none(_uncompressed(bytes(MSGPACK_IDS.build([stream.chunk_id]))), "C")
+    facts = {"hostname": "hob", "item_ptrs": [pointers.chunk_id], "name": "kitchen", "time": "2026-11-16T08:00:00"}
+    return [first, second, third, stream, pointers, _none(_uncompressed(_packed({**facts, "username": "vera"})), "A")]
+
+
+def _packed(values: Mapping[str, object]) -> bytes:
+    """A msgpack map in the order of its keys, as borg packs items and archives."""
+    pairs = [MSGPACK_STR.build(key) + ITEM_VALUES.get(key, MSGPACK_STR).build(values[key]) for key in sorted(values)]
+    return bytes([0x80 | len(pairs)]) + b"".join(pairs)
 
 
 def _compressions() -> list[Compressed]:
@@ -346,6 +383,9 @@ def _indexes() -> Iterator[Sample]:
     blobs = [_none(content) for content in _compressions()]
     entries = _locate(blobs, _sha256(_build(*blobs)))
     yield _index("index-entries", "Where the blobs of none-compressions.pack lie.", *entries)
+    blobs = _archive()
+    entries = _locate(blobs, _sha256(_build(*blobs)))
+    yield _index("index-archive", "Where the blobs of none-archive.pack lie.", *entries)
     top, ids = 2**32 - 1, b"\xff" * 32
     limits = (Entry(ids, ids, top, top, top, top), Entry(bytes(32), bytes(32), 0, 0, 0, 0))
     yield _index("index-limits", "Entries whose bytes are all FF and all 00.", *limits)

@@ -216,9 +216,9 @@ def _rebuild(run: Session, repository: Repository, target: Path, *, overwrite: b
     run.remark(f"wrote {counted(found.places.num_rows, 'entry')} to {quoted(str(target))}")
     if found.doubled:
         run.remark(f"{counted(found.doubled, 'blob')} hold a chunk that another one holds too; the first is listed")
-    if damaged := borg_format.ledger.lost:
+    if damaged := sum(map(len, borg_format.ledger.damaged.values())):
         run.code = DAMAGED
-        run.remark(f"left out {counted(len(damaged), 'damaged blob')}; see: thawline verify {quoted(repository.path)}")
+        run.remark(f"left out {counted(damaged, 'damaged place')}; see: thawline verify {quoted(repository.path)}")
     return run.exit_code
 
 

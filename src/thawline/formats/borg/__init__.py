@@ -5,7 +5,7 @@ Layout: https://github.com/borgbackup/borg/blob/4d19b91a6/docs/internals/packs.r
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -44,10 +44,8 @@ class Borg(Format):
 
     repository_version: str = ""
     """4 for 2.0.0b22 to b24, 5 for b25; a repository says it itself, for a lone pack it may be given."""
-    is_member: bool = field(default=False, repr=False)
-    """Whether the file is read as part of its repository, which then says what its mode allows to prove."""
-    located: Mapping[int, Located] | None = field(default=None, repr=False)
-    """What the repository's index says about this pack, by offset."""
+    repository: Repository | None = field(default=None, repr=False, compare=False)
+    """The repository that the file is read as a part of, which knows from its index what lies where."""
     ledger: Ledger = field(default_factory=Ledger, repr=False, compare=False)
     """Where the blobs of a repository lie, as far as its packs have been read; shared by all its members."""
 
@@ -58,13 +56,13 @@ class Borg(Format):
         head = bytes(source.view(0, min(source.size, LOOKED_AT)))
         if head.startswith(MAGIC):
             header = header_at(memoryview(head), 0)
-            version = f"object version {header.version}" if header else "cut short"
+            version = str(header.version) if header else "unknown"
             return Claim(self.name, version, "starts with BORG_OBJ", "certain")
         at = next_magic(memoryview(head), 0)
         if at < len(head):
             is_named = id_in(source.name) or source.name.endswith(".pack")
             why = f"has BORG_OBJ at {at:#x}, but not at its start"
-            return Claim(self.name, "damaged", why, "likely" if is_named else "possible")
+            return Claim(self.name, "unknown", why, "likely" if is_named else "possible")
         return None
 
     def schema(self, table: str) -> pa.Schema:
@@ -86,7 +84,7 @@ class Borg(Format):
         if table_start(source) is not None:
             return scan_index(source, self._version)
         pack = self._nameless(source)
-        items = self._watched(source, Walk(source, "heads", self._version, self.located).items(), pack)
+        items = self._watched(source, Walk(source, "heads", self._version, self._located(source)).items(), pack)
         return (item if isinstance(item, Finding) else self._run(item, pack) for item in items)
 
     def read(self, source: Source, table: str, columns: Collection[str]) -> Reading:
@@ -109,15 +107,20 @@ class Borg(Format):
     def _read(self, source: Source, depth: Depth) -> Iterator[tuple[Run, Stretch, Pack] | Finding]:
         pack = self._pack(source)
         evidence = proof.Evidence(pack)
-        items = Walk(source, depth, pack.repository_version, self.located).items()
+        items = Walk(source, depth, pack.repository_version, self._located(source)).items()
         for item in self._watched(source, items, pack):
             evidence.add(item)
             yield item if isinstance(item, Finding) else (self._run(item, pack), item, pack)
-        yield from evidence.conclusions(source, is_member=self.is_member)
+        yield from evidence.conclusions(source, is_member=self.repository is not None)
 
     def _watched(self, source: Source, items: Iterator[Stretch | Finding], pack: Pack) -> Iterator[Stretch | Finding]:
         """The items of a walk, entered into the ledger on their way if the pack is read as part of its repository."""
-        return self.ledger.entries(source.name, items, pack) if self.is_member else items
+        return self.ledger.entries(source.name, items, pack) if self.repository else items
+
+    def _located(self, source: Source) -> dict[int, Located]:
+        """What the repository's index says about a pack, by offset."""
+        pack_id = id_in(source.name)
+        return self.repository.located(pack_id) if self.repository and pack_id else {}
 
     @property
     def _version(self) -> int | None:
@@ -186,7 +189,7 @@ class Borg(Format):
 
     def rescue(self, source: Source, *, include_suspects: bool) -> Rescue:
         """A new pack under its right name: the old one where its name proves the repair, else what survived of it."""
-        return rescue(source, self.located, self._version, include_suspects=include_suspects)
+        return rescue(source, self.repository, self._version, include_suspects=include_suspects)
 
     def claim_folder(self, folder: Folder) -> Claim | None:
         """A repository, told by its configuration and its folders."""
@@ -199,11 +202,8 @@ class Borg(Format):
         """The packs of a repository."""
         repository = Repository(folder)
         version = str(repository.version) if repository.version in HASH_RULES else self.repository_version
-        located = repository.index_by_pack()
-        for pack in repository.packs:
-            if pack.is_placed:
-                known = located.get(pack.name)
-                yield Member(pack.path, replace(self, repository_version=version, is_member=True, located=known))
+        member = replace(self, repository_version=version, repository=repository)
+        yield from (Member(pack.path, member) for pack in repository.packs if pack.is_placed)
 
     def _side_files(self, repository: Repository) -> Iterator[Report]:
         """Reports of what lies beside the packs: index files, and the manifest that repositories up to b24 have."""
@@ -214,9 +214,8 @@ class Borg(Format):
                 yield report(source.name, self.name, source.size, index_items(source, repository.version))
         if repository.has_manifest:
             with repository.folder.folder(CONFIG).open(MANIFEST) as source:
-                member = replace(
-                    self, repository_version=str(repository.version or ""), ledger=Ledger(), is_member=True
-                )
+                version = str(repository.version or "")
+                member = replace(self, repository_version=version, ledger=Ledger(), repository=repository)
                 yield report(source.name, self.name, source.size, member.scan(source))
 
     def accounts(self, folder: Folder) -> Iterator[Report]:
@@ -228,8 +227,9 @@ class Borg(Format):
                     report(member.path, self.name, source.size, member.format.scan(source))
         yield from self._side_files(repository)
         paths = {pack.name: pack.path for pack in repository.packs if pack.is_placed}
-        found = Check(repository, self.ledger, paths).findings()
-        yield report(folder.path, self.name, 0, found)
+        whole = report(folder.path, self.name, 0, Check(repository, self.ledger, paths).findings())
+        whole.units = whole.rows = self.ledger.table().num_rows
+        yield whole
 
 
 __all__ = ["Borg"]

@@ -74,6 +74,7 @@ class Check:
     """Chunks that some archive needs."""
     is_complete: bool = True
     """Whether all archives could be followed to their chunks."""
+    has_errors: bool = False
 
     def findings(self) -> Iterator[Finding]:
         """What is wrong with the repository as a whole, and what is worth knowing."""
@@ -132,26 +133,28 @@ class Check:
         wrong = self.index.filter(is_there).join(
             self.blobs, ["chunk_id", "pack_id", "offset", "length"], join_type="left anti"
         )
-        yield from self._wrong(wrong)
+        yield from self._wrong(wrong.filter(pa.array(self._unexplained(wrong), pa.bool_())))
+
+    def _unexplained(self, entries: pa.Table) -> list[bool]:
+        """Whether each entry points to a place that is not reported as damaged anyway."""
+        damaged = self.ledger.damaged
+        places = zip(entries["pack_id"].to_pylist(), entries["offset"].to_pylist(), strict=True)
+        return [not any(offset in span for span in damaged.get(pack_id, ())) for pack_id, offset in places]
 
     def _missing(self, entries: pa.Table) -> Iterator[Finding]:
         for pack_id, chunks in _by_pack(entries):
-            kept = len(set(chunks) & self.known)
+            kept = sum(map(self._is_known, chunks))
             lost = f"{counted(len(chunks), 'chunk')}, of which {kept} are in other packs"
             yield self._found(MISSING_PACK, {"pack_id": pack_id, "lost": lost})
 
     def _wrong(self, entries: pa.Table) -> Iterator[Finding]:
         for pack_id, chunks in _by_pack(entries):
-            damaged = [chunk for chunk in chunks if chunk in self.ledger.lost]
             detail = {"pack_id": pack_id, "entries": len(chunks), "first_chunk": chunks[0]}
-            if damaged:
-                detail |= {"damaged": len(damaged)}
             yield self._found(WRONG_LOCATION, detail, self._rebuild)
 
-    @cached_property
-    def known(self) -> set[str]:
-        """Chunks that some pack holds intact."""
-        return set(self.blobs["chunk_id"].to_pylist())
+    def _is_known(self, chunk_id: str) -> bool:
+        """Whether some pack holds a chunk intact."""
+        return bool(pc.index(self.blobs["chunk_id"], chunk_id).as_py() >= 0)
 
     def _packs(self) -> Iterator[Finding]:
         """Packs that no index knows, and blobs that it does not."""
@@ -182,7 +185,7 @@ class Check:
             store.close()
 
     def _pointer(self, archive_id: str) -> Iterator[Finding]:
-        if archive_id not in self.known:
+        if not self._is_known(archive_id):
             reason = "no pack holds this chunk"
             yield self._found(LOST_ARCHIVE, {"archive": archive_id, "lost": "1 archive", "reason": reason})
 
@@ -198,7 +201,7 @@ class Check:
         if hit or gaps:
             lost = counted(len(hit), "file") + (f", and {counted(gaps, 'part')} of the list of items" if gaps else "")
             named = list(islice(hit, NAMED)) + (["…"] if len(hit) > NAMED else [])
-            detail = {"archive": archive.name, "archive_id": archive_id, "lost": lost, "files": named}
+            detail = {"archive": archive.name, "archive_id": archive_id, "lost": lost, "files": ", ".join(named)}
             rest = f"thawline borg extract {quoted(self.repository.path)} {archive_id[:12]} -o OUT"
             yield self._found(DAMAGED_FILES, detail, rest)
 
@@ -236,18 +239,18 @@ class Check:
         """What this check has proven, and what it has not; of what is reported it has not."""
         counts = {"packs": len(self.paths), "blobs": self.blobs.num_rows, "archives": len(self.repository.archives)}
         told = {"repository": self.repository.generation, "mode": ", ".join(sorted(self.ledger.modes)), **counts}
-        if self.is_sealed:
-            return {**told, "proven": SEALED_PROVEN, "not_proven": SEALED_UNPROVEN}
         is_keyed = any(mode.startswith("authenticated") for mode in self.ledger.modes)
-        if is_keyed:
-            return {**told, "proven": KEYED_PROVEN, "not_proven": KEYED_UNPROVEN}
-        return {**told, "proven": PLAIN_PROVEN, "not_proven": PLAIN_UNPROVEN}
+        proven = SEALED_PROVEN if self.is_sealed else KEYED_PROVEN if is_keyed else PLAIN_PROVEN
+        unproven = SEALED_UNPROVEN if self.is_sealed else KEYED_UNPROVEN if is_keyed else PLAIN_UNPROVEN
+        rest = "of all that is not reported: " if self.has_errors or self.ledger.damaged else ""
+        return {**told, "proven": rest + proven, "not_proven": unproven}
 
     @property
     def _rebuild(self) -> str:
         return f"thawline borg index {quoted(self.repository.path)} --rebuild OUT"
 
     def _found(self, code: Code, detail: Mapping[str, object], hint: str = "") -> Finding:
+        self.has_errors |= code.severity == "error"
         return Finding(code, HERE, detail, hint)
 
 

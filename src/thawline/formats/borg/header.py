@@ -25,6 +25,8 @@ LEAST_SEALED = HEADER_SIZE + 2 * 48
 """An encrypted blob has at least this many bytes."""
 FIRST_BLOCK, LAST_BLOCK = 1 << 10, 1 << 20
 """Bytes that are searched in one go; few at first, since a hostile pack has a magic every eight bytes."""
+IV, SESSION = slice(2, 8), slice(8, 32)
+"""Counter and session id in an encrypted slot."""
 ENVELOPES = {1: 1, 2: 34}
 """Bytes before the payload of a slot that is not encrypted, by object version."""
 FIXMAP = range(0x80, 0x90)

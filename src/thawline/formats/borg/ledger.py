@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from thawline.formats.borg.rows import Pack, blob_batches
 from thawline.formats.borg.walk import Stretch
-from thawline.model import Finding
+from thawline.model import Finding, Span
 
 PLACES = pa.schema([("pack_id", pa.string()), ("offset", pa.int64()), ("size", pa.int64()), ("chunk_id", pa.string())])
 
@@ -19,8 +19,8 @@ class Ledger:
     def __init__(self) -> None:
         self.places: dict[str, list[pa.RecordBatch]] = {}
         """Where intact blobs lie; only of packs that were read to their end."""
-        self.lost: dict[str, str] = {}
-        """Chunks of damaged blobs, as far as their ids are known, with the code of the finding about each."""
+        self.damaged: dict[str, list[Span]] = {}
+        """Damaged stretches of packs, by pack."""
         self.modes: set[str] = set()
 
     def entries(self, path: str, items: Iterator[Stretch | Finding], pack: Pack) -> Iterator[Stretch | Finding]:
@@ -28,8 +28,8 @@ class Ledger:
         found: list[pa.RecordBatch] = []
         for item in items:
             if isinstance(item, Finding):
-                if chunk_id := item.detail.get("chunk_id"):
-                    self.lost[str(chunk_id)] = item.code.id
+                if item.span.size:
+                    self.damaged.setdefault(str(pack.pack_id), []).append(item.span)
             elif not item.doubt:
                 for batch in blob_batches(item, pack, {*PLACES.names, "mode"}):
                     self.modes |= set(batch["mode"].unique().to_pylist())

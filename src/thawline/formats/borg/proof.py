@@ -12,8 +12,9 @@ from thawline.model import Finding, Span
 from thawline.source import Source
 
 BY_NAME = "every byte is the one that was stored under this name"
-BY_STRUCTURE = "headers, envelopes, session ids and counters fit each other, and the blobs fill the pack"
-BY_READING = "headers fit each other, every meta map can be read and every chunk decompresses to its size"
+BY_STRUCTURE = "headers, envelopes, session ids and counters fit each other"
+BY_READING = "headers fit each other, meta maps can be read and chunks decompress to their sizes"
+OF_THE_REST = "of the blobs that are not reported: "
 UNPROVEN_SEALED = "that the encrypted content is unchanged; a changed byte in a slot goes unnoticed"
 UNPROVEN_READABLE = "that the content is unchanged; ids and tags are keyed, so a changed byte may go unnoticed"
 UNPROVEN_ORIGIN = "who wrote it; that takes the key"
@@ -61,4 +62,5 @@ class Evidence:
             return {**told, "proven": BY_NAME, "not_proven": UNPROVEN_ORIGIN}
         proven = BY_STRUCTURE if self.are_sealed else BY_READING
         unproven = UNPROVEN_SEALED if self.are_sealed else UNPROVEN_READABLE
+        proven = OF_THE_REST + proven if self.is_damaged else proven
         return {**told, "proven": proven, "not_proven": unproven, "who_can_tell": WITH_KEY}

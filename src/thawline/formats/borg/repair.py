@@ -20,6 +20,8 @@ from thawline.formats.borg.contents import Flaw, decompress, read_meta
 from thawline.formats.borg.header import (
     ENVELOPES,
     HEADER_SIZE,
+    IV,
+    SESSION,
     Header,
     header_at,
     header_by_meta,
@@ -33,8 +35,6 @@ from thawline.model import Finding, Span
 MOST_TRIES = 512
 HASH_BUDGET = 4 << 30
 """Bytes that may be hashed for one repair."""
-SESSION = slice(8, 32)
-IV = slice(2, 8)
 
 
 @dataclass(frozen=True, slots=True)

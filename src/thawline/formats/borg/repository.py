@@ -5,10 +5,10 @@ from __future__ import annotations
 import configparser
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from thawline.errors import SourceError
 from thawline.folder import Folder
@@ -123,19 +123,20 @@ class Repository:
                 if table_start(source) is not None:
                     tables.append(read_index(source))
         whole = pa.concat_tables(tables) if tables else INDEX.empty_table()
-        return whole.group_by(["chunk_id", "pack_id", "offset", "length"]).aggregate([])
+        return whole.group_by(["chunk_id", "pack_id", "offset", "length"]).aggregate([]).sort_by("pack_id")
 
-    def index_by_pack(self) -> dict[str, dict[int, Located]]:
-        """What the index says about each pack, by offset."""
-        found: dict[str, dict[int, Located]] = {}
-        names = ("pack_id", "offset", "chunk_id", "length")
-        for pack_id, offset, chunk_id, length in zip(*(self.index[name].to_pylist() for name in names), strict=True):
-            found.setdefault(pack_id, {})[offset] = Located(bytes.fromhex(chunk_id), length)
-        return found
+    @cached_property
+    def _rows(self) -> dict[str, tuple[int, int]]:
+        """The rows of the index that each pack has: the first, and how many."""
+        counts = self.index["pack_id"].value_counts()
+        sizes = dict(zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True))
+        names = sorted(sizes)
+        firsts = accumulate((sizes[name] for name in names), initial=0)
+        return {name: (first, sizes[name]) for name, first in zip(names, firsts, strict=False)}
 
     def located(self, pack_id: str) -> dict[int, Located]:
         """What the index says about one pack, by offset."""
-        mine = self.index.filter(pc.equal(self.index["pack_id"], pack_id))
+        mine = self.index.slice(*self._rows.get(pack_id, (0, 0)))
         rows = zip(*(mine[name].to_pylist() for name in ("offset", "chunk_id", "length")), strict=True)
         return {offset: Located(bytes.fromhex(chunk_id), length) for offset, chunk_id, length in rows}
 

@@ -6,7 +6,7 @@ of the blobs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from thawline.formats.borg.findings import BAD_NAME
 from thawline.formats.borg.index import encode_index, read_index, table_start
@@ -14,7 +14,7 @@ from thawline.formats.borg.modes import VERSION_2
 from thawline.formats.borg.naming import HASH_RULES, HASHES, Rule, hash_rule, id_in
 from thawline.formats.borg.repair import Piece, Repair, Repaired
 from thawline.formats.borg.repository import Repository, repository_of
-from thawline.formats.borg.walk import Located, Stretch, Walk
+from thawline.formats.borg.walk import Stretch, Walk
 from thawline.model import Finding, Rescue, Run, Span
 from thawline.rendering.words import quoted
 from thawline.source import Source
@@ -31,18 +31,11 @@ ONLY_IN_4 = frozenset(VERSION_2[4]) - frozenset(VERSION_2[5])
 """Key types that only repositories of version 4 have."""
 
 
-def rescue(
-    source: Source, located: Mapping[int, Located] | None, version: int | None, *, include_suspects: bool
-) -> Rescue:
+def rescue(source: Source, repository: Repository | None, version: int | None, *, include_suspects: bool) -> Rescue:
     """What can be rescued of a pack, or of an index."""
     if table_start(source) is not None:
         return _index(source, version)
-    repository = repository_of(source.name)
-    pack_id = id_in(source.name)
-    if repository:
-        version = version or repository.version
-        located = located if located is not None or pack_id is None else repository.located(pack_id)
-    return _Pack(source, repository, located or {}, version).rescue(include_suspects=include_suspects)
+    return _Pack(source, repository or repository_of(source.name), version).rescue(include_suspects=include_suspects)
 
 
 def surviving(source: Source, items: Iterable[Run | Finding]) -> Iterator[memoryview]:
@@ -56,15 +49,14 @@ def surviving(source: Source, items: Iterable[Run | Finding]) -> Iterator[memory
 class _Pack:
     """A pack to be rescued."""
 
-    def __init__(
-        self, source: Source, repository: Repository | None, located: Mapping[int, Located], version: int | None
-    ) -> None:
-        self.source = source.on_disk()
+    def __init__(self, source: Source, repository: Repository | None, version: int | None) -> None:
+        self.source, self.repository = source.on_disk(), repository
         self.view = self.source.view(0, self.source.size)
-        self.repository, self.located, self.version = repository, located, version
         self.pack_id = id_in(source.name)
-        self.items = list(Walk(self.source, "contents", version, located).items())
-        self.repair = Repair(self.view, self.pack_id or "", located, version)
+        self.version = version or (repository.version if repository else None)
+        located = repository.located(self.pack_id) if repository and self.pack_id else {}
+        self.items = list(Walk(self.source, "contents", self.version, located).items())
+        self.repair = Repair(self.view, self.pack_id or "", located, self.version)
 
     def rescue(self, *, include_suspects: bool) -> Rescue:
         """The whole pack where its name proves it, else what is left of it."""

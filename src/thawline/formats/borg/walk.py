@@ -6,6 +6,7 @@ Else reading goes on at the next magic that starts a whole blob, looked for from
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -18,6 +19,7 @@ from thawline.formats.borg.header import (
     HEADER_SIZE,
     LEAST_SEALED,
     MAGIC,
+    SESSION,
     header_at,
     header_by_meta,
     next_magic,
@@ -81,8 +83,11 @@ class Walk:
         self.view = self.source.view(0, self.source.size)
         self.size = self.source.size
         self.depth, self.repository_version, self.located = depth, repository_version, located or {}
+        self.offsets = sorted(self.located)
         self.owner = Span(0, 0)
         """What the last broken blob claims to be its own, where nothing confirms it."""
+        self.uncertain = Span(0, 0)
+        """The last blob of which it is not sure where it ends."""
         self.key_type = 0
         """That of the first intact blob, and so of all that belong to the pack."""
         self.damage = False
@@ -188,7 +193,9 @@ class Walk:
             yield self._found(BAD_SIZE, Span(start, following), reason, self._lost(start))
             return following
         # In a gap that has no room for a blob there was none: either bytes were put in, or the blob is longer.
-        yield Stretch(judged, row, row + 1, "" if following - end >= LEAST_SEALED else "uncertain")
+        if following - end < LEAST_SEALED:
+            self.uncertain = Span(start, end)
+        yield Stretch(judged, row, row + 1, "uncertain" if self.uncertain.end == end else "")
         return end
 
     def _broken(self, start: int, cause: Break | Flaw) -> Step:
@@ -203,12 +210,19 @@ class Walk:
             return self.size
         header = header_at(self.view, start)
         if header is None:
-            yield self._found(NO_BLOB, Span(start, following), reason, {}, at)
+            yield self._found(NO_BLOB, Span(start, following), reason, self._doubt(start), at)
             return following
         if header.end <= self.size:
             self.owner = Span(start, header.end)
         yield self._found(code, Span(start, following), reason, self._lost(start), at)
         return following
+
+    def _doubt(self, start: int) -> dict[str, object]:
+        """What it means for the blob before that its end could not be confirmed."""
+        if self.uncertain.end != start:
+            return {}
+        doubt = f"these bytes were put in, or they belong to the blob at {self.uncertain.start:#x}, marked uncertain"
+        return {"either": doubt}
 
     def _reason(self, start: int, cause: Break | Flaw) -> tuple[Code, str, int]:
         """What kind of damage a refusal is, and where."""
@@ -248,12 +262,28 @@ class Walk:
         if self.searched.start <= start <= self.searched.end:
             first, start = self.searched.start, self.searched.end
         while (start := next_magic(self.view, start)) < self.size:
-            found = self._blob_at(start)
-            if found is not None and (found.is_sealed(0) or _has_right_size(found) or self._is_border(found.end(0))):
+            if self._is_whole(start):
                 break
             start += 1
         self.searched = Span(first, start)
         return start
+
+    def _is_whole(self, start: int) -> bool:
+        """Whether a blob starts here, by what can be seen at once: a hostile pack has a magic every eight bytes.
+
+        Both slots start with the same key type, and in encrypted modes with the same session; in the others a meta map
+        says how large the blob is, unless another one stands right behind it. The walk then asks the kernel.
+        """
+        header = header_at(self.view, start)
+        if header is None or not header.is_possible or header.end > self.size or not header.len_data:
+            return False
+        meta, data = start + HEADER_SIZE, start + HEADER_SIZE + header.len_meta
+        if not header.len_meta or self.view[meta] != self.view[data]:
+            return False
+        if self.view[meta] in SEALED:
+            return self.view[meta:][SESSION] == self.view[data:][SESSION]
+        by_meta = header_by_meta(self.view, start)
+        return self._is_border(header.end) or (by_meta is not None and by_meta.end == header.end)
 
     def _blob_at(self, start: int) -> Judged | None:
         """The blob that starts here, if the kernel finds one and its envelopes fit each other."""
@@ -279,13 +309,16 @@ class Walk:
         known = located.chunk_id if located else header.chunk_id if header else b""
         if not known:
             return {"lost": "1 blob"}
-        return {"lost": f"1 blob, chunk {known.hex()}", "chunk_id": known.hex()}
+        return {"lost": f"1 blob, chunk {known.hex()[:12]}…", "chunk_id": known.hex()}
 
     def _found(
         self, code: Code, span: Span, reason: str, detail: Mapping[str, object], at: int | None = None
     ) -> Finding:
         self.damage = True
-        told = {"at": span.start if at is None else at, "reason": reason} if reason else {}
+        told: dict[str, object] = {"at": span.start if at is None else at, "reason": reason} if reason else {}
+        several = bisect_left(self.offsets, span.end) - bisect_left(self.offsets, span.start)
+        if several > 1:
+            detail = {**detail, "lost": f"{several} blobs, as the index has it"}
         return Finding(code, span, {**told, **detail}, f"thawline salvage {quoted(self.source.name)} -o .")
 
 
