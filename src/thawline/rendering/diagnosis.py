@@ -76,7 +76,7 @@ def _compared(detail: Mapping[str, object]) -> str:
 
 def _facts(detail: Mapping[str, object], mark: Mark) -> Iterator[tuple[str, str]]:
     """The rest of what a finding knows, what is lost first. A marked field needs no second word."""
-    told = {"at", "field", "reason"} if mark.is_field else set()
+    told = {"at", "field", "reason"} if mark.is_field or mark.label == detail.get("reason") else set()
     for key in sorted(detail, key=lambda key: key != "lost"):
         if not key.endswith(("_stored", "_computed")) and key not in told:
             yield key.replace("_", " "), _value(key, detail[key])

@@ -17,6 +17,8 @@ from thawline.formats.borg.modes import SEALED
 MAGIC = b"BORG_OBJ"
 LAYOUT = struct.Struct("<8sB32sII")
 HEADER_SIZE = LAYOUT.size
+CHUNK_ID, SIZES = 9, {"len_meta": 41, "len_data": 45}
+"""Where fields stand in it."""
 LARGEST_OBJECT = 20_971_479
 """MAX_DATA_SIZE, header included."""
 LARGEST_META = 64 << 10

@@ -23,6 +23,8 @@ OLD_INDEX = "chunks."
 DELETED = ".del"
 MANIFEST = "manifest"
 BEFORE_PACKS = 3
+DEPTH = 2
+"""Folders between a repository and a pack: packs/ab/PACK."""
 LARGEST_CONFIG = 1 << 20
 
 
@@ -162,10 +164,11 @@ def repository_of(name: str) -> Repository | None:
     """The repository that a pack lies in, by its path; None if it lies in none."""
     if id_in(name) is None:
         return None
-    parents = Path(name).absolute().parents
-    if "://" in name or len(parents) <= 2 or parents[1].name != PACKS:  # noqa: PLR2004 - packs/ab/PACK
+    path = Path(name)
+    parents = path.parents if len(path.parents) > DEPTH else path.absolute().parents
+    if "://" in name or len(parents) <= DEPTH or parents[1].name != PACKS:
         return None
-    folder = Folder(str(parents[2]))
+    folder = Folder(str(parents[DEPTH]))
     try:
         return Repository(folder) if is_repository(folder) else None
     except SourceError:

@@ -14,12 +14,14 @@ from typing import Literal
 from thawline import columns
 from thawline.chunks import Break, Chunk, Ranges
 from thawline.formats.borg.contents import Flaw, check_size, read_meta
-from thawline.formats.borg.findings import BAD_HEADER, BAD_SIZE, BAD_SLOT, NO_BLOB, TORN
+from thawline.formats.borg.findings import BAD_HEADER, BAD_ID, BAD_SIZE, BAD_SLOT, NO_BLOB, TORN
 from thawline.formats.borg.header import (
+    CHUNK_ID,
     HEADER_SIZE,
     LEAST_SEALED,
     MAGIC,
     SESSION,
+    SIZES,
     header_at,
     header_by_meta,
     next_magic,
@@ -228,12 +230,12 @@ class Walk:
         """What kind of damage a refusal is, and where."""
         header, right = header_at(self.view, start), header_by_meta(self.view, start)
         if header and right and self._is_border(right.end):
-            for name, at in (("len_meta", 41), ("len_data", 45)):
+            for name, at in SIZES.items():
                 if getattr(header, name) != getattr(right, name):
                     said, meant = getattr(header, name), getattr(right, name)
                     return BAD_SIZE, f"{name} is {said}; by the meta map it is {meant}", start + at
         if isinstance(cause, Flaw):
-            return cause.code, cause.reason, start
+            return cause.code, cause.reason, start + (CHUNK_ID if cause.code is BAD_ID else HEADER_SIZE)
         failure = cause.failure
         reason = f"{failure.reason} ({failure.spec}: {failure.path})"
         if failure.path in {"/seq/0", "/seq/1"}:
