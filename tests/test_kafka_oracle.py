@@ -12,7 +12,10 @@ from accounts import Golden, golden_files
 from kafka_oracle import Oracle, oracle, oracle_records, unhex
 from kafka_written import BATCHES, CODECS, START, Written, append_all, numbered, write_everything
 
+import thawline
 from thawline.formats.kafka.writer import KafkaSegmentWriter
+from thawline.verbs.salvage import salvage
+from tools.samples.kafka.batches import MANY
 
 TIMESTAMP_TYPES = {"create_time": "CreateTime", "log_append_time": "LogAppendTime"}
 SEGMENTS = [golden for golden in golden_files("kafka") if golden.account["file_spec"] == "kafka_segment"]
@@ -183,3 +186,26 @@ def test_kafka_reads_the_vectors_as_recorded(kafka: Oracle, vectors: Path) -> No
         read = kafka.read(file.with_name(file.name.removesuffix(".expected.json") + ".log"))
         for key in ("batches", "validBytes", "fileBytes", "error"):
             assert read[key] == expected[key], (file.name, key)
+
+
+def test_kafka_reads_a_salvaged_segment_where_it_gave_up_on_the_damaged_one(kafka: Oracle, tmp_path: Path) -> None:
+    whole = [batch.build() for batch in MANY]
+    damaged, kept, recovered = (tmp_path / f"{name}.log" for name in ("damaged", "kept", "recovered"))
+    torn = whole[2][:100] + whole[2][150:]
+    longer = whole[4][:8] + b"\x7f" + whole[4][9:]
+    damaged.write_bytes(b"".join([*whole[:2], torn, whole[3], longer, *whole[5:]]))
+    assert kafka.read(damaged)["validBytes"] < len(damaged.read_bytes())
+    for target, recover in ((kept, False), (recovered, True)):
+        with thawline.open(damaged, "kafka") as cold:
+            salvage(cold, target, recover=recover)
+        lost = {2} if recover else {2, 4}
+        assert kafka.verify(target) == {
+            "batches": len(whole) - len(lost),
+            "validBytes": target.stat().st_size,
+            "fileBytes": target.stat().st_size,
+            "error": None,
+        }
+        offsets = [record.offset for record in records_of(target)]
+        assert offsets == [
+            batch.base_offset + n for number, batch in enumerate(MANY) if number not in lost for n in range(143)
+        ]
