@@ -80,15 +80,15 @@ def scan(
         ranges = Ranges.of([(0, len(view), -1)])
     ranges.check(len(view))
     wanted = [column for column in found.columns if columns is None or column.name in columns]
-    limits = (max_rows or _rows_in_cache(found, wanted), max_bytes)
+    limits = (max_rows or _rows_in_cache(table, tuple(column.name for column in wanted)), max_bytes)
     return engine()(found, view, ranges, wanted, limits, checksums=checksums)
 
 
-def _rows_in_cache(table: Table, wanted: Sequence[Column]) -> int:
-    names = {column.name for column in wanted}
+@cache
+def _rows_in_cache(table: str, names: tuple[str, ...]) -> int:
     sizes = (
         array(it.typecode).itemsize * it.width * ITEMS_IN_LIST ** (len(it.path) - 1)
-        for it in arrays(table)
+        for it in arrays(TABLES[table])
         if it.path and it.path[0] in names
     )
     size: int = SIZE_OF_PLACES + sum(sizes)

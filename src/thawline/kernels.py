@@ -79,12 +79,12 @@ class _Reading:
         self.table, self.view, self.ranges, self.wanted = table, view, ranges, wanted
         self.has_checksums = checksums
         self.max_rows, self.max_bytes = limits
-        self.schema = schema_of(wanted)
         self.kernel = getattr(_native, f"scan_{table.name}")
-        self.lists = list(lists(table.columns))
+        plan = _plan(table, wanted)
+        self.schema, self.lists = plan.schema, plan.lists
         self.state = array("q", bytes(8 * (LISTS + len(self.lists))))
         self.state[POSITION] = ranges.starts[0]
-        self.arrays = _Arrays(table, wanted)
+        self.arrays = _Arrays(plan)
         self.builder = _Builder(view, self.arrays.columns)
 
     def chunks(self) -> Iterator[Chunk | Break]:
@@ -172,19 +172,13 @@ class _Reading:
 class _Arrays:
     """The arrays that a kernel fills. Those that become columns are new for every chunk; the others serve again."""
 
-    def __init__(self, table: Table, wanted: Sequence[Column]) -> None:
-        names = {column.name for column in wanted}
-        lists_ = [path for path, _ in lists(table.columns)]
-        self.rooms = array("q", [0 if path[0] in names else ENDLESS for path in lists_])
-        self.most = [ENDLESS] * len(lists_)
-        self.slots = [
-            (index, it, lists_.index(it.path[:-1]) if it.path[:-1] else None, it.path in lists_)
-            for index, it in enumerate(arrays(table), len(PLACES))
-            if not it.path or it.path[0] in names
-        ]
+    def __init__(self, plan: _Plan) -> None:
+        self.rooms = plan.rooms[:]
+        self.most = [ENDLESS] * len(plan.lists)
+        self.slots = plan.slots
         self.places: list[_Column] = []
         self.columns: dict[tuple[Path, str], _Column] = {}
-        self.arguments = [*(NOTHING[typecode] for typecode in PLACES), *(NOTHING[it.typecode] for it in arrays(table))]
+        self.arguments = plan.arguments[:]
 
     def renew(self, rows: int, most: list[int]) -> None:
         """Make room for a chunk of so many rows, and for items of lists, of which there are `most` at most."""
@@ -223,6 +217,39 @@ class _Arrays:
 Slot = tuple[int, Array, int | None, bool]
 """An array that is filled: its place among the arguments, what it is, the list whose items it is for, and whether it
 holds the ends of a list's items."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is the same whenever some columns of a table are read."""
+
+    table: Table
+    schema: pa.Schema
+    lists: list[tuple[Path, Column]]
+    rooms: array[int]
+    slots: list[Slot]
+    arguments: list[memoryview]
+
+
+_PLANS: dict[tuple[int, tuple[str, ...]], _Plan] = {}
+"""By the identity of their table, which they keep alive: tables have no hash."""
+
+
+def _plan(table: Table, wanted: Sequence[Column]) -> _Plan:
+    names = tuple(column.name for column in wanted)
+    key = id(table), names
+    if key not in _PLANS:
+        lists_ = list(lists(table.columns))
+        paths = [path for path, _ in lists_]
+        slots = [
+            (index, it, paths.index(it.path[:-1]) if it.path[:-1] else None, it.path in paths)
+            for index, it in enumerate(arrays(table), len(PLACES))
+            if not it.path or it.path[0] in names
+        ]
+        rooms = array("q", [0 if path[0] in names else ENDLESS for path in paths])
+        arguments = [*(NOTHING[typecode] for typecode in PLACES), *(NOTHING[it.typecode] for it in arrays(table))]
+        _PLANS[key] = _Plan(table, schema_of(wanted), lists_, rooms, slots, arguments)
+    return _PLANS[key]
 
 
 class _Builder:

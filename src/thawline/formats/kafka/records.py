@@ -20,7 +20,7 @@ from thawline.formats.kafka.rows import Failure, Part, Records, Request, engine,
 from thawline.model import Finding
 from thawline.source import Source
 
-GROUP_BYTES = 2 << 20
+GROUP_BYTES = 4 << 20
 """Bytes of records that are decoded in one go: enough to make little of the cost of a call, and few enough that what
 was decompressed is still in the cache when it is read."""
 WIRE = ("key", "value", "headers")
@@ -28,13 +28,38 @@ WIRE = ("key", "value", "headers")
 
 def decode(source: Source, heads: Heads, request: Request) -> Iterator[Part | Finding]:
     """Units with their records, and a finding for each whose records cannot be returned, in file order."""
-    compressions = heads.rows["compression"].to_pylist()
-    room = codecs.Room(2 * GROUP_BYTES if any(compression != "none" for compression in compressions) else 0)
+    units = _Units(heads)
+    room = codecs.Room(2 * GROUP_BYTES if any(codec != "none" for codec in units.compressions) else 0)
     first = 0
     while first < len(heads):
-        payload = _payload(source, heads, first, compressions, request, room)
-        yield from _decoded(payload, request)
+        if units.compressions[first] == "none":
+            payload = _plain(source, units, first)
+        else:
+            payload = _decompressed(source, units, first, request.max_batch_bytes, room)
+        yield from _decoded(payload, _Placing(units, first, first + len(payload.heads)), request)
         first += len(payload.heads)
+
+
+class _Units:
+    """What is asked of heads again and again, taken out of Arrow once."""
+
+    def __init__(self, heads: Heads) -> None:
+        rows = heads.rows
+        self.heads = heads
+        self.compressions: list[str] = rows["compression"].to_pylist()
+        self.positions, self.sizes = (numbers.copied(rows[name]) for name in ("position", "size"))
+        self.counts = numbers.copied(rows["num_records"].cast(pa.int64()))
+        is_one = pc.equal(rows["timestamp_type"], "log_append_time")
+        facts = (
+            rows["base_offset"],
+            pc.subtract(rows["last_offset"], rows["base_offset"]),
+            rows["base_timestamp"],
+            pc.if_else(is_one, rows["max_timestamp"], pa.scalar(OWN_TIME, pa.int64())),
+        )
+        self.places = array("q", bytes(32 * len(heads)))
+        """Four numbers of each unit, as `place_records` takes them."""
+        for index, values in enumerate(facts):
+            self.places[index::4] = numbers.copied(values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,50 +73,39 @@ class Payload:
     """Batches that do not decompress, by their number."""
 
 
-def _payload(
-    source: Source, heads: Heads, first: int, compressions: list[str], request: Request, room: codecs.Room
-) -> Payload:
-    if compressions[first] == "none":
-        return _plain(source, heads, first, compressions)
-    return _decompressed(source, heads, first, compressions, request, room)
+def _plain(source: Source, units: _Units, first: int) -> Payload:
+    """Batches that are not compressed, as they lie in the file, until there is enough to decode."""
+    positions, sizes = units.positions, units.sizes
+    start, end = positions[first], first + 1
+    while end < len(positions) and units.compressions[end] == "none" and positions[end] - start < GROUP_BYTES:
+        end += 1
+    starts = array("q", [position - start + HEAD_SIZE for position in positions[first:end]])
+    ends = array(
+        "q", [position - start + size for position, size in zip(positions[first:end], sizes[first:end], strict=True)]
+    )
+    view = source.view(start, start + ends[-1])
+    return Payload(units.heads.part(first, end), view, Ranges(starts, ends, units.counts[first:end]), {})
 
 
-def _plain(source: Source, heads: Heads, first: int, compressions: list[str]) -> Payload:
-    """Batches that are not compressed, as they lie in the file."""
-    positions = heads.rows["position"]
-    start = positions[first].as_py()
-    end = next((row for row in range(first, len(heads)) if compressions[row] != "none"), len(heads))
-    while end - first > 1 and positions[end - 1].as_py() - start > GROUP_BYTES:
-        end -= (end - first) // 2
-    part = heads.part(first, end)
-    starts = pc.subtract(part.rows["position"], start - HEAD_SIZE)
-    ends = pc.subtract(pc.add(part.rows["position"], part.rows["size"]), start)
-    counts = part.rows["num_records"].cast(pa.int64())
-    ranges = Ranges(numbers.copied(starts), numbers.copied(ends), numbers.copied(counts))
-    return Payload(part, source.view(start, part.end), ranges, {})
-
-
-def _decompressed(
-    source: Source, heads: Heads, first: int, compressions: list[str], request: Request, room: codecs.Room
-) -> Payload:
+def _decompressed(source: Source, units: _Units, first: int, max_bytes: int, room: codecs.Room) -> Payload:
     """Compressed batches until there is enough to decode."""
     room.clear()
-    stretches: list[tuple[int, int, int]] = []
+    starts, ends, counts = array("q"), array("q"), array("q")
     failed: dict[int, Failure] = {}
     row = first
-    facts = heads.part(first, len(heads)).rows.select(["position", "size", "num_records"])
-    for position, size, count in zip(*(column.to_pylist() for column in facts.columns), strict=True):
-        if compressions[row] == "none" or room.end >= GROUP_BYTES:
-            break
-        start = room.end
+    while row < len(units.positions) and units.compressions[row] != "none" and room.end < GROUP_BYTES:
+        start, count = room.end, units.counts[row]
+        position, compression = units.positions[row], units.compressions[row]
         try:
-            _open(compressions[row], source.view(position + HEAD_SIZE, position + size), request.max_batch_bytes, room)
+            _open(compression, source.view(position + HEAD_SIZE, position + units.sizes[row]), max_bytes, room)
         except CodecError as error:
-            failed[row - first] = not_decompressed(compressions[row], error, request.max_batch_bytes)
-            count = 0  # noqa: PLW2901 - nothing of it is read
-        stretches.append((start, room.end, count))
+            failed[row - first] = not_decompressed(compression, error, max_bytes)
+            count = 0  # nothing of it is read
+        starts.append(start)
+        ends.append(room.end)
+        counts.append(count)
         row += 1
-    return Payload(heads.part(first, row), room.view(), Ranges.of(stretches), failed)
+    return Payload(units.heads.part(first, row), room.view(), Ranges(starts, ends, counts), failed)
 
 
 def _open(compression: str, stored: memoryview, max_bytes: int, room: codecs.Room) -> None:
@@ -108,11 +122,10 @@ def not_decompressed(compression: str, error: CodecError, max_bytes: int) -> Fai
     return Failure(BAD_CODEC, detail)
 
 
-def _decoded(payload: Payload, request: Request) -> Iterator[Part | Finding]:
+def _decoded(payload: Payload, placing: _Placing, request: Request) -> Iterator[Part | Finding]:
     """Records of some batches; of one that cannot be read to its end nothing is returned."""
     failed = dict(payload.failed)
     wire = [name for name in WIRE if name in request.columns]
-    placing = _Placing(payload.heads)
     groups = []
     for item in columns.scan("kafka_records", payload.data, payload.ranges, columns=[*wire, *_Placing.columns]):
         if isinstance(item, Break):
@@ -135,20 +148,10 @@ class _Placing:
 
     columns = ("offset_delta", "timestamp_delta")
 
-    def __init__(self, heads: Heads) -> None:
-        rows = heads.rows
-        is_one = pc.equal(rows["timestamp_type"], "log_append_time")
-        facts = (
-            rows["base_offset"],
-            pc.subtract(rows["last_offset"], rows["base_offset"]),
-            rows["base_timestamp"],
-            pc.if_else(is_one, rows["max_timestamp"], pa.scalar(OWN_TIME, pa.int64())),
-        )
-        self.heads = array("q", bytes(32 * len(heads)))
-        for index, values in enumerate(facts):
-            self.heads[index::4] = numbers.copied(values)
-        self.last_deltas = array("q", [-1]) * len(heads)
-        self.is_wrong = bytearray(len(heads))
+    def __init__(self, units: _Units, first: int, end: int) -> None:
+        self.heads = units.places[4 * first : 4 * end]
+        self.last_deltas = array("q", [-1]) * (end - first)
+        self.is_wrong = bytearray(end - first)
 
     def records(self, chunk: Chunk, wire: list[str]) -> Records:
         """Records of a chunk with their offsets and timestamps."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -47,8 +48,8 @@ EXTRAS = pa.schema(
         ("is_control", pa.bool_()),
     ]
 )
-TIMESTAMP_TYPES = {None: -1, "create_time": 0, "log_append_time": 1}
-"""As Kafka's TimestampType has them; magic 0 has no timestamp."""
+TIMESTAMP_TYPES, NO_TIMESTAMP_TYPE = pa.array(["create_time", "log_append_time"]), -1
+"""Kafka's TimestampType in the order of their numbers; magic 0 has no timestamp."""
 SEQUENCES = 1 << 31
 """Sequence numbers go on with 0 behind the largest 32-bit integer."""
 
@@ -123,6 +124,7 @@ class _Built:
 
     def __init__(self, records: Records, heads: Heads, request: Request) -> None:
         self.records, self.heads, self.request = records, heads, request
+        self.has_control = bool(pc.any(heads.rows["is_control"]).as_py())
         self.batch = self._batch()
         self.chosen = self._chosen()
         self.units = numbers.view(records.units, "i")
@@ -139,28 +141,23 @@ class _Built:
         return self._counted(start, rows), batch
 
     def _counted(self, start: int, rows: int) -> int:
-        if self.request.selection.control or not self._has_control:
+        if self.request.selection.control or not self.has_control:
             return rows
         is_control = self.of_unit("is_control").slice(start, rows)
         return rows - int(pc.sum(is_control).as_py() or 0)
 
-    @property
-    def _has_control(self) -> bool:
-        return bool(pc.any(self.heads.rows["is_control"]).as_py())
-
     def _chosen(self) -> pa.BooleanArray | None:
         chosen = self.request.selection.records(self.records.offsets, self.records.milliseconds)
-        if self._has_control and not self.request.selection.control:
+        if self.has_control and not self.request.selection.control:
             is_data = pc.invert(self.of_unit("is_control"))
             return is_data if chosen is None else pc.and_(chosen, is_data)
         return chosen
 
     def _batch(self) -> pa.RecordBatch:
-        names = [name for name in (*RECORDS.names, *EXTRAS.names) if name in self.request.columns]
-        if not names:
+        schema = _schema(tuple(self.request.columns))
+        if not schema.names:
             return pa.RecordBatch.from_arrays([self.records.offsets], ["offset"]).select([])  # keeps the number of rows
-        schema = pa.schema([(RECORDS if name in RECORDS.names else EXTRAS).field(name) for name in names])
-        return pa.RecordBatch.from_arrays([self.column(name) for name in names], schema=schema)
+        return pa.RecordBatch.from_arrays([self.column(name) for name in schema.names], schema=schema)
 
     def column(self, name: str) -> pa.Array:
         """One column, by its name."""
@@ -189,7 +186,9 @@ class _Built:
         return self.records.milliseconds
 
     def _timestampType(self) -> pa.Array:  # noqa: N802 - the column's name
-        return timestamp_types(self.heads).take(self.records.units)
+        types = timestamp_types(self.heads)
+        least, most = pc.min_max(types).values()
+        return pa.repeat(least, len(self.records.units)) if least == most else types.take(self.records.units)
 
     def _headers(self) -> pa.Array:
         """Before magic 2 there are none."""
@@ -230,11 +229,16 @@ class _Built:
         return self.of_unit("is_control")
 
 
+@cache
+def _schema(columns: tuple[str, ...]) -> pa.Schema:
+    """The schema of those columns that are asked for, in the table's order."""
+    return pa.schema([field for field in (*RECORDS, *EXTRAS) if field.name in columns])
+
+
 def timestamp_types(heads: Heads) -> pa.Int32Array:
     """Kafka's numbers for the timestamp types of units."""
-    encoded = heads.rows["timestamp_type"].dictionary_encode(null_encoding="encode")
-    types = [TIMESTAMP_TYPES[name] for name in encoded.dictionary.to_pylist()]
-    return pa.array(types, pa.int32()).take(encoded.indices)
+    found = pc.index_in(heads.rows["timestamp_type"], value_set=TIMESTAMP_TYPES)
+    return found.fill_null(NO_TIMESTAMP_TYPE) if found.null_count else found
 
 
 def microseconds(milliseconds: pa.Int64Array) -> pa.Array:
