@@ -23,6 +23,7 @@ from partitions import (
     written,
 )
 
+import thawline
 from thawline.folder import Folder
 from thawline.formats.kafka import partition
 from thawline.formats.kafka.findings import CODES
@@ -82,6 +83,41 @@ def test_a_partition_behind_a_url_is_the_same() -> None:
     folder = Folder("memory://logs/orders-0")
     assert partition.segments(folder) == [named(base, "log") for base in (0, 12, 24)]
     assert codes(folder) == [("", "KAF305")]
+
+
+def rows(folder: Folder, *names: str, **options: object) -> list[tuple[object, ...]]:
+    found = thawline.open_folder(folder.path, **options)
+    return [tuple(row[name] for name in names) for part in found.batches(names) for row in part.to_pylist()]
+
+
+def test_transactions_are_those_of_the_whole_partition(tmp_path: Path) -> None:
+    first = [transactional(0, 7), transactional(1, 8), batch(2, 1), transactional(3, 9)]
+    files = segment_files(0, first) | segment_files(4, [marker(4, 7, ABORT), marker(5, 8, COMMIT), batch(6, 1)])
+    folder = written(tmp_path / "orders-by-day-3", files)
+    assert rows(folder, "topic", "partition", "offset", "transaction") == [
+        ("orders-by-day", 3, offset, outcome)
+        for offset, outcome in ((0, "aborted"), (1, "committed"), (2, "none"), (3, "open"), (6, "none"))
+    ]
+    assert rows(folder, "offset", isolation="read_committed") == [(1,), (2,)]
+
+
+def test_verify_accounts_for_every_file_of_a_partition(tmp_path: Path) -> None:
+    folder = written(tmp_path / "orders-0", three_segments())
+    found = [report.file.rpartition("/")[2] for report in thawline.open_folder(folder.path).reports()]
+    assert sorted(found) == sorted([*three_segments(), "orders-0"])
+
+
+def test_side_files_are_tables_of_their_own(tmp_path: Path) -> None:
+    folder = written(tmp_path / "orders-0", three_segments())
+    with thawline.open(folder.path_of(named(12, "index"))) as cold:
+        assert cold.table == "index"
+        assert [row["offset"] for part in cold.batches() for row in part.to_pylist()] == [19, 23]
+        assert cold.verify().rows == 2
+        assert [row["offset"] for part in cold.tail(1) for row in part.to_pylist()] == [23]
+    with thawline.open(folder.path_of(named(12, "index")), table="records") as cold:
+        assert sum(part.num_rows for part in cold.batches()) == 0
+    with thawline.open(folder.path_of(named(12, "log")), table="index") as cold:
+        assert sum(part.num_rows for part in cold.batches()) == 0
 
 
 # Files in the middle of an operation.
@@ -227,6 +263,11 @@ def test_a_transaction_index_that_does_not_fit_is_found(tmp_path: Path) -> None:
     assert aborted(tmp_path, txnindex=txn_index((7, 5, 13))) == late
     (tmp_path / "orders-0" / name).unlink()
     assert aborted(tmp_path) == [("", "KAF122", no_entry)]
+
+
+def test_where_only_segments_were_copied_no_transaction_index_is_missed(tmp_path: Path) -> None:
+    files = {named(0, "log"): log([transactional(0, 7), marker(1, 7, ABORT)])}
+    assert {code for _, code in codes(written(tmp_path / "orders-0", files))} == {"KAF304"}
 
 
 def test_records_below_the_log_start_offset_are_a_note(tmp_path: Path) -> None:

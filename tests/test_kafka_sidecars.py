@@ -144,7 +144,7 @@ def test_the_name_says_the_offset_that_entries_count_from() -> None:
         ("00000000000000000362.timeindex", times((5, 1)), "likely", "timeindex"),
         ("some.txnindex", txn_index((7, 1, 2)), "possible", "txnindex"),
         ("some.snapshot", snapshot(), "certain", "producers"),
-        ("some.snapshot", snapshot()[:-1], "possible", "producers"),
+        ("00000000000000000362.snapshot", snapshot()[:-1], "likely", "producers"),
     ],
 )
 def test_a_side_file_is_claimed_by_its_name(name: str, data: bytes, confidence: str, table: str) -> None:
@@ -156,6 +156,9 @@ def test_a_side_file_is_claimed_by_its_name(name: str, data: bytes, confidence: 
 def test_other_names_are_not_claimed() -> None:
     for name in ("x.log", "index", "leader-epoch-checkpoint", "x.index.bak"):
         assert sidecars.claim(LocalSource(name, offsets((1, 2)))) is None
+    for name in ("x.index", "x.timeindex", "x.txnindex", "x.snapshot"):
+        assert sidecars.claim(LocalSource(name, b"somebody else's index, in text")) is None
+        assert sidecars.claim(LocalSource(name, b"")) is None
 
 
 # Damage to files by themselves.

@@ -249,11 +249,14 @@ class _Partition:
                 yield self._found(NAME_MISMATCH, detail)
 
     def _without_transaction_index(self) -> Iterator[Finding]:
-        """Aborted transactions of segments that have no .txnindex file: a broker writes one when it aborts."""
+        """Aborted transactions of segments that have an .index file and no .txnindex file.
+
+        A broker that finds no .index file rebuilds all of them, but it does not miss a .txnindex file by itself.
+        """
         for extent in self.survey.extents:
             base, _, suffix = extent.name.partition(".log")
             name = f"{base}.txnindex{suffix}"
-            if not self.folder.has(name):
+            if self.folder.has(f"{base}.index{suffix}") and not self.folder.has(name):
                 misfits = self._compared_transactions(None, sidecars.KINDS["txnindex"], extent)
                 for finding in misfits.findings(0):
                     yield Finding(finding.code, MARK, {"file": f"{name} is missing", **finding.detail}, finding.hint)

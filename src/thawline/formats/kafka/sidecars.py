@@ -15,7 +15,7 @@ from pathlib import PurePath
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline import checksums, columns
+from thawline import checksums, columns, specs
 from thawline.chunks import Break, Chunk, Ranges
 from thawline.formats import Claim
 from thawline.formats.kafka.checks import rising
@@ -58,7 +58,7 @@ SCHEMAS = {
 NAME = re.compile(r"(?:(\d{20})|.*)\.(index|timeindex|txnindex|snapshot)(?:\.deleted|\.swap|\.cleaned)?", re.DOTALL)
 SNAPSHOT_HEAD = 10
 """Version, checksum and count; the checksum covers all that follows it."""
-CRC_AT, COVERED_FROM = 2, 6
+COVERED_FROM = 6
 BLOCK = 1 << 20
 NO_OFFSET, LARGEST_OFFSET = -1, (1 << 63) - 1
 
@@ -135,15 +135,17 @@ def base_offset(name: str) -> int | None:
 
 
 def claim(source: Source) -> Claim | None:
-    """Whether a file is a side file: its name says so, and nothing in it speaks against that."""
+    """Whether a file is a side file: its name says so, and unless that is a segment's, what is in it as well."""
     kind = kind_of(source.name)
     if kind is None:
         return None
     if kind.code is BAD_SNAPSHOT and not _wrong_snapshot(source):
         return Claim("kafka", "1", "named .snapshot, and its checksum is right", "certain", kind.table)
-    is_named = base_offset(source.name) is not None
-    why = f"named .{kind.suffix}" + (", with the offset of a segment" if is_named else "")
-    return Claim("kafka", "0", why, "likely" if is_named else "possible", kind.table)
+    if base_offset(source.name) is not None:
+        return Claim("kafka", "0", f"named .{kind.suffix}, with the offset of a segment", "likely", kind.table)
+    if source.size and all(isinstance(item, Run) or item.severity == "note" for item in scan(source, kind)):
+        return Claim("kafka", "0", f"named .{kind.suffix}, and its entries rise", "possible", kind.table)
+    return None
 
 
 def scan(source: Source, kind: Kind) -> Iterator[Run | Finding]:
@@ -245,25 +247,24 @@ def hint_for(name: str, kind: Kind) -> str:
 
 def _scan_snapshot(source: Source, kind: Kind) -> Iterator[Run | Finding]:
     whole = Span(0, source.size)
-    if reason := _wrong_snapshot(source):
-        yield _found(source, kind, whole, {"reason": reason})
+    if wrong := _wrong_snapshot(source):
+        yield _found(source, kind, whole, wrong)
     else:
         yield Run(whole, 1, (source.size - SNAPSHOT_HEAD) // kind.entry_size)
 
 
-def _wrong_snapshot(source: Source) -> str:
+def _wrong_snapshot(source: Source) -> dict[str, object]:
     """What is wrong with the state of producers; empty if nothing is."""
-    if source.size < SNAPSHOT_HEAD:
-        return f"{source.size} bytes are too few even for its head"
-    view = source.view(0, source.size)
-    version, count = (int.from_bytes(view[at:end], "big", signed=True) for at, end in ((0, CRC_AT), (COVERED_FROM, 10)))
-    if version != 1:
-        return f"its version is {version}, and 1 is known"
+    # Only its head goes through the parser, which would make an object of every producer.
+    head, error = specs.read("kafka_producer_snapshot", bytes(source.view(0, min(SNAPSHOT_HEAD, source.size))))
+    count = getattr(head, "num_producers", -1)
+    if error and count < 0:
+        return {"reason": f"its head {specs.reason_of(error)}"}
     size = SNAPSHOT_HEAD + count * KINDS["snapshot"].entry_size
     if size != source.size:
-        return f"it counts {count} producers, which would be {size} bytes and not {source.size}"
-    stored, computed = int.from_bytes(view[CRC_AT:COVERED_FROM], "big"), checksums.crc32c(view, COVERED_FROM)
-    return "" if stored == computed else f"the stored checksum is {stored:#010x}, the computed one {computed:#010x}"
+        return {"reason": f"it counts {count} producers, which would be {size} bytes and not {source.size}"}
+    computed = checksums.crc32c(source.view(0, source.size), COVERED_FROM)
+    return {} if head.crc == computed else {"crc_stored": head.crc, "crc_computed": computed}
 
 
 # Indexes.
