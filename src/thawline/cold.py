@@ -68,6 +68,11 @@ class ColdFile:
         return self.source.size
 
     @property
+    def unit_name(self) -> str:
+        """What a unit of it is called."""
+        return self.format.unit_of(self.source)
+
+    @property
     def schema(self) -> pa.Schema:
         """The Arrow schema of what `batches` yields."""
         schema = self.format.schema(self.table)

@@ -199,7 +199,7 @@ def _index(run: Session, found: Format, target: Path, *, overwrite: bool) -> Non
 def _say_salvaged(run: Session, cold: WatchedFile, done: Salvaged) -> None:
     from thawline.rendering.words import counted, exact, quoted
 
-    unit = cold.format.unit_name
+    unit = cold.unit_name
     run.remark(f"wrote {counted(done.units, unit)}, {exact(done.bytes_written)}, to {quoted(str(done.target))}")
     for finding in done.lost[: None if run.options.verbose else 10]:
         lost = finding.detail.get("lost", counted(finding.span.size, "byte"))

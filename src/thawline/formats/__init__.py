@@ -113,6 +113,10 @@ class Format(Protocol):
         """The unit spans of a run, without separators that belong to no unit."""
         ...
 
+    def unit_of(self, source: Source) -> str:
+        """What a unit of this very file is called, where a format has files of several kinds."""
+        return self.unit_name
+
     def unit_at(self, source: Source, position: int) -> str:
         """The spec of the unit that starts, or should start, at a position: what `inspect` shows."""
         ...

@@ -179,7 +179,7 @@ def _fact(title: str, text: str) -> Text:
 
 
 def _intact(cold: ColdFile, report: Report) -> str:
-    units = counted(report.units, cold.format.unit_name)
+    units = counted(report.units, cold.unit_name)
     return units if report.units == report.rows else f"{units} with {counted(report.rows, 'row')}"
 
 
@@ -196,7 +196,7 @@ def regions(report: Report) -> list[Span]:
 
 def _readable(cold: ColdFile, report: Report, damaged: list[Span]) -> str:
     if not report.units:
-        return f"no {cold.format.unit_name}"
+        return f"no {cold.unit_name}"
     edges = [Span(0, 0), *damaged, Span(report.size, report.size)]
     intact = [Span(left.end, right.start) for left, right in pairwise(edges) if left.end < right.start]
     more = f" and {len(intact) - SHOWN_SPANS} more" if len(intact) > SHOWN_SPANS else ""

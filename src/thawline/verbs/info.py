@@ -17,7 +17,7 @@ def info(cold: ColdFile) -> dict[str, Any]:
         "title": cold.format.title,
         "checked": "heads" if cold.format.has_heads else "everything",
         "ok": report.ok,
-        "unit": cold.format.unit_name,
+        "unit": cold.unit_name,
         "units": report.units,
         "rows": report.rows,
         "intact_bytes": report.intact_bytes,

@@ -108,7 +108,7 @@ def _at(cold: ColdFile, at: int) -> _Target:
 def _unit(cold: ColdFile, number: int) -> _Target:
     found = next((found for found in _items(cold) if found.units <= number < found.units_behind), None)
     if found is None:
-        name, count = cold.format.unit_name, cold.verify().units
+        name, count = cold.unit_name, cold.verify().units
         has = f"the file has {counted(count, name)}, counted from 0"
         raise ValueError(f"{cold.name}: there is no {name} {number}; {has}")
     before = found.units
@@ -151,7 +151,7 @@ def _unit_target(cold: ColdFile, found: _Item, run: Run, is_wanted: Callable[[in
 
     What a run holds besides its units are separators.
     """
-    name = cold.format.unit_name
+    name = cold.unit_name
     previous = run.span.start
     units = cold.format.units(cold.source, run) if run.units else iter(())
     for index, (unit, following) in enumerate(pairwise(chain(units, [Span(run.span.end, run.span.end)]))):

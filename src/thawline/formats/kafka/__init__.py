@@ -18,7 +18,7 @@ from thawline.batches import last
 from thawline.errors import SourceError
 from thawline.folder import Folder
 from thawline.formats import Claim, Format, Member, Reading
-from thawline.formats.kafka import messages, partition, records, sidecars, tables
+from thawline.formats.kafka import checkpoints, messages, partition, records, sidecars, tables
 from thawline.formats.kafka.checks import Checksums
 from thawline.formats.kafka.findings import CODES, DAMAGED_LENGTH, DAMAGED_MAGIC
 from thawline.formats.kafka.heads import HEAD_SIZE, LATEST_MAGIC, MESSAGES, Heads, head_at, table_at, walk
@@ -181,6 +181,11 @@ class Kafka(Format):
         for heads in _heads_of(source, run.span):
             for start, size in zip(*(heads.rows[name].to_pylist() for name in ("position", "size")), strict=True):
                 yield Span(start, start + size)
+
+    def unit_of(self, source: Source) -> str:
+        """A batch; of a file beside a segment what that is made of."""
+        kind = sidecars.kind_of(source.name)
+        return kind.unit_name if kind else checkpoints.UNIT_NAMES.get(PurePath(source.name).name, self.unit_name)
 
     def unit_at(self, source: Source, position: int) -> str:
         """A batch, a message of magic 0 or 1, or an entry of a file beside a segment."""

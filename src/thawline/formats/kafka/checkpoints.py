@@ -17,6 +17,7 @@ LEADER_EPOCHS = "leader-epoch-checkpoint"
 METADATA = "partition.metadata"
 HIGH_WATERMARKS = "replication-offset-checkpoint"
 LOG_STARTS = "log-start-offset-checkpoint"
+UNIT_NAMES = {LEADER_EPOCHS: "leader epoch", METADATA: "topic id"}
 LARGEST = 16 << 20
 HEAD_LINES = 2
 LARGEST_OFFSET = (1 << 63) - 1
@@ -149,5 +150,5 @@ def _data(folder: Folder, name: str) -> bytes:
 def _account(folder: Folder, name: str, units: int, code: Code | None = None, reason: str = "") -> Report:
     size = folder.files()[name]
     span = Span(0, size)
-    item = Finding(code, span, {"reason": reason}) if code else Run(span, units, 0)
+    item = Finding(code, span, {"reason": reason}) if code else Run(span, units, units)
     return report(folder.path_of(name), "kafka", size, [item])

@@ -79,6 +79,11 @@ class Kind:
     is_preallocated: bool = False
 
     @property
+    def unit_name(self) -> str:
+        """What it is made of: entries, but for the state of producers, which one checksum covers."""
+        return "snapshot" if self.code is BAD_SNAPSHOT else "entry"
+
+    @property
     def entry_size(self) -> int:
         """Bytes of an entry."""
         return int(TABLES[self.kernel].least_size)
