@@ -55,6 +55,8 @@ class Gaps:
 
     def __init__(self, source: Source, checksums: Checksums) -> None:
         self.source, self.checksums = source, checksums
+        self.intact: frozenset[int] = frozenset()
+        """Where units start whose checksums were found to be right."""
 
     def explain(self, start: int, floor: int) -> list[Finding]:
         """Findings from the start of a unit that is not intact to the next one that is, or to the end of the file.
@@ -104,6 +106,8 @@ class Gaps:
 
     def _is_intact(self, position: int, floor: int) -> bool:
         """Whether an intact unit starts here, with offsets behind those before it."""
+        if position in self.intact:
+            return (offset_at(self.source, position) or 0) > floor
         heads = head_at(self.source, position)
         return (
             isinstance(heads, Heads)

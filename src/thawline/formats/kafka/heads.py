@@ -81,10 +81,10 @@ class Heads:
 
 def walk(source: Source, start: int) -> Iterator[Heads | Break]:
     """Heads from a position on; a break where no unit can be read, which is the last item."""
-    position, rows = start, FIRST_ROWS
+    position = start
     while position < source.size:
         table = table_at(source, position)
-        for item in _pieces(table, source, position, rows):
+        for item in _pieces(table, source, position):
             if isinstance(item, Break):
                 if table_at(source, item.start) == table:
                     yield item
@@ -92,22 +92,32 @@ def walk(source: Source, start: int) -> Iterator[Heads | Break]:
             else:
                 yield Heads(_unified(item, table))
                 position = yielded_end(item)
-                rows *= 4
 
 
-def _pieces(table: str, source: Source, start: int, rows: int) -> Iterator[Chunk | Break]:
+def _pieces(table: str, source: Source, start: int) -> Iterator[Chunk | Break]:
     """Chunks of units of one kind, small ones first; a break unless they go on to the end of the file."""
-    while rows < columns.MAX_ROWS and (chunk := _piece(table, source, start, rows)):
-        yield chunk
-        start, rows = yielded_end(chunk), rows * 4
+    rows = FIRST_ROWS
+    while rows < columns.MAX_ROWS and start < source.size:
+        items = _piece(table, source, start, rows)
+        chunks = [item for item in items if isinstance(item, Chunk)]
+        yield from chunks
+        start = yielded_end(chunks[-1]) if chunks else start
+        if start == source.size:
+            return
+        if sum(map(len, chunks)) < rows:
+            if source.is_local:
+                yield items[-1]
+                return
+            break  # the window may have ended before its time
+        rows *= 4
     yield from columns.scan_source(table, source, start, checksums=False)
 
 
-def _piece(table: str, source: Source, start: int, rows: int) -> Chunk | None:
-    """So many units; None where there are fewer of them."""
+def _piece(table: str, source: Source, start: int, rows: int) -> list[Chunk | Break]:
+    """So many units, and a break: where there are fewer of them, or bytes behind them."""
     view = source.view(start, source.size if source.is_local else min(start + columns.WINDOW, source.size))
-    item = next(columns.scan(table, view, Ranges.of([(0, len(view), rows)]), max_rows=rows, checksums=False), None)
-    return item.moved(start) if isinstance(item, Chunk) and len(item) == rows else None
+    found = columns.scan(table, view, Ranges.of([(0, len(view), rows)]), max_rows=rows, checksums=False)
+    return [item.moved(start) for item in found]
 
 
 def head_at(source: Source, position: int) -> Heads | Break:

@@ -79,6 +79,8 @@ class Segment:
         else:
             return []
         bad: list[int] = pc.indices_nonzero(pc.invert(right)).to_pylist()
+        if bad:
+            self.gaps.intact = frozenset(heads.rows["position"].filter(right).to_pylist())
         return bad
 
     def _ordered(self, heads: Heads) -> Iterator[Heads | Finding]:
