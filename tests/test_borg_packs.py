@@ -429,3 +429,34 @@ def test_a_damaged_index_is_told(tmp_path: Path, change: Any, code: str) -> None
     path.write_bytes(change(golden("index-archive.index")))
     found = [item.code.id for item in index_items(open_source(path), 4) if isinstance(item, Finding)]
     assert code in found
+
+
+def test_counters_tell_how_many_encrypted_blobs_are_gone(vectors: Path, tmp_path: Path) -> None:
+    repo = unpacked(vectors, "b22-aes256-ocb", tmp_path)
+    pack = max(account(vectors, "b22-aes256-ocb")["packs"], key=lambda pack: len(pack["blobs"]))
+    data, blobs = (repo / pack["path"]).read_bytes(), pack["blobs"]
+    start, end = blobs[4]["offset"], blobs[9]["offset"]
+    with thawline.open(data[:start] + bytes(end - start) + data[end:], "borg") as cold:
+        (lost,) = [finding for finding in cold.findings() if finding.severity == "error"]
+    assert (lost.span.start, lost.span.end, lost.detail["lost"][:7]) == (start, end, "5 blobs")
+
+
+def test_where_counters_jump_is_told_of_a_pack_that_is_not_its_name(vectors: Path, tmp_path: Path) -> None:
+    entry = next(one for one in damaged_packs(vectors) if one["file"] == "b25-aes256-ocb__dup-blob.pack")
+    named = tmp_path / entry["base_pack"]
+    shutil.copy(vectors / "borg/damaged" / entry["file"], named)
+    with thawline.open(named) as cold:
+        (finding,) = [finding for finding in cold.findings() if finding.severity == "error"]
+    assert (finding.code.id, finding.detail["counters_jump_at"]) == ("BRG110", hex(entry["at"]))
+
+
+def test_a_pack_behind_a_url_is_read_as_one_on_disk(tmp_path: Path) -> None:
+    import fsspec  # noqa: PLC0415 - only here
+
+    data = golden("none-archive.pack")
+    filesystem = fsspec.filesystem("memory")
+    filesystem.pipe(f"/packs/{KITCHEN['pack']}", data)
+    (tmp_path / KITCHEN["pack"]).write_bytes(data)
+    with thawline.open(f"memory://packs/{KITCHEN['pack']}") as cold:
+        rows = [row for batch in cold.batches() for row in batch.to_pylist()]
+    assert rows == rows_of(tmp_path / KITCHEN["pack"])

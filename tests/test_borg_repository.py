@@ -358,6 +358,22 @@ def test_items_are_listed_with_what_they_are(tmp_path: Path) -> None:
     assert facts == (9, 2, "0600", "2023-11-14T22:13:20Z", True)
 
 
+def test_heads_alone_prove_less_and_say_so(tmp_path: Path) -> None:
+    repo = kitchen(tmp_path)
+    flip(pack_of(repo, KITCHEN["pack"]), 0x6F)
+    folder = thawline.open_folder(repo)
+    assert all(cold.verify(heads_only=True).ok for cold in folder.files())
+    *_, whole = folder.format.accounts(folder.folder)
+    (proven,) = [finding.detail for finding in whole.findings if finding.code.id == "BRG304"]
+    assert "--heads-only" in str(proven["not_proven"])
+
+
+def test_names_that_are_no_utf8_can_be_listed() -> None:
+    from thawline.cli.borg import _shown  # noqa: PLC0415 - only here
+
+    assert _shown(b"caf\xe9-\xc3\xa9".decode("utf-8", "surrogateescape")) == "caf\\xe9-é"
+
+
 # The index.
 
 

@@ -85,6 +85,10 @@ class Run:
     """What holds for all rows of the run and is not in their bytes, such as how they were found."""
 
 
+OUT = "\ue000"
+"""Stands for the path of a new file in advice about it: a character that no path has."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rescue:
     """What a new file is made of, where files are named by their content and a repair can be proven by the name."""
@@ -101,7 +105,7 @@ class Rescue:
     suspects: int = 0
     """Units that were left out because they may not be what they seem."""
     advice: tuple[str, ...] = ()
-    """How to put the new file to use, line by line; OUT stands for its path."""
+    """How to put the new file to use, line by line; `OUT` stands for its path."""
 
 
 class TilingError(Exception):

@@ -53,15 +53,20 @@ def archives(run: Session, repository: str) -> int:
 
 def _archive_record(archive: Any) -> dict[str, Any]:
     return {
-        "name": archive.name,
+        "name": _shown(archive.name),
         "id": archive.id,
         "time": archive.time.isoformat().replace("+00:00", "Z") if archive.time else None,
-        "hostname": archive.hostname,
-        "username": archive.username,
+        "hostname": _shown(archive.hostname),
+        "username": _shown(archive.username),
         "files": archive.nfiles,
         "size": archive.size,
-        "comment": archive.comment,
+        "comment": _shown(archive.comment),
     }
+
+
+def _shown(text: str) -> str:
+    """Text with a backslash and the byte for what is not UTF-8: names of files may be any bytes."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 @borg.command()
@@ -90,15 +95,15 @@ def _item_record(catalogue: Catalogue, item: Item) -> dict[str, Any]:
     since = datetime(1970, 1, 1, tzinfo=UTC)
     time = None if item.mtime is None else since + timedelta(microseconds=item.mtime // 1000)
     return {
-        "path": item.path,
+        "path": _shown(item.path),
         "kind": item.kind,
         "mode": f"{item.mode:04o}",
-        "user": item.user,
-        "group": item.group,
+        "user": _shown(item.user),
+        "group": _shown(item.group),
         "size": item.size,
         "mtime": time.isoformat().replace("+00:00", "Z") if time else None,
         "chunks": len(item.chunks),
-        "target": item.target,
+        "target": _shown(item.target),
         "intact": not catalogue.store.missing(chunk_id for chunk_id, _ in item.chunks),
     }
 
@@ -208,7 +213,7 @@ def _rebuild(run: Session, repository: Repository, target: Path, *, overwrite: b
     borg_format = Borg()
     locate(repository, borg_format, contents=True)
     found = rebuilt(borg_format.ledger.table())
-    if target.suffix:
+    if target.suffix and not target.is_dir():
         _write_table(found, target, overwrite=overwrite)
     else:
         target.mkdir(parents=True, exist_ok=True)

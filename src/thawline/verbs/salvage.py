@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Protocol, runtime_checkable
 
 from thawline.cold import ColdFile
 from thawline.errors import SourceError
-from thawline.model import Finding, Rescue, Run
+from thawline.model import OUT, Finding, Rescue, Run
 from thawline.outputs import refuse_same_file, replacing
 from thawline.source import Source
 
@@ -118,7 +119,7 @@ def _rescue(cold: ColdFile, rescuing: Rescuing, target: Path, *, overwrite: bool
     refuse_same_file(cold.name, target)
     with replacing(target, overwrite=overwrite) as file:
         written = sum(file.write(part) for part in found.parts)
-    advice = tuple(line.replace("OUT", str(target)) for line in found.advice)
+    advice = tuple(line.replace(OUT, shlex.quote(str(target))) for line in found.advice)
     return Salvaged(target, found.units, found.rows, written, found.lost, (), found.suspects, found.repaired, advice)
 
 

@@ -23,7 +23,7 @@ from thawline.formats.borg.naming import HASH_RULES, hash_rule, id_in
 from thawline.formats.borg.repository import CONFIG, MANIFEST, Repository, is_repository
 from thawline.formats.borg.rescue import rescue, surviving
 from thawline.formats.borg.rows import BLOBS, CONTENT, INDEX, PAYLOADS, Pack, blob_batches
-from thawline.formats.borg.walk import Depth, Located, Stretch, Walk
+from thawline.formats.borg.walk import Depth, Stretch, Walk
 from thawline.model import Finding, Report, Rescue, Run, Span, report
 from thawline.source import LocalSource, Source, open_source
 
@@ -84,7 +84,7 @@ class Borg(Format):
         if table_start(source) is not None:
             return scan_index(source, self._version)
         pack = self._nameless(source)
-        items = self._watched(source, Walk(source, "heads", self._version, self._located(source)).items(), pack)
+        items = self._walked(source, "heads", pack)
         return (item if isinstance(item, Finding) else self._run(item, pack) for item in items)
 
     def read(self, source: Source, table: str, columns: Collection[str]) -> Reading:
@@ -107,20 +107,18 @@ class Borg(Format):
     def _read(self, source: Source, depth: Depth) -> Iterator[tuple[Run, Stretch, Pack] | Finding]:
         pack = self._pack(source)
         evidence = proof.Evidence(pack)
-        items = Walk(source, depth, pack.repository_version, self._located(source)).items()
-        for item in self._watched(source, items, pack):
+        for item in self._walked(source, depth, pack):
             evidence.add(item)
             yield item if isinstance(item, Finding) else (self._run(item, pack), item, pack)
         yield from evidence.conclusions(source, is_member=self.repository is not None)
 
-    def _watched(self, source: Source, items: Iterator[Stretch | Finding], pack: Pack) -> Iterator[Stretch | Finding]:
+    def _walked(self, source: Source, depth: Depth, pack: Pack) -> Iterator[Stretch | Finding]:
         """The items of a walk, entered into the ledger on their way if the pack is read as part of its repository."""
-        return self.ledger.entries(source.name, items, pack) if self.repository else items
-
-    def _located(self, source: Source) -> dict[int, Located]:
-        """What the repository's index says about a pack, by offset."""
-        pack_id = id_in(source.name)
-        return self.repository.located(pack_id) if self.repository and pack_id else {}
+        if self.repository is None:
+            return Walk(source, depth, pack.repository_version).items()
+        located = self.repository.located(pack.pack_id) if pack.pack_id else {}
+        items = Walk(source, depth, pack.repository_version, located).items()
+        return self.ledger.entries(source.name, items, pack, depth)
 
     @property
     def _version(self) -> int | None:

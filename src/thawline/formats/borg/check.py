@@ -58,6 +58,9 @@ KEYED_PROVEN = (
 KEYED_UNPROVEN = "who wrote it; ids and tags are keyed: borg check --verify-data, with the key"
 PLAIN_PROVEN = "every chunk hashes to its id, and archives lead to all chunks of their files"
 PLAIN_UNPROVEN = "who wrote it; in this mode anybody can"
+UNNAMED_PROVEN = "headers and envelopes fit each other; packs are named by their chunk, which proves nothing about them"
+HEADS_PROVEN = "headers fit each other and fill the packs, and archives lead to chunks that are there"
+HEADS_UNPROVEN = "that any content is unchanged; without --heads-only it is looked at"
 SEALED_BYTES = frozenset(bytes([key_type]) for key_type in SEALED)
 SEALED_NAMES = frozenset(mode.name for mode in SEALED.values())
 
@@ -239,11 +242,19 @@ class Check:
         """What this check has proven, and what it has not; of what is reported it has not."""
         counts = {"packs": len(self.paths), "blobs": self.blobs.num_rows, "archives": len(self.repository.archives)}
         told = {"repository": self.repository.generation, "mode": ", ".join(sorted(self.ledger.modes)), **counts}
-        is_keyed = any(mode.startswith("authenticated") for mode in self.ledger.modes)
-        proven = SEALED_PROVEN if self.is_sealed else KEYED_PROVEN if is_keyed else PLAIN_PROVEN
-        unproven = SEALED_UNPROVEN if self.is_sealed else KEYED_UNPROVEN if is_keyed else PLAIN_UNPROVEN
+        proven, unproven = self._words()
         rest = "of all that is not reported: " if self.has_errors or self.ledger.damaged else ""
         return {**told, "proven": rest + proven, "not_proven": unproven}
+
+    def _words(self) -> tuple[str, str]:
+        """What holds and what need not, by how far the mode and the names of packs let anybody look."""
+        if not self.ledger.is_deep:
+            return HEADS_PROVEN, HEADS_UNPROVEN
+        if self.is_sealed:
+            return (SEALED_PROVEN if self.ledger.are_named else UNNAMED_PROVEN), SEALED_UNPROVEN
+        if any(mode.startswith("authenticated") for mode in self.ledger.modes):
+            return (KEYED_PROVEN if self.ledger.are_named else UNNAMED_PROVEN), KEYED_UNPROVEN
+        return PLAIN_PROVEN, PLAIN_UNPROVEN
 
     @property
     def _rebuild(self) -> str:

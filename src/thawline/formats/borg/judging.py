@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -61,6 +60,11 @@ class Judged:
     def key_type(self, row: int) -> int:
         """The first byte of a blob's slots."""
         return int(self.chunk.batch["meta_key_type"][row].as_py())
+
+    def seal(self, row: int) -> tuple[bytes, int] | None:
+        """Session and last counter of an encrypted blob."""
+        session, iv = (self.chunk.batch[name][row].as_py() for name in ("meta_session_id", "meta_iv"))
+        return (session, iv) if session is not None else None
 
     def is_sealed(self, row: int) -> bool:
         """Whether a blob's slots are encrypted."""
@@ -123,13 +127,3 @@ def slots_of(batch: pa.RecordBatch, row: int) -> Slots:
     """One blob, out of its envelopes."""
     names = ("version", "chunk_id", "meta_key_type", "meta_tag", "meta_payload", "data_tag", "data_payload")
     return Slots(*(batch[name][row].as_py() for name in names))
-
-
-def counter_jumps(judged: Judged, before: int | None) -> Iterator[tuple[int, int]]:
-    """Blobs whose counter does not follow on the one before them, and by how many slots it jumps."""
-    batch = judged.chunk.batch
-    previous = before
-    for row, (data, meta) in enumerate(zip(batch["data_iv"].to_pylist(), batch["meta_iv"].to_pylist(), strict=True)):
-        if previous is not None and data is not None and data != previous + 1:
-            yield judged.start(row), data - previous - 1
-        previous = meta

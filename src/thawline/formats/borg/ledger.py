@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from thawline.formats.borg.rows import Pack, blob_batches
-from thawline.formats.borg.walk import Stretch
+from thawline.formats.borg.walk import Depth, Stretch
 from thawline.model import Finding, Span
 
 PLACES = pa.schema([("pack_id", pa.string()), ("offset", pa.int64()), ("size", pa.int64()), ("chunk_id", pa.string())])
@@ -22,9 +22,17 @@ class Ledger:
         self.damaged: dict[str, list[Span]] = {}
         """Damaged stretches of packs, by pack."""
         self.modes: set[str] = set()
+        self.are_named = True
+        """Whether the packs are named by their bytes, not by the chunk that they hold."""
+        self.is_deep = True
+        """Whether the contents of all blobs were looked at, not only their heads."""
 
-    def entries(self, path: str, items: Iterator[Stretch | Finding], pack: Pack) -> Iterator[Stretch | Finding]:
+    def entries(
+        self, path: str, items: Iterator[Stretch | Finding], pack: Pack, depth: Depth
+    ) -> Iterator[Stretch | Finding]:
         """The items of a pack on their way to whoever asked for them."""
+        self.is_deep &= depth == "contents"
+        self.are_named &= pack.rule != "chunk_id"
         found: list[pa.RecordBatch] = []
         for item in items:
             if isinstance(item, Finding):

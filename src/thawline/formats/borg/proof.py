@@ -12,8 +12,9 @@ from thawline.model import Finding, Span
 from thawline.source import Source
 
 BY_NAME = "every byte is the one that was stored under this name"
-BY_STRUCTURE = "headers, envelopes, session ids and counters fit each other"
+BY_STRUCTURE = "headers and envelopes fit each other; both slots of a blob have one session and adjacent counters"
 BY_READING = "headers fit each other, meta maps can be read and chunks decompress to their sizes"
+SHOWN_JUMPS = 5
 OF_THE_REST = "of the blobs that are not reported: "
 UNPROVEN_SEALED = "that the encrypted content is unchanged; a changed byte in a slot goes unnoticed"
 UNPROVEN_READABLE = "that the content is unchanged; ids and tags are keyed, so a changed byte may go unnoticed"
@@ -30,6 +31,9 @@ class Evidence:
         self.unverified: set[str] = set()
         """Modes of the blobs of which no hash has been checked."""
         self.are_sealed = False
+        self.jumps: list[int] = []
+        """Where the counter of an encrypted blob does not follow on that of the one before it."""
+        self.last_iv: int | None = None
 
     def add(self, item: Stretch | Finding) -> None:
         """Take the next part of the pack into account."""
@@ -37,6 +41,8 @@ class Evidence:
             self.is_damaged = True
             return
         judged, version = item.judged, self.pack.repository_version
+        if self.pack.pack_id and self.pack.rule == "none":
+            self._follow_counters(item)
         rows = range(item.first, item.last)
         if judged.contents:
             rows_left = [row for row in rows if not (row in judged.contents and judged.contents[row].verified_by)]
@@ -47,11 +53,24 @@ class Evidence:
             self.unverified.add(mode.name)
             self.are_sealed |= mode.is_sealed
 
+    def _follow_counters(self, stretch: Stretch) -> None:
+        """Remember where counters jump: blobs that are missing, doubled, moved, or brought together by a compaction."""
+        batch = stretch.judged.chunk.batch.slice(stretch.first, len(stretch))
+        for row, (data, meta) in enumerate(
+            zip(batch["data_iv"].to_pylist(), batch["meta_iv"].to_pylist(), strict=True)
+        ):
+            if self.last_iv is not None and data is not None and data != self.last_iv + 1:
+                self.jumps.append(stretch.judged.start(stretch.first + row))
+            self.last_iv = meta
+
     def conclusions(self, source: Source, *, is_member: bool) -> Iterator[Finding]:
         """What is to be said at the end of the pack."""
         end = Span(source.size, source.size)
         if self.pack.pack_id and self.pack.rule == "none":
-            yield Finding(NOT_ITS_NAME if self.is_damaged else BAD_NAME, end, {"pack_id": self.pack.pack_id})
+            detail: dict[str, object] = {"pack_id": self.pack.pack_id}
+            if self.jumps:
+                detail |= {"counters_jump_at": ", ".join(map(hex, self.jumps[:SHOWN_JUMPS])), "jumps": len(self.jumps)}
+            yield Finding(NOT_ITS_NAME if self.is_damaged else BAD_NAME, end, detail)
         if self.unverified and not is_member:
             yield Finding(PROVEN, end, self.proven())
 

@@ -15,7 +15,7 @@ from thawline.formats.borg.naming import HASH_RULES, HASHES, Rule, hash_rule, id
 from thawline.formats.borg.repair import Piece, Repair, Repaired
 from thawline.formats.borg.repository import Repository, repository_of
 from thawline.formats.borg.walk import Stretch, Walk
-from thawline.model import Finding, Rescue, Run, Span
+from thawline.model import OUT, Finding, Rescue, Run, Span
 from thawline.rendering.words import quoted
 from thawline.source import Source
 
@@ -137,7 +137,7 @@ def put_back(repository: Repository | None, pack_id: str) -> tuple[str, ...]:
     return (
         "its name proves every byte, so it takes the place of the damaged one; with no borg running:",
         f"  mv {place} {pack_id[:12]}.damaged      # keep it until all is well",
-        f"  cp OUT {place}",
+        f"  cp {OUT} {place}",
         "  borg check",
     )
 
@@ -148,7 +148,7 @@ def replace_pack(repository: Repository | None, old_id: str | None, name: str) -
     damaged = f"{root}/packs/{old_id[:2]}/{old_id}" if old_id else f"{root}/packs/…/THE_DAMAGED_PACK"
     return (
         "to let borg find these blobs again, on a copy of the repository or with no borg running:",
-        f"  mkdir -p {root}/packs/{name[:2]} && cp OUT {root}/packs/{name[:2]}/{name}",
+        f"  mkdir -p {root}/packs/{name[:2]} && cp {OUT} {root}/packs/{name[:2]}/{name}",
         f"  mv {damaged} {(old_id or 'the')[:12]}.damaged      # keep it until all is well",
         f"  rm -f {root}/index/* && rm -rf {root}/cache/*      # borg rebuilds both from the packs",
         "  borg check --repository-only",

@@ -17,7 +17,9 @@ from thawline.formats.borg.contents import Flaw, check_size, read_meta
 from thawline.formats.borg.findings import BAD_HEADER, BAD_ID, BAD_SIZE, BAD_SLOT, NO_BLOB, TORN
 from thawline.formats.borg.header import (
     CHUNK_ID,
+    ENVELOPES,
     HEADER_SIZE,
+    IV,
     LEAST_SEALED,
     MAGIC,
     SESSION,
@@ -92,6 +94,8 @@ class Walk:
         """The last blob of which it is not sure where it ends."""
         self.key_type = 0
         """That of the first intact blob, and so of all that belong to the pack."""
+        self.last_seal: tuple[bytes, int] | None = None
+        """Session and counter of the last intact blob, where it is encrypted."""
         self.damage = False
         """Whether something was broken before here."""
         self.searched = Span(0, 0)
@@ -160,8 +164,13 @@ class Walk:
         if row > first:
             yield Stretch(judged, first, row, "nested")
         if last > row:
-            self.key_type = self.key_type or judged.key_type(row)
-            yield Stretch(judged, row, last)
+            yield self._kept(Stretch(judged, row, last))
+
+    def _kept(self, stretch: Stretch) -> Stretch:
+        """A stretch of the pack's own blobs; what later ones are compared with is theirs."""
+        self.key_type = self.key_type or stretch.judged.key_type(stretch.first)
+        self.last_seal = stretch.judged.seal(stretch.last - 1)
+        return stretch
 
     def _is_nested(self, judged: Judged, row: int) -> bool:
         """Whether a blob may be content of a broken one: inside what that claims, or of another key than the pack.
@@ -197,7 +206,7 @@ class Walk:
         # In a gap that has no room for a blob there was none: either bytes were put in, or the blob is longer.
         if following - end < LEAST_SEALED:
             self.uncertain = Span(start, end)
-        yield Stretch(judged, row, row + 1, "uncertain" if self.uncertain.end == end else "")
+        yield self._kept(Stretch(judged, row, row + 1, "uncertain" if self.uncertain.end == end else ""))
         return end
 
     def _broken(self, start: int, cause: Break | Flaw) -> Step:
@@ -305,6 +314,21 @@ class Walk:
         code, reason, at = self._reason(start, judged.flaws[row])
         return self._found(code, Span(start, end), reason, self._lost(start), at)
 
+    def _sealed_between(self, end: int) -> int:
+        """How many blobs were sealed between the last intact one and the one at `end`, by their counters; 0 if unknown.
+
+        A key counts on with each slot it seals, the data slot first; inside one pack as it was written nothing is left
+        out.
+        """
+        header = header_at(self.view, end)
+        data = end + HEADER_SIZE + header.len_meta if header else 0
+        if not header or not self.last_seal or data + SESSION.stop > self.size or header.version not in ENVELOPES:
+            return 0
+        session, iv = self.last_seal
+        if self.view[data] != self.key_type or self.view[data:][SESSION] != session:
+            return 0
+        return max(int.from_bytes(self.view[data:][IV], "big") - iv - 1, 0) // 2
+
     def _lost(self, start: int) -> dict[str, object]:
         located = self.located.get(start)
         header = header_at(self.view, start, any_magic=True)
@@ -321,6 +345,8 @@ class Walk:
         several = bisect_left(self.offsets, span.end) - bisect_left(self.offsets, span.start)
         if several > 1:
             detail = {**detail, "lost": f"{several} blobs, as the index has it"}
+        elif (sealed := self._sealed_between(span.end)) > 1:
+            detail = {**detail, "lost": f"{sealed} blobs, as the counters around them tell"}
         return Finding(code, span, {**told, **detail}, f"thawline salvage {quoted(self.source.name)} -o .")
 
 
