@@ -218,6 +218,14 @@ def test_a_claimed_extent_that_nothing_confirms_marks_what_lies_in_it() -> None:
     assert (place(rows[0]), place(rows[-1])) == (place(before), place(after))
 
 
+def test_blobs_of_another_key_behind_damage_are_not_taken_for_the_packs_own() -> None:
+    """A file in an unencrypted repository may be a pack of an encrypted one."""
+    inner = golden("aes256-ocb-shape.pack")
+    owner = hostile(meta_map(csize=len(inner), size=len(inner)), inner)
+    data = golden("none-one-blob.pack") + bytes(60) + owner[60:] + golden("none-empty-file.pack")
+    assert [row["verdict"] for row in rows_of(data)] == ["verified", "nested", "nested", "nested", "verified"]
+
+
 def test_a_size_that_spans_the_next_blobs_does_not_hide_them() -> None:
     data = bytearray(golden("none-compressions.pack"))
     rows = rows_of(bytes(data))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -202,6 +203,16 @@ def test_a_torn_index_is_salvaged_as_an_index_of_its_whole_entries(tmp_path: Pat
         done = salvage(cold, tmp_path)
     with thawline.open(done.target) as cold:
         assert (cold.verify().ok, cold.verify().rows, done.rows) == (True, 5, 5)
+
+
+def test_a_pack_with_damage_everywhere_is_rescued_in_time(tmp_path: Path) -> None:
+    blob = (GOLDEN / "borg/none-one-blob.pack").read_bytes()
+    path = tmp_path / ("ab" * 32)
+    path.write_bytes((blob + b"?") * 300)
+    start = time.process_time()
+    found = rescued(path)
+    assert (found.units, whole(found)) == (300, blob * 300)
+    assert time.process_time() - start < 20
 
 
 # The writer.

@@ -16,7 +16,7 @@ from thawline.formats import Claim, Format, Member, Reading
 from thawline.formats.borg import proof
 from thawline.formats.borg.check import Check, index_items
 from thawline.formats.borg.findings import CODES
-from thawline.formats.borg.header import MAGIC, header_at, next_magic
+from thawline.formats.borg.header import MAGIC, first_header, header_at
 from thawline.formats.borg.index import index_batches, scan_index, table_start
 from thawline.formats.borg.ledger import Ledger
 from thawline.formats.borg.naming import HASH_RULES, hash_rule, id_in
@@ -58,8 +58,8 @@ class Borg(Format):
             header = header_at(memoryview(head), 0)
             version = str(header.version) if header else "unknown"
             return Claim(self.name, version, "starts with BORG_OBJ", "certain")
-        at = next_magic(memoryview(head), 0)
-        if at < len(head):
+        at = first_header(memoryview(head))
+        if at is not None:
             is_named = id_in(source.name) or source.name.endswith(".pack")
             why = f"has BORG_OBJ at {at:#x}, but not at its start"
             return Claim(self.name, "unknown", why, "likely" if is_named else "possible")

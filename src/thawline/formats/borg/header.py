@@ -107,6 +107,16 @@ def _sizes_by_meta(view: memoryview, slot: int, envelope: int) -> tuple[int, int
     return len_meta, envelope + csize
 
 
+def first_header(view: memoryview) -> int | None:
+    """Where the first header stands that borg could have written; a text about Borg holds the magic, too."""
+    at = -1
+    while (at := next_magic(view, at + 1)) < len(view):
+        header = header_at(view, at)
+        if header and header.is_possible:
+            return at
+    return None
+
+
 def next_magic(view: memoryview, start: int) -> int:
     """Where the next magic stands; the end of the view if there is none."""
     block = FIRST_BLOCK

@@ -29,11 +29,7 @@ def id_in(path: str) -> str | None:
 def hash_rule(data: memoryview, name: str, repository_version: int | None = None) -> Rule:
     """Which hash of the data its name is; `none` if it is neither."""
     likely = HASH_RULES.get(repository_version or 0, "blake3")
-    return next(
-        (
-            rule
-            for rule in sorted(HASH_RULES.values(), key=lambda rule: rule != likely)
-            if HASHES[rule](data).hex() == name
-        ),
-        "none",
-    )
+    for rule in sorted(HASH_RULES.values(), key=lambda rule: rule != likely):
+        if HASHES[rule](data).hex() == name:
+            return rule
+    return "none"

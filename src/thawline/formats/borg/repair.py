@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, product
+from itertools import islice, product, zip_longest
 from typing import Literal
 
 import blake3
@@ -21,6 +21,7 @@ from thawline.formats.borg.header import (
     ENVELOPES,
     HEADER_SIZE,
     IV,
+    LARGEST_OBJECT,
     SESSION,
     Header,
     header_at,
@@ -33,6 +34,8 @@ from thawline.formats.borg.walk import Located, Stretch
 from thawline.model import Finding, Span
 
 MOST_TRIES = 512
+MOST_DAMAGES = 16
+"""With more damaged places than this, nobody tries to mend all of them at once."""
 HASH_BUDGET = 4 << 30
 """Bytes that may be hashed for one repair."""
 
@@ -79,8 +82,9 @@ class Repair:
 
     def _attempts(self, items: Sequence[Stretch | Finding]) -> Iterator[Sequence[Piece]]:
         """Ways to put the pack together, the likely ones first."""
-        ways = [list(self._ways(item, items[number + 1 :])) for number, item in enumerate(items)]
-        yield from islice(product(*ways), MOST_TRIES)
+        if sum(isinstance(item, Finding) for item in items) <= MOST_DAMAGES:
+            ways = [list(self._ways(*pair)) for pair in zip_longest(items, items[1:])]
+            yield from islice(product(*ways), MOST_TRIES)
         blobs = [blob for item in items for blob in self._blobs(item)]
         if ordered := self._by_index(blobs):
             yield ordered
@@ -89,7 +93,7 @@ class Repair:
         yield self._once(blobs)
         yield from self._swapped(blobs)
 
-    def _ways(self, item: Stretch | Finding, following: Sequence[Stretch | Finding]) -> Iterator[Piece]:
+    def _ways(self, item: Stretch | Finding, following: Stretch | Finding | None) -> Iterator[Piece]:
         """What an item may have been."""
         if isinstance(item, Finding):
             if item.span.size and item.severity == "error":
@@ -102,7 +106,7 @@ class Repair:
         as_is = Piece((self.view[item.span.start : item.span.end],), "", len(item))
         mended = list(self._ids_by_index(item))
         yield from mended or [as_is]
-        gap = following[0].span if following and isinstance(following[0], Finding) else None
+        gap = following.span if isinstance(following, Finding) else None
         if item.doubt == "uncertain" and gap and gap.size:
             header = header_at(self.view, item.span.start)
             if header:
@@ -155,6 +159,9 @@ class Repair:
         return None if judged.flaws else judged.contents.get(0, False)
 
     def _headers(self, span: Span, found: Header) -> Iterator[Header]:
+        """Headers that the blob in a span may have had."""
+        if span.size > LARGEST_OBJECT:
+            return
         for sized in self._sizes(span, found):
             for version in sorted(ENVELOPES, key=lambda version: version != found.version):
                 whole = replace(sized, version=version)

@@ -21,6 +21,8 @@ from thawline.source import Source
 
 PIECE = 4 << 20
 REPOSITORY = "REPOSITORY"
+MOST_MENDED = 1_000
+"""After so many blobs that could not be mended, the rest is left as it is."""
 UNDAMAGED = "the pack hashes to its name: it is not damaged, and this is a copy"
 UNSEEN = "what was changed, cut off, doubled or moved; nothing but the name tells"
 CAUTION = (
@@ -73,12 +75,14 @@ class _Pack:
         return Rescue(whole.parts, self.pack_id, whole.blobs, whole.blobs, (), whole.what, 0, advice)
 
     def _surviving(self, *, include_suspects: bool) -> Rescue:
-        pieces, lost, suspects = [], [], 0
+        pieces: list[Piece] = []
+        lost: list[Finding] = []
+        suspects = 0
         for item in self.items:
             if isinstance(item, Stretch):
                 suspects += len(item) if item.doubt and not include_suspects else 0
                 pieces += [] if item.doubt and not include_suspects else [self._as_is(item)]
-            elif proven := self.repair.proven(item.span):
+            elif len(lost) < MOST_MENDED and (proven := self.repair.proven(item.span)):
                 pieces.append(proven)
             elif item.severity == "error":
                 lost.append(item)

@@ -93,7 +93,7 @@ class Walk:
         self.uncertain = Span(0, 0)
         """The last blob of which it is not sure where it ends."""
         self.key_type = 0
-        """That of the first intact blob, and so of all that belong to the pack."""
+        """That of the blobs before the first damage, and so of all that belong to the pack; 0 if there are none."""
         self.last_seal: tuple[bytes, int] | None = None
         """Session and counter of the last intact blob, where it is encrypted."""
         self.damage = False
@@ -168,7 +168,8 @@ class Walk:
 
     def _kept(self, stretch: Stretch) -> Stretch:
         """A stretch of the pack's own blobs; what later ones are compared with is theirs."""
-        self.key_type = self.key_type or stretch.judged.key_type(stretch.first)
+        if not self.damage:
+            self.key_type = stretch.judged.key_type(stretch.first)
         self.last_seal = stretch.judged.seal(stretch.last - 1)
         return stretch
 
@@ -177,9 +178,11 @@ class Walk:
 
         A magic inside encrypted bytes is one by chance, which no pack lives to see.
         """
-        if not self.damage or (self.key_type or judged.key_type(row)) == judged.key_type(row) in SEALED:
+        if not self.damage:
             return False
-        return judged.end(row) <= self.owner.end or (self.key_type or judged.key_type(row)) != judged.key_type(row)
+        if self.key_type and judged.key_type(row) != self.key_type:
+            return True
+        return judged.end(row) <= self.owner.end and not judged.is_sealed(row)
 
     def _is_border(self, position: int) -> bool:
         """Whether the pack ends here or a magic stands here."""
@@ -325,7 +328,7 @@ class Walk:
         if not header or not self.last_seal or data + SESSION.stop > self.size or header.version not in ENVELOPES:
             return 0
         session, iv = self.last_seal
-        if self.view[data] != self.key_type or self.view[data:][SESSION] != session:
+        if self.view[data] not in SEALED or self.view[data:][SESSION] != session:
             return 0
         return max(int.from_bytes(self.view[data:][IV], "big") - iv - 1, 0) // 2
 
