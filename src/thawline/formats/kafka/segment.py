@@ -16,6 +16,9 @@ from thawline.formats.kafka.heads import Heads, walk
 from thawline.model import Finding, Span
 from thawline.source import Source
 
+RELEASE_BYTES = 64 << 20
+"""So much is read before it is said that it is not needed any more; to say so takes a while in a large file."""
+
 Look = Callable[[Heads], pa.BooleanArray | None]
 """Chooses the units whose bytes are looked at; None means all of them."""
 
@@ -43,13 +46,16 @@ class Segment:
         """Intact units and findings from a position to the end of the file; their spans tile that."""
         self.gaps = Gaps(self.source, self.checksums)
         self.behind = self._lost_by_broker if is_explained else None
-        position = start
+        position = released = start
         while position < self.source.size:
             for item in walk(self.source, position):
                 if isinstance(item, Break):
                     position = yield from self._gap(item.start)
                     break
                 position = yield from self._checked(item)
+                if position - released >= RELEASE_BYTES:
+                    self.source.release(position)
+                    released = position
                 if position != item.end:
                     break
 
