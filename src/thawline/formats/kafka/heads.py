@@ -98,26 +98,30 @@ def _pieces(table: str, source: Source, start: int) -> Iterator[Chunk | Break]:
     """Chunks of units of one kind, small ones first; a break unless they go on to the end of the file."""
     rows = FIRST_ROWS
     while rows < columns.MAX_ROWS and start < source.size:
-        items = _piece(table, source, start, rows)
-        chunks = [item for item in items if isinstance(item, Chunk)]
-        yield from chunks
-        start = yielded_end(chunks[-1]) if chunks else start
+        count = 0
+        for item in _piece(table, source, start, rows):
+            if isinstance(item, Break):
+                end = item
+                continue
+            yield item
+            start = yielded_end(item)
+            count += len(item)
         if start == source.size:
             return
-        if sum(map(len, chunks)) < rows:
+        if count < rows:
             if source.is_local:
-                yield items[-1]
+                yield end
                 return
             break  # the window may have ended before its time
         rows *= 4
     yield from columns.scan_source(table, source, start, checksums=False)
 
 
-def _piece(table: str, source: Source, start: int, rows: int) -> list[Chunk | Break]:
+def _piece(table: str, source: Source, start: int, rows: int) -> Iterator[Chunk | Break]:
     """So many units, and a break: where there are fewer of them, or bytes behind them."""
     view = source.view(start, source.size if source.is_local else min(start + columns.WINDOW, source.size))
     found = columns.scan(table, view, Ranges.of([(0, len(view), rows)]), max_rows=rows, checksums=False)
-    return [item.moved(start) for item in found]
+    return (item.moved(start) for item in found)
 
 
 def head_at(source: Source, position: int) -> Heads | Break:
