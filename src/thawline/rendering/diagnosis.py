@@ -170,7 +170,7 @@ def _verdict(cold: ColdFile, report: Report) -> Iterator[Text]:
     yield _fact("how bad", f"{damaged} ({share(report.damaged_bytes, report.size)}) {is_are} damaged")
     yield _fact("readable", _readable(cold, report, places))
     yield _fact("looks like", _cause(report, places))
-    for title, line in zip(("next", *[""] * 9), _next_commands(report), strict=False):
+    for title, line in zip(("next", *[""] * 9), _next_commands(cold, report), strict=False):
         yield _fact(title, line)
 
 
@@ -216,14 +216,17 @@ def _cause(report: Report, damaged: list[Span]) -> str:
     return "a media or copy error, not a crash: the data before and behind it is intact"
 
 
-def _next_commands(report: Report) -> Iterator[str]:
+def _next_commands(cold: ColdFile, report: Report) -> Iterator[str]:
     name = quoted(report.file)
-    number = next(number for number, finding in enumerate(report.findings, 1) if finding.severity == "error")
-    yield f"thawline inspect {name} --finding {number}"
-    yield f"thawline explain {report.findings[number - 1].code.id}"
-    hints = [finding.hint for finding in report.findings if finding.hint.startswith("thawline salvage ")]
-    if report.units:
-        yield printable(hints[0]) if hints else f"thawline salvage {name} -o {quoted(_intact_name(report))}"
+    errors = [(number, finding) for number, finding in enumerate(report.findings, 1) if finding.severity == "error"]
+    if cold.format.claim(cold.source):  # else it is read with its folder only
+        yield f"thawline inspect {name} --finding {errors[0][0]}"
+    yield f"thawline explain {errors[0][1].code.id}"
+    hints = sorted((finding.hint for _, finding in errors if finding.hint), key=lambda hint: "salvage" not in hint)
+    if hints:
+        yield printable(hints[0])
+    elif report.units:
+        yield f"thawline salvage {name} -o {quoted(_intact_name(report))}"
 
 
 def _intact_name(report: Report) -> str:

@@ -328,7 +328,7 @@ class _Entries:
         for index in bad:
             if row < index:
                 yield start + index * size, ""
-            yield start + (index + 1) * size, "entries do not rise, or cannot be"
+            yield start + (index + 1) * size, "out of order with the entries around it, or not possible"
             row = index + 1
         if row < len(chunk):
             yield start + len(chunk) * size, ""
