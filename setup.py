@@ -15,6 +15,8 @@ from setuptools import Extension, setup
 SANITIZE = os.environ.get("THAWLINE_SANITIZE") == "1"
 SANITIZER = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer"]
 INCLUDED = [
+    "asb_json.py",
+    "asb_values.py",
     "gather.py",
     "rbf_reverse.py",
     "kafka_units.py",
@@ -25,6 +27,7 @@ INCLUDED = [
     "bits.h",
     "bytes.h",
     "crc.h",
+    "ripemd160.h",
 ]
 
 native = Extension(

@@ -132,6 +132,11 @@ types:
         -columnar:
           column: true
         doc: The bytes follow as they are, not in base-64.
+      letter:
+        value: type.to_i
+        -columnar:
+          column: true
+        doc: The type as it is written.
   bin:
     seq:
       - id: lead
@@ -177,6 +182,11 @@ types:
         -columnar:
           column: true
         doc: The bytes follow as they are, not in base-64.
+      letter:
+        value: type.to_i
+        -columnar:
+          column: true
+        doc: The type as it is written.
   boolean:
     seq:
       - id: letter

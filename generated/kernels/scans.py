@@ -443,6 +443,8 @@ def _scan_aerospike_records(
     column__key_data__length: cython.int[::1],
     column__key_is_compact__value: cython.uchar[::1],
     column__key_is_compact__valid: cython.uchar[::1],
+    column__key_letter__value: cython.longlong[::1],
+    column__key_letter__valid: cython.uchar[::1],
     column__namespace__start: cython.longlong[::1],
     column__namespace__length: cython.int[::1],
     column__digest__start: cython.longlong[::1],
@@ -464,6 +466,7 @@ def _scan_aerospike_records(
     column__bins__data__start: cython.longlong[::1],
     column__bins__data__length: cython.int[::1],
     column__bins__is_compact__value: cython.uchar[::1],
+    column__bins__letter__value: cython.longlong[::1],
 ) -> cython.longlong:
     range_index: cython.longlong = state[0]
     pos: cython.longlong = state[2]
@@ -476,6 +479,7 @@ def _scan_aerospike_records(
     wants__key_double: cython.bint = column__key_double__start.shape[0] > 0
     wants__key_data: cython.bint = column__key_data__start.shape[0] > 0
     wants__key_is_compact: cython.bint = column__key_is_compact__value.shape[0] > 0
+    wants__key_letter: cython.bint = column__key_letter__value.shape[0] > 0
     wants__namespace: cython.bint = column__namespace__start.shape[0] > 0
     wants__digest: cython.bint = column__digest__start.shape[0] > 0
     wants__set: cython.bint = column__set__start.shape[0] > 0
@@ -489,6 +493,7 @@ def _scan_aerospike_records(
     wants__bins__double: cython.bint = column__bins__double__start.shape[0] > 0
     wants__bins__data: cython.bint = column__bins__data__start.shape[0] > 0
     wants__bins__is_compact: cython.bint = column__bins__is_compact__value.shape[0] > 0
+    wants__bins__letter: cython.bint = column__bins__letter__value.shape[0] > 0
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
@@ -505,6 +510,7 @@ def _scan_aerospike_records(
     len_data_1: cython.longlong = 0
     data_start_1: cython.longlong = 0
     is_compact_1: cython.longlong = 0
+    letter_1: cython.longlong = 0
     namespace_start_1: cython.longlong = 0
     namespace_length_1: cython.longlong = 0
     namespace_escapes_1: cython.longlong = 0
@@ -526,7 +532,7 @@ def _scan_aerospike_records(
     name_start_1: cython.longlong = 0
     name_length_1: cython.longlong = 0
     name_escapes_1: cython.longlong = 0
-    letter_1: cython.longlong = 0
+    letter_2: cython.longlong = 0
     boolean_1: cython.longlong = 0
     integer_at_2: cython.longlong = 0
     integer_2: cython.longlong = 0
@@ -536,6 +542,7 @@ def _scan_aerospike_records(
     len_data_2: cython.longlong = 0
     data_start_2: cython.longlong = 0
     is_compact_2: cython.longlong = 0
+    letter_3: cython.longlong = 0
     one: cython.longlong = 1
     word: cython.ulonglong = 0
     limit: cython.ulonglong = 0
@@ -732,6 +739,10 @@ def _scan_aerospike_records(
                 if wants__key_is_compact:
                     column__key_is_compact__value[row] = is_compact_1
                     column__key_is_compact__valid[row] = 1
+                letter_1 = type_1
+                if wants__key_letter:
+                    column__key_letter__value[row] = letter_1
+                    column__key_letter__valid[row] = 1
             else:
                 if wants__key_type:
                     column__key_type__value[row] = 0
@@ -746,6 +757,9 @@ def _scan_aerospike_records(
                 if wants__key_is_compact:
                     column__key_is_compact__value[row] = 0
                     column__key_is_compact__valid[row] = 0
+                if wants__key_letter:
+                    column__key_letter__value[row] = 0
+                    column__key_letter__valid[row] = 0
             if first_line_1 == 107:
                 if not (end - pos >= 4):
                     state[4] = 21
@@ -1055,9 +1069,9 @@ def _scan_aerospike_records(
                         state[4] = 60
                         state[5] = pos
                         return 2
-                    letter_1 = buf[pos]
+                    letter_2 = buf[pos]
                     pos += 1
-                    if not ((letter_1 == 70) or (letter_1 == 84)):
+                    if not ((letter_2 == 70) or (letter_2 == 84)):
                         state[4] = 61
                         state[5] = pos - 1
                         return 2
@@ -1070,7 +1084,7 @@ def _scan_aerospike_records(
                         state[5] = pos
                         return 2
                     pos += 1
-                    boolean_1 = letter_1 == 84
+                    boolean_1 = letter_2 == 84
                     if wants__bins__boolean:
                         column__bins__boolean__value[rows__bins] = boolean_1
                         column__bins__boolean__valid[rows__bins] = 1
@@ -1195,6 +1209,9 @@ def _scan_aerospike_records(
                 is_compact_2 = after_type_2 == 33
                 if wants__bins__is_compact:
                     column__bins__is_compact__value[rows__bins] = is_compact_2
+                letter_3 = type_2
+                if wants__bins__letter:
+                    column__bins__letter__value[rows__bins] = letter_3
                 rows__bins += 1
                 turn_1 += 1
             if wants__bins:
@@ -1252,6 +1269,8 @@ def scan_aerospike_records(
     column__key_data__length: cython.int[::1],
     column__key_is_compact__value: cython.uchar[::1],
     column__key_is_compact__valid: cython.uchar[::1],
+    column__key_letter__value: cython.longlong[::1],
+    column__key_letter__valid: cython.uchar[::1],
     column__namespace__start: cython.longlong[::1],
     column__namespace__length: cython.int[::1],
     column__digest__start: cython.longlong[::1],
@@ -1273,10 +1292,11 @@ def scan_aerospike_records(
     column__bins__data__start: cython.longlong[::1],
     column__bins__data__length: cython.int[::1],
     column__bins__is_compact__value: cython.uchar[::1],
+    column__bins__letter__value: cython.longlong[::1],
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_aerospike_records(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__key_type__value, column__key_type__valid, column__key_integer__value, column__key_integer__valid, column__key_double__start, column__key_double__length, column__key_data__start, column__key_data__length, column__key_is_compact__value, column__key_is_compact__valid, column__namespace__start, column__namespace__length, column__digest__start, column__digest__length, column__set__start, column__set__length, column__generation__value, column__expiration__value, column__bins__value, column__bins__type__value, column__bins__name__start, column__bins__name__length, column__bins__boolean__value, column__bins__boolean__valid, column__bins__integer__value, column__bins__integer__valid, column__bins__double__start, column__bins__double__length, column__bins__data__start, column__bins__data__length, column__bins__is_compact__value)
+        status = _scan_aerospike_records(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__key_type__value, column__key_type__valid, column__key_integer__value, column__key_integer__valid, column__key_double__start, column__key_double__length, column__key_data__start, column__key_data__length, column__key_is_compact__value, column__key_is_compact__valid, column__key_letter__value, column__key_letter__valid, column__namespace__start, column__namespace__length, column__digest__start, column__digest__length, column__set__start, column__set__length, column__generation__value, column__expiration__value, column__bins__value, column__bins__type__value, column__bins__name__start, column__bins__name__length, column__bins__boolean__value, column__bins__boolean__valid, column__bins__integer__value, column__bins__integer__valid, column__bins__double__start, column__bins__double__length, column__bins__data__start, column__bins__data__length, column__bins__is_compact__value, column__bins__letter__value)
     state[1] = state[3] - state[1]
     return status
 

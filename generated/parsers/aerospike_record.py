@@ -229,6 +229,15 @@ class AerospikeRecord(KaitaiStruct):
             self._m_is_compact = self.after_type == 33
             return getattr(self, '_m_is_compact', None)
 
+        @property
+        def letter(self):
+            """The type as it is written."""
+            if hasattr(self, '_m_letter'):
+                return self._m_letter
+
+            self._m_letter = int(self.type)
+            return getattr(self, '_m_letter', None)
+
 
     class Boolean(KaitaiStruct):
         def __init__(self, _io, _parent=None, _root=None):
@@ -317,6 +326,15 @@ class AerospikeRecord(KaitaiStruct):
 
             self._m_is_compact = self.after_type == 33
             return getattr(self, '_m_is_compact', None)
+
+        @property
+        def letter(self):
+            """The type as it is written."""
+            if hasattr(self, '_m_letter'):
+                return self._m_letter
+
+            self._m_letter = int(self.type)
+            return getattr(self, '_m_letter', None)
 
 
     class Sized(KaitaiStruct):

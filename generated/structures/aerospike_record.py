@@ -510,6 +510,17 @@ class AerospikeRecord(ReadWriteKaitaiStruct):
 
         def _invalidate_is_compact(self):
             del self._m_is_compact
+        @property
+        def letter(self):
+            """The type as it is written."""
+            if hasattr(self, '_m_letter'):
+                return self._m_letter
+
+            self._m_letter = int(self.type)
+            return getattr(self, '_m_letter', None)
+
+        def _invalidate_letter(self):
+            del self._m_letter
 
     class Boolean(ReadWriteKaitaiStruct):
         SEQ_FIELDS = ["letter", "lf"]
@@ -694,6 +705,17 @@ class AerospikeRecord(ReadWriteKaitaiStruct):
 
         def _invalidate_is_compact(self):
             del self._m_is_compact
+        @property
+        def letter(self):
+            """The type as it is written."""
+            if hasattr(self, '_m_letter'):
+                return self._m_letter
+
+            self._m_letter = int(self.type)
+            return getattr(self, '_m_letter', None)
+
+        def _invalidate_letter(self):
+            del self._m_letter
 
     class Sized(ReadWriteKaitaiStruct):
         SEQ_FIELDS = ["len_data", "data", "lf"]

@@ -21,9 +21,14 @@ cdef extern from "bits.h" nogil:
     void prepare_numbers(int use_instruction)
     long long read_bytes(const unsigned char *, long long, unsigned char *, long long *)
 
+cdef extern from "ripemd160.h" nogil:
+    void rmd_hash(const unsigned char *data, const long long *starts, const long long *ends, int count, unsigned char *out)
+
 prepare_crc(1)
 prepare_numbers(1)
 
+include "asb_json.py"
+include "asb_values.py"
 include "gather.py"
 include "kafka_encode.py"
 include "rbf_reverse.py"
@@ -134,3 +139,13 @@ def check_checksums(
                 computed = crc_of_range(crc32c_best, data + first, <size_t>(last - first))
             if computed != <uint32_t>_u4(buf, last):
                 starts[index] = -1
+
+
+def ripemd160_ranges(const unsigned char[::1] buf, const long long[::1] starts, const long long[::1] ends, long long rows, unsigned char[::1] out):
+    """RIPEMD-160 of each range `[start, end)` of the buffer, 20 bytes each."""
+    cdef long long row = 0
+    cdef const unsigned char *data = &buf[0] if buf.shape[0] else NULL
+    with nogil:
+        while row < rows:
+            rmd_hash(data, &starts[row], &ends[row], <int>min(8, rows - row), &out[20 * row])
+            row += 8

@@ -25,6 +25,7 @@ from __future__ import annotations
 import io
 import lzma
 import re
+import sys
 import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
@@ -41,7 +42,7 @@ from thawline.errors import CodecError, OutputTooLarge
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # collections.abc has it from Python 3.12 on
 
-__all__ = ["DEFAULT_MAX_BYTES", "Room", "decompress", "decompress_chunks", "kafka_codec", "rbak_codec"]
+__all__ = ["DEFAULT_MAX_BYTES", "Room", "decompress", "decompress_chunks", "kafka_codec", "rbak_codec", "zstd_blocks"]
 
 DEFAULT_MAX_BYTES = 256 << 20
 """The bound on one payload's output where the caller states none."""
@@ -279,7 +280,33 @@ def _zstd_decoder() -> Iterator[zstandard.ZstdDecompressor]:
 
 
 def _zstd_frame(decoder: zstandard.ZstdDecompressor, limit: int, data: memoryview, at: int) -> Frame:
-    """Blocks of one frame (RFC 8878, section 3.1.1)."""
+    """Blocks of one frame."""
+    behind = at
+    for behind, block in _zstd_steps(decoder, limit, data, at):  # noqa: B007 - the last one is the frame's end
+        yield block
+    return behind
+
+
+def zstd_blocks(data: Buffer, at: int = 0) -> Iterator[tuple[int, bytes]]:
+    """What each block of the frame at `at` holds, with the byte behind the block; `CodecError` at what is damaged.
+
+    The last one is behind the frame. A frame that is to be skipped holds nothing.
+    """
+    view = memoryview(data).cast("B")
+    decoder = zstandard.ZstdDecompressor(max_window_size=_WINDOW_MAX)
+    try:
+        if _uint32("zstd", view, at) >> 4 == _SKIPPABLE_MAGIC:
+            yield at + 8 + len(_span("zstd", view, at + 8, _uint32("zstd", view, at + 4))), b""
+        else:
+            yield from _zstd_steps(decoder, sys.maxsize, view, at)
+    except zstandard.ZstdError as error:
+        raise CodecError(f"zstd: {error}") from error
+
+
+def _zstd_steps(
+    decoder: zstandard.ZstdDecompressor, limit: int, data: memoryview, at: int
+) -> Iterator[tuple[int, bytes]]:
+    """The byte behind each step through a frame, and what it yields (RFC 8878, section 3.1.1)."""
     _expect("zstd", data, at, _ZSTD_MAGIC)
     head = _span("zstd", data, at, zstandard.frame_header_size(_span("zstd", data, at, 5)))
     frame = zstandard.get_frame_parameters(head)
@@ -291,10 +318,10 @@ def _zstd_frame(decoder: zstandard.ZstdDecompressor, limit: int, data: memoryvie
     while not last:
         block = _zstd_block(data, at)
         at, last = at + len(block), block[0] & 1
-        yield stream.decompress(block)
+        yield at, stream.decompress(block)
     if frame.has_checksum:
         stream.decompress(_span("zstd", data, at, 4))
-    return at + 4 * frame.has_checksum
+        yield at + 4, b""
 
 
 def _zstd_block(data: memoryview, at: int) -> memoryview:

@@ -121,6 +121,14 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("unverified", ("rbak",), "flag", "Also give rows that no checksum vouches for, as far as damage lets."),
     Option("max_payload", ("rbak",), "size", "The most that a segment may decompress to; 1 GiB by default."),
+    Option("bins", ("aerospike",), "choice", "A list in each record, or columns of their own.", ("list", "columns")),
+    Option(
+        "strict",
+        ("aerospike",),
+        "switch",
+        "Count an entry as intact only if asrestore and backup-go both read it, or if one of them does.",
+        ("lenient",),
+    ),
 )
 
 

@@ -30,6 +30,7 @@ SECTIONS = {
     "Reference": [formats, schema, help_page, explain, completion],
 }
 FORMAT_COMMANDS: dict[str, str] = {
+    "aerospike": "thawline.cli.aerospike",
     "kafka": "thawline.cli.kafka",
     "borg": "thawline.cli.borg",
 }

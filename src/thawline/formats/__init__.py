@@ -26,6 +26,7 @@ FORMATS = {
     "borg": "thawline.formats.borg:Borg",
     "rbak": "thawline.formats.rbak:Rbak",
     "kafka": "thawline.formats.kafka:Kafka",
+    "aerospike": "thawline.formats.aerospike:Aerospike",
 }
 """Self-describing formats first, those that only a name or a valid first checksum gives away last."""
 
@@ -74,6 +75,10 @@ class Format(Protocol):
         """Whether the file is of this format, from a look at a few bytes."""
         ...
 
+    def prepared(self, sources: Iterable[Source]) -> Format:
+        """The format with what it has to learn from files before their schema is known."""
+        return self
+
     def schema(self, table: str) -> pa.Schema:
         """The Arrow schema of a table."""
         ...
@@ -120,6 +125,10 @@ class Format(Protocol):
     def unit_at(self, source: Source, position: int) -> str:
         """The spec of the unit that starts, or should start, at a position: what `inspect` shows."""
         ...
+
+    def for_salvage(self) -> Format:
+        """The format as it reads a file to salvage what is in it."""
+        return self
 
     def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
         """The bytes of a new, valid file that holds what is intact."""
@@ -171,6 +180,6 @@ def resolve(source: Source, name: str | None, given: Mapping[str, object]) -> tu
     """The format to read a file with, which is recognised unless it is named, and what speaks for it."""
     if name is None:
         claim = identify(source)
-        return get(claim.format, **given), claim
+        return get(claim.format, **given).prepared([source]), claim
     found = get(name, **given)
-    return found, found.claim(source)
+    return found.prepared([source]), found.claim(source)

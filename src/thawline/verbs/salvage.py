@@ -16,6 +16,8 @@ from thawline.source import Source
 
 __all__ = ["Cut", "Salvaged", "salvage", "truncate", "write_indexes"]
 
+SUSPECT = frozenset({"nested_suspect", "suspect", "one_tool_only"})
+"""Labels of runs whose units may be none, were changed, or are refused by a tool of the format."""
 PIECE = 4 << 20
 """Bytes that are copied in one go."""
 
@@ -35,7 +37,7 @@ class Salvaged:
     recovered: tuple[Run, ...] = ()
     """Units that a reader of the old file rejects; the label `recovered` is the code of the finding about them."""
     suspects: int = 0
-    """Units that were left out because they may lie in the payload of a broken one."""
+    """Units that were left out because they may lie in the payload of a broken one, or are shown to be changed."""
     repaired: tuple[str, ...] = ()
     """What was rebuilt, and proven to be as it was, place by place."""
     advice: tuple[str, ...] = ()
@@ -101,12 +103,14 @@ def salvage(
     if isinstance(cold.format, Rescuing):
         return _rescue(cold, cold.format, target, overwrite=overwrite, include_suspects=include_suspects)
     refuse_same_file(cold.name, target)
-    items = cold.scan()
-    if recover:
-        items = _recovering(cold).recover(cold.source, items)
+    recovering = _recovering(cold) if recover else None
+    format_ = cold.format.for_salvage()
+    items = cold.watched(format_.scan(cold.source))
+    if recovering:
+        items = recovering.recover(cold.source, items)
     tally = _Tally(include_suspects=include_suspects)
     with replacing(target, overwrite=overwrite) as file:
-        pieces = cold.format.salvage(cold.source, tally.kept(items))
+        pieces = format_.salvage(cold.source, tally.kept(items))
         written = sum(file.write(piece) for piece in pieces)
     return tally.result(target, written)
 
@@ -172,7 +176,7 @@ class _Tally:
     def kept(self, items: Iterable[Run | Finding]) -> Iterator[Run | Finding]:
         """The items but for the suspects."""
         for item in items:
-            if isinstance(item, Run) and item.labels.get("nested_suspect") and not self.include_suspects:
+            if isinstance(item, Run) and item.labels.keys() & SUSPECT and not self.include_suspects:
                 self.suspects += item.units
             else:
                 self._count(item)

@@ -1,0 +1,130 @@
+"""Aerospike backups (.asb): records, secondary indexes and UDFs in a text that is read by lengths, not by lines.
+
+Format: https://github.com/aerospike/aerospike-tools-backup/blob/d70f671/README.md#backup-file-format
+
+Two tools read these files, asrestore (C) and backup-go, and they differ. Strictly read, an entry is intact if both take
+it; leniently, if one of them does. Version 3.2, which only backup-go reads, and `-nan`, which only asrestore reads and
+asbackup writes, are fine either way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, Self
+
+import pyarrow as pa
+
+from thawline.folder import Folder
+from thawline.formats import Claim, Format, Member, Reading
+from thawline.formats.aerospike import folder, salvage
+from thawline.formats.aerospike.bins import BinColumns, Learning
+from thawline.formats.aerospike.findings import CODES
+from thawline.formats.aerospike.reading import Item, items_of, parts_of, recognised, unit_spans
+from thawline.formats.aerospike.rows import PLACE, SCHEMAS
+from thawline.formats.aerospike.values import Decoded
+from thawline.formats.aerospike.walk import TABLES, Part
+from thawline.model import Finding, Report, Run, Span
+from thawline.source import Source
+
+SPECS = {"records": "aerospike_record", "indexes": "aerospike_index", "udfs": "aerospike_udf"}
+
+
+@dataclass(frozen=True, slots=True)
+class Aerospike(Format):
+    """Aerospike backups: records, secondary indexes and UDFs of a namespace."""
+
+    name = "aerospike"
+    title = "Aerospike backup"
+    tables = ("records", "indexes", "udfs")
+    codes = CODES
+    unit_name = "entry"
+
+    strict: bool | None = None
+    """Whether an entry counts only if both tools read it; None is yes for `scan` and no for `read`."""
+
+    bins: Literal["list", "columns"] | BinColumns = "list"
+    """Whether bins are a list in each record or columns of the table, which then have to be learned first."""
+
+    def prepared(self, sources: Iterable[Source]) -> Self:
+        """The format that knows the names and types of the bins, if they are to be columns: a pass over the files."""
+        if self.bins != "columns":
+            return self
+        learning = Learning()
+        for source in sources:
+            for item in items_of(source, is_strict=bool(self.strict)):
+                if item.part and isinstance(item.part.content, Decoded):
+                    learning.add(item.part.content)
+        taken = [*SCHEMAS["records"].names, *PLACE.names]
+        return replace(self, bins=learning.columns(name for name in taken if name != "bins"))
+
+    @property
+    def _columns(self) -> BinColumns | None:
+        return self.bins if isinstance(self.bins, BinColumns) else None
+
+    def claim(self, source: Source) -> Claim | None:
+        """A backup starts with its version, or with a zstd frame; one that is encrypted has only its name."""
+        return recognised(source)
+
+    def schema(self, table: str) -> pa.Schema:
+        """The schema of a table."""
+        is_wide = table == "records" and self._columns
+        return self._columns.schema(SCHEMAS[table]) if is_wide and self._columns else SCHEMAS[table]
+
+    def extras(self, table: str) -> pa.Schema:
+        """Where an entry lies in the text."""
+        return PLACE
+
+    def scan(self, source: Source) -> Iterator[Run | Finding]:
+        """Intact entries and findings, in file order; strictly, unless the option says otherwise."""
+        return (item.shown for item in self._items(source, is_strict=self.strict is not False))
+
+    def read(self, source: Source, table: str, columns: Collection[str]) -> Reading:
+        """The same with rows; leniently, unless the option says otherwise."""
+        for item in self._items(source, is_strict=self.strict is True):
+            if isinstance(item.shown, Finding):
+                yield item.shown
+            else:
+                yield item.shown, item.part.batches(table, columns, self._columns) if item.part else ()
+
+    def _items(self, source: Source, *, is_strict: bool) -> Iterator[Item]:
+        return items_of(source, is_strict=is_strict)
+
+    def batches(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
+        """Rows of a run."""
+        for part in parts_of(source, run):
+            yield from part.batches(table, columns, self._columns)
+
+    def units(self, source: Source, run: Run) -> Iterator[Span]:
+        """The entries of a run; of a compressed file the run itself, since they have no bytes of their own there."""
+        return unit_spans(source, run)
+
+    def unit_at(self, source: Source, position: int) -> str:
+        """The spec of the entry that starts at a position."""
+        lead = bytes(source.view(position, min(position + 4, source.size)))
+        if lead[:1] == b"#":
+            return "aerospike_meta"
+        return "aerospike_header" if position == 0 else SPECS[TABLES.get(lead, "records")]
+
+    def for_salvage(self) -> Self:
+        """Leniently, unless the option says otherwise: what one tool reads is written so that both do."""
+        return replace(self, strict=bool(self.strict))
+
+    def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
+        """A backup that both tools read, of everything that is intact."""
+        return salvage.rewritten(source, items)
+
+    def claim_folder(self, found: Folder) -> Claim | None:
+        """A folder with .asb files in it is one backup."""
+        return folder.claim(found)
+
+    def members(self, found: Folder) -> Iterator[Member]:
+        """The .asb files of a backup, by name."""
+        return folder.members(self, found)
+
+    def accounts(self, found: Folder) -> Iterator[Report]:
+        """What holds for a backup as a whole: records once, one first file, the counts of metadata.yaml."""
+        return folder.accounts(self, found)
+
+
+__all__ = ["Aerospike", "Part"]

@@ -1,0 +1,216 @@
+"""A file as runs and findings: plain text, zstd frames, or something that can only be named."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from thawline.formats import Claim
+from thawline.formats.aerospike.findings import BROKEN_FRAME, ENCRYPTED, OTHER_FORMAT, TRUNCATED
+from thawline.formats.aerospike.rows import KERNELS
+from thawline.formats.aerospike.text import ZSTD_MAGIC, PlainText, ZstdText, next_frame
+from thawline.formats.aerospike.walk import HEADER, HEADER_SIZE, Part, Walk
+from thawline.model import Finding, Run, Span
+from thawline.source import Source
+
+LOOKED_AT = 1 << 12
+"""Bytes that tell whether a file without a header may be text at all."""
+ASBX_HEAD = re.compile(rb"\x01.{8}.{4}[!-~]{1,31}\0{0,30}", re.DOTALL)
+ASBX_HEAD_SIZE = 44
+LINES = re.compile(rb"(?:^|\n)\+ [kndsgtb] |\n- [A-Z]!? ")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A run or a finding, and of a run what it is made of."""
+
+    shown: Run | Finding
+    part: Part | None = None
+
+
+def recognised(source: Source) -> Claim | None:
+    """Whether a file is an Aerospike backup, and how that shows."""
+    head = bytes(source.view(0, min(source.size, LOOKED_AT)))
+    has_name = source.name.endswith(".asb")
+    if found := HEADER.match(head):
+        version = head[8:11].decode()
+        return Claim("aerospike", version, f"starts with {found[0][:-1].decode()!r}", "certain")
+    if head[:4] == ZSTD_MAGIC:
+        return _compressed(source, has_name=has_name)
+    if is_asbx(source, head):
+        return Claim("aerospike", "asbx 1", "has the head of an XDR backup and is named .asbx", "likely")
+    if has_name or head.startswith(b"Version "):
+        why = "named .asb, without a header" if has_name else "starts with 'Version ' and no version that there is"
+        if is_noise(head):
+            why = "named .asb and looks like noise, as encrypted backups do"
+        return Claim("aerospike", "", why, "possible")
+    return None
+
+
+def _compressed(source: Source, *, has_name: bool) -> Claim | None:
+    text, _ = ZstdText(source.view(0, min(source.size, 1 << 18))).window(0, HEADER_SIZE)
+    if HEADER.fullmatch(text):
+        version = bytes(text[8:11]).decode()
+        return Claim("aerospike", version, f"zstd-compressed text that starts with 'Version {version}'", "certain")
+    return Claim("aerospike", "", "named .asb, and zstd-compressed", "possible") if has_name else None
+
+
+def is_asbx(source: Source, head: bytes) -> bool:
+    """Whether a file is an XDR backup."""
+    return source.name.endswith(".asbx") and bool(ASBX_HEAD.fullmatch(head[:ASBX_HEAD_SIZE]))
+
+
+def is_noise(head: bytes) -> bool:
+    """Whether bytes have no text of a backup in them at all."""
+    return bool(head) and not HEADER.match(head) and not LINES.search(head) and not _is_texty(head)
+
+
+def _is_texty(head: bytes) -> bool:
+    printable = sum(0x20 <= byte < 0x7F or byte in b"\n\r\t" for byte in head)  # noqa: PLR2004 - ASCII
+    return 4 * printable > 3 * len(head)
+
+
+def items_of(source: Source, *, is_strict: bool) -> Iterator[Item]:
+    """Everything that is in a file, in its order; the spans tile it."""
+    head = bytes(source.view(0, min(source.size, LOOKED_AT)))
+    if not head:
+        yield Item(Finding(TRUNCATED, Span(0, 0), {"reason": "the file is empty"}))
+    elif head[:4] == ZSTD_MAGIC:
+        yield from _Compressed(source, is_strict=is_strict).items()
+    elif is_asbx(source, head):
+        yield Item(Finding(OTHER_FORMAT, Span(0, source.size)))
+    elif is_noise(head):
+        yield Item(Finding(ENCRYPTED, Span(0, source.size), {"at": 0, "reason": "nothing in it is text of a backup"}))
+    else:
+        walk = Walk(PlainText(source), is_strict, _hint(source))
+        for found in walk.items():
+            yield Item(found) if isinstance(found, Finding) else Item(_run(found, found.span), found)
+
+
+def _run(part: Part, span: Span, **labels: object) -> Run:
+    named = {**part.labels, **labels}
+    if part.table:
+        named["table"] = part.table
+    if part.suspect:
+        named["suspect"] = part.suspect
+    if part.mended:
+        named["mended"] = part.mended
+    return Run(span, part.units, part.rows, named)
+
+
+def _hint(source: Source) -> str:
+    return f"thawline salvage {shlex.quote(source.name)} -o intact.asb"
+
+
+class _Compressed:
+    """A file of zstd frames. Entries have no bytes of their own in it: a run ends with the block that its end is in."""
+
+    def __init__(self, source: Source, *, is_strict: bool) -> None:
+        self.source = source.on_disk()
+        self.data = self.source.view(0, self.source.size)
+        self.is_strict = is_strict
+        self.position = 0
+
+    def items(self) -> Iterator[Item]:
+        start, text_start, version = 0, 0, "3.1"
+        while start < len(self.data):
+            text = ZstdText(self.data, start, text_start)
+            walk = Walk(text, self.is_strict, _hint(self.source), text_start, version)
+            yield from self._segment(walk, text, is_first=start == 0)
+            start, text_start, version = text.reached, walk.pos, walk.version
+            yield from self._rest(text)
+            if text.damage:
+                following = next_frame(self.data, start + 1)
+                yield Item(Finding(BROKEN_FRAME, Span(start, following), {"at": start, "reason": text.damage}))
+                start = self.position = following
+
+    def _segment(self, walk: Walk, text: ZstdText, *, is_first: bool) -> Iterator[Item]:
+        """What lies in the frames up to the end of the file, or to damage."""
+        segment = text.reached
+        if not is_first:
+            for finding in walk.lost_start():
+                yield self._inside(finding)
+        for found in walk.items() if is_first else walk.entries():
+            if isinstance(found, Finding):
+                yield self._inside(found)
+                continue
+            for part in _split(found, text.suspect_from):
+                end = max(text.located(part.span.end), self.position)
+                span, self.position = Span(self.position, end), end
+                place = {"text": (part.span.start, part.span.end), "frame": text.frame_of(part.span.start)}
+                yield Item(_run(part, span, version=walk.version, segment=segment, **place), part)
+
+    def _inside(self, finding: Finding) -> Item:
+        """A finding about the text: the frames are intact, so it takes none of their bytes."""
+        detail = {**finding.detail, "text_start": finding.span.start, "text_end": finding.span.end}
+        return Item(Finding(finding.code, Span(self.position, self.position), detail, finding.hint))
+
+    def _rest(self, text: ZstdText) -> Iterator[Item]:
+        """The bytes of frames whose text is told already."""
+        if self.position < text.reached:
+            span, self.position = Span(self.position, text.reached), text.reached
+            yield Item(Run(span, 0, 0))
+
+
+def _split(part: Part, suspect_from: int) -> Iterator[Part]:
+    """A part, or two where only its first entries lie before text that is suspect."""
+    if part.span.end <= suspect_from:
+        yield part
+        return
+    ends = [end for _, end in part.places()]
+    sound = bisect_right(ends, suspect_from)
+    middle = ends[sound - 1] if sound else part.span.start
+    if sound:
+        yield replace(part, span=Span(part.span.start, middle), units=sound)
+    rest = Span(middle, part.span.end)
+    suspect = part.suspect or "frame"
+    yield replace(part, span=rest, first=part.first + sound, units=part.units - sound, suspect=suspect)
+
+
+def parts_of(source: Source, run: Run) -> Iterator[Part]:
+    """What a run of an earlier scan is made of."""
+    table, place = run.labels.get("table"), run.labels.get("text")
+    if table not in KERNELS:
+        return
+    span = Span(*place) if isinstance(place, tuple) else run.span
+    text: PlainText | ZstdText = PlainText(source, span.end)
+    if isinstance(place, tuple):
+        text = _Part(opened_at(source, run), span.end)
+    walk = Walk(text, is_strict=False, pos=span.start, version=str(run.labels.get("version", "3.1")))
+    if run.labels.get("suspect") == "nested":
+        walk.nested_to = span.end
+    suspect = run.labels.get("suspect")
+    for found in walk.entries():
+        if isinstance(found, Part):
+            yield replace(found, suspect="frame") if suspect == "frame" and not found.suspect else found
+
+
+def opened_at(source: Source, run: Run) -> ZstdText:
+    """The frames of a compressed file from the one on that a run starts in."""
+    place = run.labels["frame"]
+    assert isinstance(place, tuple)  # noqa: S101 - `_Compressed` sets it
+    return ZstdText(source.on_disk().view(0, source.size), *place)
+
+
+class _Part(ZstdText):
+    """A part of the text in zstd frames."""
+
+    def __init__(self, whole: ZstdText, end: int) -> None:
+        self.whole, self.last, self.damage = whole, end, ""
+
+    def window(self, start: int, size: int) -> tuple[memoryview, bool]:
+        """The bytes from `start` on, up to the end of the part."""
+        view, is_last = self.whole.window(start, min(size, self.last - start))
+        return view, is_last or start + len(view) >= self.last
+
+
+def unit_spans(source: Source, run: Run) -> Iterator[Span]:
+    """The entries of a run; of a compressed file the run itself."""
+    if "text" in run.labels or run.units == 1:
+        yield run.span
+        return
+    for part in parts_of(source, run):
+        yield from (Span(start, end) for start, end in part.places())

@@ -1,0 +1,62 @@
+"""A backup with some of the records of another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from thawline.cold import ColdFile
+from thawline.errors import SourceError
+from thawline.formats.aerospike import Aerospike
+from thawline.formats.aerospike.reading import Item, items_of
+from thawline.formats.aerospike.salvage import chosen
+from thawline.model import Finding, Run
+from thawline.outputs import refuse_same_file, replacing
+from thawline.verbs.where import value_of
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """What went into the new file."""
+
+    records: int
+    bytes_written: int
+    suspects: int
+    """Records that met the conditions or not and were left out, because they cannot be trusted."""
+
+
+def rewrite(cold: ColdFile, target: Path, where: Mapping[str, str], *, overwrite: bool = False) -> Rewritten:
+    """Write the records that meet the conditions, with the header, the indexes and the UDFs, to a new file.
+
+    ValueError if a condition is about no column, or its value is none of that column's.
+    """
+    if not isinstance(cold.format, Aerospike):
+        raise SourceError(f"{cold.name}: is no Aerospike backup but {cold.format.title}")
+    refuse_same_file(cold.name, target)
+    schema = cold.format.schema("records")
+    for name, text in where.items():
+        if name not in schema.names:
+            raise ValueError(f"records have no column {name}; they have {', '.join(schema.names)}")
+        value_of(text, schema.field(name))
+    kept, suspects = [0], [0]
+    items = _watched(cold, items_of(cold.source, is_strict=bool(cold.format.strict)), suspects)
+    with replacing(target, overwrite=overwrite) as file:
+        written = sum(file.write(piece) for piece in chosen(cold.source, items, where, kept))
+    return Rewritten(kept[0], written, suspects[0])
+
+
+def _watched(cold: ColdFile, items: Iterator[Item], suspects: list[int]) -> Iterator[Item]:
+    """The items on their way into the new file; whoever opened the old one sees them pass."""
+    passing: list[Item] = []
+
+    def shown() -> Iterator[Run | Finding]:
+        for item in items:
+            passing.append(item)
+            yield item.shown
+
+    for _ in cold.watched(shown()):
+        item = passing.pop()
+        if item.part and (item.part.suspect or item.part.labels.get("one_tool_only")):
+            suspects[0] += item.part.units
+        yield item

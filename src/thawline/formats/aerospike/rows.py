@@ -1,0 +1,186 @@
+"""Rows of the tables: from decoded chunks to record batches with the columns that a user sees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thawline.chunks import Chunk
+from thawline.formats.aerospike.bins import BinColumns
+from thawline.formats.aerospike.values import Decoded, decode_base64, doubles_of, json_of
+
+EPOCH = 1_262_304_000
+"""2010-01-01T00:00:00Z in seconds since 1970."""
+BIN = pa.struct(
+    [
+        ("name", pa.string()),
+        ("type", pa.string()),
+        ("integer", pa.int64()),
+        ("double", pa.float64()),
+        ("text", pa.string()),
+        ("bytes", pa.binary()),
+        ("boolean", pa.bool_()),
+        ("json", pa.string()),
+    ]
+)
+RECORDS = pa.schema(
+    [
+        ("namespace", pa.string()),
+        ("set", pa.string()),
+        ("digest", pa.binary()),
+        ("partition_id", pa.int32()),
+        ("key_type", pa.string()),
+        ("key", pa.binary()),
+        ("generation", pa.int32()),
+        ("expiration", pa.timestamp("us", "UTC")),
+        ("bins", pa.list_(pa.field("element", BIN))),
+        ("suspect", pa.string()),
+    ]
+)
+INDEXES = pa.schema(
+    [
+        ("namespace", pa.string()),
+        ("set", pa.string()),
+        ("name", pa.string()),
+        ("index_type", pa.string()),
+        ("bin", pa.string()),
+        ("data_type", pa.string()),
+        ("context", pa.string()),
+        ("expression", pa.binary()),
+    ]
+)
+UDFS = pa.schema([("name", pa.string()), ("type", pa.string()), ("content", pa.binary())])
+SCHEMAS = {"records": RECORDS, "indexes": INDEXES, "udfs": UDFS}
+PLACE = pa.schema([("position", pa.int64()), ("length", pa.int64())])
+"""Where an entry starts in the text, and how long it is: columns that are there when they are asked for."""
+KERNELS = {"records": "aerospike_records", "indexes": "aerospike_indexes", "udfs": "aerospike_udfs"}
+
+Maker = Callable[[], pa.Array]
+
+
+def record_batch(
+    decoded: Decoded, suspect: str | None, wanted: Collection[str], bins: BinColumns | None = None
+) -> pa.RecordBatch:
+    """Records as rows; of the columns those that are wanted, in the table's order."""
+    batch = decoded.batch
+    schema = bins.schema(RECORDS) if bins else RECORDS
+    made: Mapping[str, Maker] = {
+        "namespace": lambda: batch["namespace"],
+        "set": lambda: batch["set"],
+        "digest": lambda: batch["digest"],
+        "partition_id": lambda: decoded.partition_id,
+        "key_type": lambda: batch["key_type"],
+        "key": lambda: decoded.key,
+        "generation": lambda: batch["generation"].cast(pa.int32()),
+        "expiration": lambda: _void_time(batch["expiration"]),
+        "bins": lambda: _bins(decoded),
+        "suspect": lambda: pa.array([suspect] * decoded.rows, pa.string()),
+        **_places(decoded.chunk),
+    }
+    if bins:
+        made = {**made, **{name: partial(_same, values) for name, values in bins.arrays(decoded, wanted)}}
+    return _chosen(pa.unify_schemas([schema, PLACE]), made, wanted, decoded.rows)
+
+
+def _same(values: pa.Array) -> pa.Array:
+    return values
+
+
+def _void_time(seconds: pa.Int64Array) -> pa.TimestampArray:
+    """When records expire; null for never."""
+    times = pc.multiply(pc.add(seconds, EPOCH), 1_000_000).view(pa.timestamp("us", "UTC"))
+    is_never = pc.equal(seconds, 0)
+    return pc.if_else(is_never, pa.scalar(None, times.type), times) if pc.any(is_never).as_py() else times
+
+
+def _bins(decoded: Decoded) -> pa.ListArray:
+    items, bins = decoded.items, decoded.bins
+    fields = [
+        items.field("name"), items.field("type"), items.field("integer"), doubles_of(items.field("double")),
+        bins.text, bins.bytes, items.field("boolean"), bins.json(),
+    ]  # fmt: skip
+    values = pa.StructArray.from_arrays(fields, fields=list(BIN))
+    offsets = decoded.batch["bins"].buffers()[1]
+    return pa.Array.from_buffers(RECORDS.field("bins").type, decoded.rows, [None, offsets], 0, children=[values])
+
+
+def index_batch(chunk: Chunk, wanted: Collection[str]) -> pa.RecordBatch:
+    """Secondary indexes as rows."""
+    batch = chunk.batch
+    made: Mapping[str, Maker] = {
+        "namespace": lambda: batch["namespace"],
+        "set": lambda: pc.if_else(pc.equal(batch["set"], ""), pa.scalar(None, pa.string()), batch["set"]),
+        "name": lambda: batch["name"],
+        "index_type": lambda: batch["index_type"],
+        "bin": lambda: pc.if_else(pc.equal(batch["path"], ""), pa.scalar(None, pa.string()), batch["path"]),
+        "data_type": lambda: batch["data_type"],
+        "context": lambda: pa.array([context_json(text) for text in batch["context"].to_pylist()], pa.string()),
+        "expression": lambda: pa.array([_expression(text) for text in batch["expression"].to_pylist()], pa.binary()),
+        **_places(chunk),
+    }
+    return _chosen(pa.unify_schemas([INDEXES, PLACE]), made, wanted, len(chunk))
+
+
+CONTEXTS = {
+    0x04: "expression", 0x10: "list_index", 0x11: "list_rank", 0x13: "list_value", 0x20: "map_index",
+    0x21: "map_rank", 0x22: "map_key", 0x23: "map_value", 0x2A: "keys_in",
+}  # fmt: skip
+"""Steps of a context, in the words of the clients (as_cdt_ctx.h)."""
+KIND_BITS = 0x3F
+"""Higher bits are flags for elements that are created on the way."""
+
+
+def context_json(text: str | None) -> str | None:
+    """The steps of a CDT context as JSON: where in a bin the indexed value lies; None if there is none or it is broken.
+
+    >>> context_json("lhABI8zIIqMDaWQ=")
+    '[{"list_index": 1}, {"map_value": 200}, {"map_key": "id"}]'
+    """
+    data = decode_base64(text.encode()) if text else None
+    steps = elements(json_of(data)) if data else None
+    if not steps or len(steps) % 2 or not all(step.isdigit() for step in steps[::2]):
+        return None
+    named = (CONTEXTS.get(int(step) & KIND_BITS, step) for step in steps[::2])
+    pairs = [f'{{"{name}": {value}}}' for name, value in zip(named, steps[1::2], strict=True)]
+    return f"[{', '.join(pairs)}]"
+
+
+def elements(json: str | None) -> list[str] | None:
+    """The elements of a list in JSON, each as JSON."""
+    import orjson  # noqa: PLC0415 - only indexes with a context need it
+
+    if not json or not json.startswith("["):
+        return None
+    return [orjson.dumps(element).decode() for element in orjson.loads(json)]
+
+
+def _expression(text: str | None) -> bytes | None:
+    """The bytes of an expression; as it is written where it is no base-64."""
+    if text is None:
+        return None
+    return decoded if (decoded := decode_base64(text.encode())) is not None else text.encode()
+
+
+def udf_batch(chunk: Chunk, wanted: Collection[str]) -> pa.RecordBatch:
+    """UDF files as rows."""
+    made: Mapping[str, Maker] = {
+        "name": lambda: chunk.batch["name"],
+        "type": lambda: chunk.batch["udf_type"],
+        "content": lambda: chunk.batch["content"],
+        **_places(chunk),
+    }
+    return _chosen(pa.unify_schemas([UDFS, PLACE]), made, wanted, len(chunk))
+
+
+def _places(chunk: Chunk) -> dict[str, Maker]:
+    return {"position": lambda: chunk.starts, "length": lambda: pc.subtract(chunk.ends, chunk.starts)}
+
+
+def _chosen(schema: pa.Schema, made: Mapping[str, Maker], wanted: Collection[str], rows: int) -> pa.RecordBatch:
+    fields = [field for field in schema if field.name in wanted]
+    if not fields:
+        return pa.RecordBatch.from_arrays([pa.nulls(rows)], ["rows"]).select([])  # has as many rows all the same
+    return pa.RecordBatch.from_arrays([made[field.name]() for field in fields], schema=pa.schema(fields))

@@ -1,0 +1,160 @@
+"""The text of a backup, whether it lies in the file as it is or in zstd frames; read forward, a window at a time."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Iterator
+from typing import Protocol
+
+import zstandard
+
+from thawline.codecs import zstd_blocks
+from thawline.errors import CodecError
+from thawline.source import Source
+
+ZSTD_MAGIC = bytes.fromhex("28b52ffd")
+LONGEST_HEAD = 18
+"""Bytes of the longest head of a zstd frame."""
+WINDOW = 32 << 20
+LONGEST_ENTRY = 160 << 20
+"""Where text has to be fetched or decompressed: how much of it is looked at in one go, and the most for one entry.
+
+A server takes records of up to 8 MiB; a longer one is a damaged length.
+"""
+
+
+class Text(Protocol):
+    """Text by positions in it. A window never starts before the one that was asked for last."""
+
+    step: int
+    """How large windows are."""
+    damage: str
+    """Why the text ends where it does, if that is not its end."""
+
+    def window(self, start: int, size: int) -> tuple[memoryview, bool]:
+        """The bytes from `start` on, at most so many, and whether the text ends with them."""
+        ...
+
+    def release(self, end: int) -> None:
+        """Say that nothing before `end` is needed any more."""
+        ...
+
+
+class PlainText:
+    """Text as it lies in a file, or a part of it."""
+
+    damage = ""
+
+    def __init__(self, source: Source, end: int | None = None) -> None:
+        self.source = source
+        self.end = source.size if end is None else end
+        self.step = max(source.size, 1) if source.is_local else WINDOW
+
+    def window(self, start: int, size: int) -> tuple[memoryview, bool]:
+        """The bytes from `start` on; of a local file that costs nothing."""
+        end = min(start + size, self.end)
+        return self.source.view(start, end), end == self.end
+
+    def release(self, end: int) -> None:
+        """Give mapped pages back."""
+        self.source.release(end)
+
+
+class ZstdText:
+    """Text in consecutive zstd frames, from one of them on up to the end of the file or to damage."""
+
+    step = WINDOW
+
+    def __init__(self, data: memoryview, frame: int = 0, position: int = 0) -> None:
+        self.data = data
+        self.damage = ""
+        self.reached = frame
+        """The byte of the file up to which it is decompressed."""
+        self._frames = deque([(position, frame)])
+        self._marks = deque([(position, frame)])
+        self._start, self._end = position, position
+        self._pieces: list[bytes | memoryview] = []
+        self._blocks = self._decompressed(frame)
+        self._is_done = False
+        self.suspect_from = sys.maxsize
+        """Where text of a frame starts whose checksum is wrong although it decompresses; it goes on to the end."""
+
+    def window(self, start: int, size: int) -> tuple[memoryview, bool]:
+        """The bytes from `start` on, decompressed as far as they are asked for."""
+        if start < self._start:
+            raise ValueError(f"text before {self._start:#x} was let go")
+        while self._end < start + size and not self._is_done:
+            block = next(self._blocks, None)
+            if block is None:
+                self._is_done = True
+            elif block:
+                self._pieces.append(block)
+                self._end += len(block)
+                if self._end <= start:
+                    self._pieces, self._start = [], self._end
+        whole = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+        joined = memoryview(whole)[max(start - self._start, 0) :]
+        self._pieces, self._start = [joined], min(start, self._end)
+        self._forget(start)
+        return joined[:size], self._is_done and len(joined) <= size
+
+    def release(self, end: int) -> None:
+        """Nothing: windows only go forward."""
+
+    def located(self, position: int) -> int:
+        """The byte of the file where the block starts that a position of the text lies in."""
+        found = self._marks[0][1]
+        for text, file in self._marks:
+            if text > position:
+                break
+            found = file
+        return found
+
+    def frame_of(self, position: int) -> tuple[int, int]:
+        """Where the frame starts that a position of the text lies in: in the file, and in the text."""
+        text, file = max((frame for frame in self._frames if frame[0] <= position), default=self._frames[0])
+        return file, text
+
+    def _forget(self, position: int) -> None:
+        for marks in (self._frames, self._marks):
+            while len(marks) > 1 and marks[1][0] <= position:
+                marks.popleft()
+
+    def _decompressed(self, frame: int) -> Iterator[bytes]:
+        position = self._end
+        try:
+            while frame < len(self.data):
+                if _wrong_checksum(self.data, frame):
+                    self.suspect_from = position
+                for behind, block in zstd_blocks(self.data, frame):
+                    yield block
+                    position += len(block)
+                    self.reached = behind
+                    self._marks.append((position, behind))
+                frame = self.reached
+                self._frames.append((position, frame))
+        except CodecError as error:
+            self.damage = str(error)
+
+
+def _wrong_checksum(data: memoryview, frame: int) -> str:
+    """What is wrong with the checksum of a frame's content, if it has one: a pass over the frame before it is used."""
+    try:
+        if not zstandard.get_frame_parameters(data[frame : frame + LONGEST_HEAD]).has_checksum:
+            return ""
+        for _ in zstd_blocks(data, frame):
+            pass
+    except (CodecError, zstandard.ZstdError) as error:
+        return str(error) if "checksum" in str(error) else ""
+    return ""
+
+
+def next_frame(data: memoryview, start: int) -> int:
+    """Where the next zstd frame may start, at or behind a byte of the file; the end of the file if there is none."""
+    step = 1 << 20
+    for at in range(start, len(data), step):
+        found = bytes(data[at : at + step + len(ZSTD_MAGIC) - 1]).find(ZSTD_MAGIC)
+        if found >= 0:
+            return at + found
+    return len(data)

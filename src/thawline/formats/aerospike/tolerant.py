@@ -1,0 +1,446 @@
+"""A closer look at one unit: read as either tool would read it, with a note of each thing that one of them refuses.
+
+The kernels read what both tools write. What they pass over comes here: asrestore (C) and backup-go differ in what they
+take for a number, for base-64, for a name that is too long. Where both refuse, or where the one that does not makes a
+value up (an integer that wraps, padding that becomes bytes), the unit is broken for us, too.
+"""
+
+from __future__ import annotations
+
+import binascii
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from thawline.formats.aerospike.units import BYTES_LETTERS, Bin, Index, Key, Meta, Record, Udf, Unit
+
+ASRESTORE, BACKUP_GO = "asrestore", "backup-go"
+BOTH = "asrestore and backup-go"
+LF, SP, BACKSLASH, BANG = 0x0A, 0x20, 0x5C, 0x21
+LONGEST_TOKEN = 999
+LONGEST_NAMESPACE, LONGEST_SET, LONGEST_BIN_NAME = 31, 63, 15
+"""Bytes that asrestore has room for."""
+LONGEST_META = 1001
+"""Bytes of a meta data line that asrestore has room for."""
+LONGEST_RAW = 1 << 20
+"""A token is looked for in as many bytes; a longer one is none that any tool reads."""
+LONGEST_NUMBER = 1024
+INT64_MIN, INT64_MAX, UINT32_MAX, UINT16_MAX = -(1 << 63), (1 << 63) - 1, (1 << 32) - 1, (1 << 16) - 1
+LDT = "a large data type (LDT), which servers stopped to have with version 3.15; only an older asrestore reads it"
+WRAPS = "a number that does not fit 64 bits; backup-go wraps it to another one without a word"
+PADDED = "base-64 with padding where none belongs; asrestore makes bytes of it that nobody encoded"
+
+C_DOUBLE = re.compile(rb"[+-]?(?:nan|inf|infinity|(?=[\d.]*\d)\d*\.?\d*(?:[e][+-]?\d+)?)", re.IGNORECASE)
+C_EXPONENT = re.compile(rb"\dE|\.E")
+GO_DOUBLE = re.compile(
+    rb"nan|[+-]?(?:inf|infinity|(?=[\d.]*\d)(?:\d+(?:_\d+)*)?\.?(?:\d+(?:_\d+)*)?(?:e[+-]?\d+(?:_\d+)*)?"
+    rb"|0x(?=[0-9a-f_.]*[0-9a-f])[0-9a-f_]*\.?[0-9a-f_]*p[+-]?\d+)",
+    re.IGNORECASE,
+)
+DIGITS = re.compile(rb"-?\d*")
+UNESCAPE = re.compile(rb"\\(.)", re.DOTALL)
+TOKEN_ENDS = {
+    (terminator, has_escapes): re.compile(
+        (rb"(?:[^\\%s]|\\.)*?%s" if has_escapes else rb"[^%s]*?%s") % (2 * (re.escape(bytes([terminator])),)), re.DOTALL
+    )
+    for terminator in (LF, SP)
+    for has_escapes in (True, False)
+}
+
+
+class Broken(Exception):
+    """No tool reads the unit: the byte, the reason, and from where on the next unit may be looked for."""
+
+    def __init__(
+        self,
+        at: int,
+        reason: str,
+        resume: int | None = None,
+        *,
+        is_cut: bool = False,
+        is_unknown: bool = False,
+        claimed: int = 0,
+    ) -> None:
+        super().__init__(reason)
+        self.at, self.reason, self.is_cut, self.is_unknown = at, reason, is_cut, is_unknown
+        self.claimed = claimed
+        """Bytes of the value that the text has no room for."""
+        self.resume = at if resume is None else resume
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that one of the two tools refuses."""
+
+    at: int
+    reason: str
+    tool: str
+
+
+@dataclass(slots=True)
+class Look:
+    """A place in a text, from which a unit is read."""
+
+    text: memoryview
+    pos: int
+    version: str = "3.1"
+    notes: list[Note] = field(default_factory=list)
+
+    @property
+    def refused_by(self) -> str:
+        """The tools that refuse the unit."""
+        tools = sorted({note.tool for note in self.notes})
+        return BOTH if len(tools) > 1 else "".join(tools)
+
+    def unit(self) -> Unit:
+        """The unit that starts here; `Broken` if no tool reads it."""
+        start = bytes(self.text[self.pos : self.pos + 4])
+        if start[:2] == b"+ ":
+            return self.record()
+        if start in (b"* i ", b"* e "):
+            return self.index()
+        if start == b"* u ":
+            return self.udf()
+        if self._is_cut_before(self.pos, 4):
+            raise self._cut(self.pos)
+        if start[:2] == b"* ":
+            raise Broken(self.pos + 2, f"no kind of global data is called {chr(start[2])!r}", is_unknown=True)
+        if start[:2] == b"- ":
+            raise Broken(self.pos, "a bin that belongs to no record")
+        raise Broken(self.pos, "no line starts like this")
+
+    def meta(self) -> Meta:
+        """A line of the meta data section."""
+        at = self.pos
+        if self._starts(b"# namespace "):
+            self.pos += len(b"# namespace ")
+            namespace = self._token(LF, "namespace")
+            if self.pos - at > LONGEST_META:
+                self._note(at, f"a meta data line of {self.pos - at} bytes", ASRESTORE)
+            if b"\n" in namespace:
+                self._note(at, "a line feed in the namespace of the file", ASRESTORE)
+            return Meta(namespace)
+        line = self._line()
+        self._expect_lf()
+        if line.startswith(b"# namespace"):
+            self._note(at, f"meta data {_shown(line)}", BACKUP_GO)
+        elif line != b"# first-file":
+            raise Broken(at, f"no meta data is called {_shown(line)}", self.pos)
+        return Meta()
+
+    def record(self) -> Record:
+        """A record: its header lines in their order, then its bins."""
+        key = self._key() if self._starts(b"+ k ") else None
+        self._expect(b"+ n ", "a record starts with its key or its namespace")
+        namespace = self._token(LF, "namespace", LONGEST_NAMESPACE)
+        self._expect(b"+ d ", "the line of the digest is due")
+        digest = self._digest()
+        found_set = None
+        if self._starts(b"+ s "):
+            self.pos += 4
+            found_set = self._token(LF, "set", LONGEST_SET)
+        self._expect(b"+ g ", "the line of the set or the generation is due")
+        generation = self._number(LF, "generation", UINT16_MAX)
+        self._expect(b"+ t ", "the line of the expiration is due")
+        expiration = self._number(LF, "expiration", UINT32_MAX)
+        self._expect(b"+ b ", "the line of the bin count is due")
+        count_at = self.pos
+        count = self._number(LF, "bin count", UINT16_MAX)
+        bins = tuple(self._bins(count))
+        if self._starts(b"- "):
+            raise Broken(count_at, f"the bin count is {count}, and more bins follow", self.pos)
+        return Record(namespace, digest, bins, found_set, key, generation, expiration)
+
+    def head(self) -> Record:
+        """The header of a record without its bins: what tells a record from text that looks like one."""
+        rest, self.text = self.text, self.text[: min(len(self.text), self.pos + LONGEST_RAW)]
+        try:
+            key = self._key() if self._starts(b"+ k ") else None
+            self._expect(b"+ n ", "")
+            namespace = self._token(LF, "namespace", LONGEST_NAMESPACE)
+            self._expect(b"+ d ", "")
+            digest = self._digest()
+            found_set = None
+            if self._starts(b"+ s "):
+                self.pos += 4
+                found_set = self._token(LF, "set", LONGEST_SET)
+            return Record(namespace, digest, (), found_set, key)
+        finally:
+            self.text = rest
+
+    def index(self) -> Index:
+        """A secondary index."""
+        kind_at, kind = self.pos, chr(self.text[self.pos + 2])
+        self._refuse_in_old_version()
+        if kind == "e" and self.version != "3.2":
+            self._note(kind_at, "an expression index in a file that is not of version 3.2", ASRESTORE)
+        self.pos += 4
+        namespace, found_set, name = (self._token(SP, word) for word in ("namespace", "set", "index name"))
+        index_type = self._letter("NLKV", "index type", SP)
+        at = self.pos
+        if self._number(SP, "path count", UINT32_MAX) != 1:
+            raise Broken(at, "an index over more than one path, of which the tools have no common reading")
+        path = self._token(SP, "path")
+        data_type = self._letter("NSGB", "data type", None)
+        behind = None
+        if self.pos < len(self.text) and self.text[self.pos] == SP:
+            self.pos += 1
+            behind = self._line()
+        self._expect_lf()
+        context, expression = (behind, None) if kind == "i" else (None, behind or b"")
+        return Index(namespace, found_set, name, index_type, path, data_type, context, expression)
+
+    def udf(self) -> Udf:
+        """A file of user-defined functions."""
+        self._refuse_in_old_version()
+        self.pos += 4
+        udf_type = self._letter("L", "type of UDF", SP)
+        name = self._token(SP, "name")
+        content = self._sized()
+        return Udf(name, content, udf_type)
+
+    def _refuse_in_old_version(self) -> None:
+        if self.version == "3.0":
+            self._note(self.pos, "global data in a file of version 3.0", ASRESTORE)
+
+    # Parts of a unit.
+
+    def _key(self) -> Key:
+        self.pos += 4
+        at, letter, is_compact = self.pos, *self._type("IDSXB", "key")
+        if is_compact and letter != "B":
+            self._note(at, "an exclamation mark behind the type of a key that is not bytes", ASRESTORE)
+        value = self._value(letter, is_compact=is_compact)
+        return Key(letter, value, is_compact and letter == "B")
+
+    def _bins(self, count: int) -> Iterator[Bin]:
+        for number in range(count):
+            self._expect(b"- ", f"bin {number + 1} of {count} is due")
+            letter, is_compact = self._type("NZIDSXG" + "".join(BYTES_LETTERS), "bin")
+            if letter == "N":
+                yield Bin("N", self._nil_name(), None, is_compact)
+                continue
+            name = self._token(SP, "bin name", LONGEST_BIN_NAME)
+            yield Bin(letter, name, self._value(letter, is_compact=is_compact), is_compact)
+
+    def _nil_name(self) -> bytes:
+        at = self.pos
+        name = self._token(LF, "bin name", LONGEST_BIN_NAME)
+        if b" " in UNESCAPE.sub(b"", bytes(self.text[at : self.pos])):
+            raise Broken(at, "a value behind a bin that has none")
+        return name
+
+    def _type(self, letters: str, what: str) -> tuple[str, bool]:
+        """The letter of a type, and whether an exclamation mark follows it."""
+        self._need(2)
+        letter = chr(self.text[self.pos])
+        if letter == "U":
+            raise Broken(self.pos, LDT, is_unknown=True)
+        if letter not in letters:
+            raise Broken(self.pos, f"no type of {what} has the letter {letter!r}", is_unknown=True)
+        self.pos += 1
+        is_compact = self.text[self.pos] == BANG
+        self.pos += is_compact
+        self._expect(b" ", "a space is due behind the type")
+        return letter, is_compact
+
+    def _value(self, letter: str, *, is_compact: bool) -> bytes | int | bool:
+        match letter:
+            case "Z":
+                return self._boolean()
+            case "I":
+                return self._number(LF, "integer", INT64_MAX, INT64_MIN)
+            case "D":
+                return self._double()
+        at = self.pos
+        data = self._sized()
+        if letter == "X" or (letter in BYTES_LETTERS and not is_compact):
+            return self._base64(data, at)
+        return data
+
+    def _boolean(self) -> bool:
+        at = self.pos
+        raw = self._line()
+        self._expect_lf()
+        if raw == b"\\T" or raw == b"\\F":  # noqa: PLR1714 - one literal a line of the grammar
+            self._note(at, "a backslash before T or F", BACKUP_GO)
+        elif raw not in (b"T", b"F"):
+            raise Broken(at, "a boolean that is neither T nor F")
+        return raw.endswith(b"T")
+
+    def _number(self, terminator: int, what: str, most: int, least: int = 0) -> int:
+        at = self.pos
+        raw = self._raw(terminator, LONGEST_NUMBER)
+        digits = UNESCAPE.sub(rb"\1", raw)
+        if not DIGITS.fullmatch(digits):
+            raise Broken(at, f"{what} {_shown(raw)} is no number")
+        if digits != raw:
+            self._note(at, f"a backslash in a number ({what})", BACKUP_GO)
+        if digits in (b"", b"-"):
+            self._note(at, f"an empty number ({what}), which asrestore takes for 0", BACKUP_GO)
+        value = int(digits or b"0") if digits != b"-" else 0
+        if not least <= value <= most:
+            raise Broken(at, WRAPS if most == INT64_MAX else f"{what} {_shown(raw)} is out of range")
+        return value
+
+    def _double(self) -> bytes:
+        """The text of a double: as it is where both tools read it, else what the one that reads it takes it for."""
+        at = self.pos
+        raw = self._line()
+        self._expect_lf()
+        if len(raw) > LONGEST_NUMBER:
+            raise Broken(at, f"double of {len(raw)} characters")
+        text = UNESCAPE.sub(rb"\1", raw)
+        by_c = text == b"" or bool(C_DOUBLE.fullmatch(text) and not C_EXPONENT.search(text))
+        by_go = bool(GO_DOUBLE.fullmatch(raw)) and not _overflows(raw)
+        if not by_c and not by_go:
+            raise Broken(at, f"double {_shown(raw)} is no number")
+        if text.lower() in (b"-nan", b"+nan"):
+            return raw  # what asbackup writes for a NaN with its sign set
+        if not by_go:
+            self._note(at, f"double {_shown(raw)}", BACKUP_GO)
+        if not by_c:
+            self._note(at, f"double {_shown(raw)}", ASRESTORE)
+        return raw if by_c and by_go else _canonical_double(text)
+
+    def _base64(self, data: bytes, at: int) -> bytes:
+        kept = data.replace(b"\r", b"").replace(b"\n", b"")
+        if kept != data:
+            self._note(at, "line ends in base-64", ASRESTORE)
+        body = kept.rstrip(b"=")
+        if len(kept) % 4 == 0 and b"=" in kept and (len(kept) - len(body) > 2 or b"=" in body):  # noqa: PLR2004
+            raise Broken(at, PADDED, self.pos)
+        try:
+            return binascii.a2b_base64(kept, strict_mode=True)
+        except binascii.Error:
+            raise Broken(at, "base-64 that cannot be decoded", self.pos) from None
+
+    def _digest(self) -> bytes:
+        at = self.pos
+        raw = self._line()
+        self._expect_lf()
+        kept = raw.replace(b"\r", b"")
+        if kept != raw:
+            self._note(at, "a carriage return in the digest", ASRESTORE)
+        try:
+            digest = binascii.a2b_base64(kept, strict_mode=True)
+        except binascii.Error:
+            raise Broken(at, f"digest {_shown(raw)} is no base-64") from None
+        if len(digest) != 20:  # noqa: PLR2004 - bytes of RIPEMD-160
+            raise Broken(at, f"a digest of {len(digest)} bytes instead of 20")
+        return digest
+
+    def _sized(self) -> bytes:
+        """As many bytes as the number before them says, and the line feed behind them."""
+        size = self._number(SP, "size", UINT32_MAX)
+        start, end = self.pos, self.pos + size
+        if end >= len(self.text):
+            reason = f"a value of {size} bytes does not fit into what is left"
+            raise Broken(start, reason, start, is_cut=True, claimed=size)
+        if self.text[end] != LF:
+            raise Broken(end, f"no line feed behind a value of {size} bytes", start)
+        self.pos = end + 1
+        return bytes(self.text[start:end])
+
+    def _token(self, terminator: int, what: str, longest: int = LONGEST_TOKEN) -> bytes:
+        at = self.pos
+        raw = self._raw(terminator, LONGEST_RAW)
+        token = raw if self.version == "3.0" else UNESCAPE.sub(rb"\1", raw)
+        if len(raw) > LONGEST_TOKEN:
+            self._note(at, f"{what} of {len(raw)} bytes", BACKUP_GO)
+        if len(token) > longest:
+            self._note(at, f"{what} of {len(token)} bytes; {longest} are the most", ASRESTORE)
+        if b"\0" in token:
+            self._note(at, f"{what} with a NUL in it", ASRESTORE)
+        if self.refused_by == BOTH and len(token) > LONGEST_TOKEN:
+            raise Broken(at, f"{what} of {len(token)} bytes; {LONGEST_TOKEN} are the most")
+        return token
+
+    def _letter(self, letters: str, what: str, terminator: int | None) -> str:
+        self._need(1)
+        letter = chr(self.text[self.pos])
+        if letter not in letters:
+            raise Broken(self.pos, f"{what} {letter!r} is unknown", is_unknown=True)
+        self.pos += 1
+        if terminator is not None:
+            self._expect(bytes([terminator]), f"a space is due behind the {what}")
+        return letter
+
+    # Bytes.
+
+    def _raw(self, terminator: int, most: int) -> bytes:
+        """The bytes up to a terminator that no backslash makes literal; then the place is behind it."""
+        start = self.pos
+        pattern = TOKEN_ENDS[terminator, self.version != "3.0"]
+        found = pattern.match(self.text, start, min(len(self.text), start + most))
+        if not found:
+            if self._is_cut_before(start, most):
+                raise self._cut(start)
+            raise Broken(start, f"no end of a field within {most} bytes")
+        self.pos = found.end()
+        return bytes(self.text[start : self.pos - 1])
+
+    def _line(self) -> bytes:
+        """The bytes up to the next line feed; the place is before it."""
+        start = self.pos
+        part = bytes(self.text[start : start + LONGEST_RAW])
+        size = part.find(b"\n")
+        if size < 0:
+            raise self._cut(start) if self._is_cut_before(start, LONGEST_RAW) else Broken(start, "no end of a line")
+        self.pos = start + size
+        return part[:size]
+
+    def _starts(self, lead: bytes) -> bool:
+        """Whether these bytes come next; where the text ends before that is sure, it is cut."""
+        found = bytes(self.text[self.pos : self.pos + len(lead)])
+        if len(lead) - 2 < len(found) < len(lead) and lead.startswith(found):
+            raise self._cut(self.pos)
+        return found == lead
+
+    def _expect(self, lead: bytes, reason: str) -> None:
+        if not self._starts(lead):
+            found = bytes(self.text[self.pos : self.pos + len(lead)])
+            if self.pos + len(found) == len(self.text) and lead.startswith(found):
+                raise self._cut(self.pos)
+            raise Broken(self.pos, f"{reason}; found {_shown(found)}")
+        self.pos += len(lead)
+
+    def _expect_lf(self) -> None:
+        self._expect(b"\n", "the end of the line is due")
+
+    def _need(self, size: int) -> None:
+        if self._is_cut_before(self.pos, size):
+            raise self._cut(self.pos)
+
+    def _is_cut_before(self, at: int, size: int) -> bool:
+        return at + size > len(self.text)
+
+    def _cut(self, at: int) -> Broken:
+        return Broken(at, "the text ends here", is_cut=True)
+
+    def _note(self, at: int, reason: str, tool: str) -> None:
+        self.notes.append(Note(at, reason, tool))
+
+
+def _overflows(text: bytes) -> bool:
+    """Whether Go takes the digits of a double for out of range."""
+    try:
+        return math.isinf(_number_of(text)) and b"n" not in text.lower()
+    except OverflowError:
+        return True
+
+
+def _canonical_double(text: bytes) -> bytes:
+    """A double that one tool reads, in the words of both."""
+    return repr(_number_of(text)).encode() if text else b"0"
+
+
+def _number_of(text: bytes) -> float:
+    plain = text.replace(b"_", b"").decode("ascii")
+    return float.fromhex(plain) if "x" in plain.lower() else float(plain)
+
+
+def _shown(raw: bytes) -> str:
+    """Bytes for a message, cut where they are long."""
+    return repr(raw[:32])[1:] + ("..." if len(raw) > 32 else "")  # noqa: PLR2004 - enough to recognise it

@@ -1,0 +1,508 @@
+"""The way through the text of a backup: from entry to entry, past what is damaged, with everything checked.
+
+Kernels read the entries in chunks, `values` checks the chunks, and only what is odd is looked at one by one. Positions
+are those of the text, which are those of the file unless that is compressed.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from thawline import columns
+from thawline.chunks import Break, Chunk
+from thawline.formats.aerospike.bins import BinColumns
+from thawline.formats.aerospike.findings import (
+    BROKEN,
+    BROKEN_COLLECTION,
+    BROKEN_CONTEXT,
+    DIGEST_MISMATCH,
+    LENIENT,
+    NO_HEADER,
+    NOT_UTF8,
+    SUSPECT,
+    TRUNCATED,
+    UNKNOWN_KIND,
+)
+from thawline.formats.aerospike.marks import Mark, lost_record, marks_of, refusal, wrong_contents
+from thawline.formats.aerospike.rows import KERNELS, context_json, index_batch, record_batch, udf_batch
+from thawline.formats.aerospike.text import LONGEST_ENTRY, Text
+from thawline.formats.aerospike.tolerant import ASRESTORE, Broken, Look, Note
+from thawline.formats.aerospike.units import Record, Unit, encode, header
+from thawline.formats.aerospike.values import BAD_TEXT, Decoded
+from thawline.model import Code, Finding, Span
+
+HEADER = re.compile(rb"Version (\d)\.(\d)\n")
+HEADER_SIZE = 12
+VERSIONS = frozenset({"3.0", "3.1", "3.2"})
+STARTS = re.compile(rb"\n(?=\+ [kn] |\* [eiu] )")
+BACKSLASH = re.compile(rb"\\")
+"""Version 3.0 has no escapes, which the kernels do not know; with a backslash in sight each entry is read by itself."""
+LARGEST_RECORD = 8 << 20
+"""Bytes of the largest record that a server takes: how far text that looks like records may lie inside a broken one."""
+FIRST_ROOM = 64
+"""Rows of a chunk after the kind of entry has changed; a file may change it with every line."""
+CODES_OF = {"digest": DIGEST_MISMATCH, "value": BROKEN_COLLECTION}
+TABLES = {b"+ k ": "records", b"+ n ": "records", b"* i ": "indexes", b"* e ": "indexes", b"* u ": "udfs"}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of intact entries of one kind, and what their rows are made of."""
+
+    span: Span
+    units: int
+    table: str = ""
+    content: Decoded | Chunk | None = None
+    first: int = 0
+    """Index of its first row in the content."""
+    suspect: str | None = None
+    mended: bytes = b""
+    """The bytes that both tools read for it, where only one of them reads those in the file."""
+    labels: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        """Rows of `records`."""
+        return self.units if self.table == "records" else 0
+
+    def places(self) -> list[tuple[int, int]]:
+        """Where its entries start and end."""
+        chunk = self.content.chunk if isinstance(self.content, Decoded) else self.content
+        if chunk is None:
+            return [(self.span.start, self.span.end)]
+        rows = slice(self.first, self.first + self.units)
+        return list(zip(chunk.starts[rows].to_pylist(), chunk.ends[rows].to_pylist(), strict=True))
+
+    def batches(self, table: str, wanted: Collection[str], bins: BinColumns | None = None) -> Iterator[pa.RecordBatch]:
+        """Its rows of a table."""
+        if table != self.table or self.content is None:
+            return
+        if isinstance(self.content, Decoded):
+            batch = record_batch(self.content, self.suspect, wanted, bins)
+        elif table == "indexes":
+            batch = index_batch(self.content, wanted)
+        else:
+            batch = udf_batch(self.content, wanted)
+        yield batch.slice(self.first, self.units)
+
+
+@dataclass(slots=True)
+class Walk:
+    """One way through a text."""
+
+    text: Text
+    is_strict: bool
+    hint: str = ""
+    pos: int = 0
+    version: str = "3.1"
+    room: int = FIRST_ROOM
+    size: int = 0
+    nested_to: int = 0
+    """Up to where entries may be text inside of a record that is broken."""
+    enclosing: int = -1
+    last_complete: int = 0
+
+    def items(self) -> Iterator[Part | Finding]:
+        """Everything from the header line on."""
+        yield from self._head()
+        yield from self.entries()
+
+    def entries(self) -> Iterator[Part | Finding]:
+        """Everything behind the header and the meta data, or from anywhere in a text."""
+        self.size = self.size or self.text.step
+        while True:
+            view, is_last = self.text.window(self.pos, self.size)
+            if not len(view):
+                return
+            before = self.pos
+            table = TABLES.get(bytes(view[:4]))
+            if table and not (self.version == "3.0" and BACKSLASH.search(view)):
+                yield from self._chunks(table, view, is_last=is_last)
+            if self.pos == before:
+                yield from self._closer(view, is_last=is_last)
+            if self.pos > before:
+                self.size = self.text.step
+                self.text.release(self.pos)
+
+    def lost_start(self) -> Iterator[Finding]:
+        """What lies before the first entry, where a text starts in the middle of one."""
+        view, _ = self.text.window(self.pos, self.text.step)
+        if bytes(view[:4]) in TABLES:
+            return
+        start, self.pos = self.pos, self._resynced(self.pos, self.pos)
+        yield self._found(BROKEN, Span(start, self.pos), {"at": start, "reason": "the rest of an entry"})
+
+    # The header and the meta data.
+
+    def _head(self) -> Iterator[Part | Finding]:
+        view, _ = self.text.window(0, HEADER_SIZE)
+        found = HEADER.fullmatch(view)
+        version = f"{found[1].decode()}.{found[2].decode()}" if found else ""
+        if version in VERSIONS:
+            self.version = version
+        elif not version or version > "3.2":
+            yield from self._no_header(bytes(view))
+            return
+        self.pos = HEADER_SIZE
+        old = version not in VERSIONS
+        note = Note(0, f"version {version}, which asrestore does not know", ASRESTORE)
+        yield from self._one(Span(0, HEADER_SIZE), [note] if old else [])
+        yield from self._meta()
+
+    def _one(self, span: Span, notes: list[Note], *, is_first_file: bool = False) -> Iterator[Part | Finding]:
+        """A line that belongs to no table, and what one of the tools has against it.
+
+        For a header that a tool refuses there is another, but none for meta data, which both can do without.
+        """
+        self.last_complete = span.end
+        if notes and self.is_strict:
+            yield self._found(refusal(notes), span, {"at": notes[0].at, "reason": notes[0].reason})
+            return
+        labels = {"header": not span.start, "first_file": is_first_file, "one_tool_only": bool(notes and span.start)}
+        kept = {"version": self.version, **{label: True for label, on in labels.items() if on}}
+        yield Part(span, 1, labels=kept, mended=header() if notes and not span.start else b"")
+        if notes:
+            yield self._remark(refusal(notes), span.end, {"at": notes[0].at, "reason": notes[0].reason})
+
+    def _no_header(self, start: bytes) -> Iterator[Part | Finding]:
+        view, is_last = self.text.window(0, 64)
+        if is_last and any(header(version).startswith(bytes(view)) for version in VERSIONS):
+            yield self._found(TRUNCATED, Span(0, len(view)), {"last_complete_record_ends_at": 0})
+            self.pos = len(view)
+            return
+        line = bytes(view).find(b"\n") + 1
+        starts = start.startswith(b"Version ") and line
+        self.pos = line if starts else 0 if bytes(view[:4]) in TABLES else self._resynced(0, 0)
+        reason = f"it starts with {bytes(view[:16])!r}"
+        yield self._found(NO_HEADER, Span(0, self.pos), {"at": 0, "reason": reason})
+        if starts:
+            yield from self._meta()
+
+    def _meta(self) -> Iterator[Part | Finding]:
+        while True:
+            view, _ = self.text.window(self.pos, 1 << 21)
+            if bytes(view[:1]) != b"#":
+                return
+            look = Look(view, 0, self.version)
+            try:
+                meta = look.meta()
+            except Broken as broken:
+                if broken.is_cut:
+                    yield from self._broken(broken, view)
+                    return
+                start, self.pos = self.pos, self.pos + broken.resume
+                yield self._found(UNKNOWN_KIND, Span(start, self.pos), _told(broken, start))
+                continue
+            span = Span(self.pos, self.pos + look.pos)
+            self.pos = span.end
+            yield from self._one(span, _moved(look.notes, span.start), is_first_file=meta.namespace is None)
+
+    # Entries that the kernels read.
+
+    def _chunks(self, table: str, view: memoryview, *, is_last: bool) -> Iterator[Part | Finding]:
+        base = self.pos
+        for item in columns.scan(KERNELS[table], view, max_rows=self.room):
+            if isinstance(item, Break):
+                self.room = FIRST_ROOM
+                return
+            chunk, is_cut = _without_doubt(item, view, is_last=is_last) if table == "records" else (item, False)
+            if not len(chunk):
+                return
+            end = base + chunk.ends[-1].as_py()
+            checked = self._records if table == "records" else self._globals
+            yield from checked(chunk.moved(base), view, base)
+            self.pos = self.last_complete = end
+            if is_cut or self.room < columns.MAX_ROWS:
+                self.room = min(16 * self.room, columns.MAX_ROWS)
+                return
+            self.text.release(end)
+
+    def _records(self, chunk: Chunk, view: memoryview, base: int) -> Iterator[Part | Finding]:
+        decoded = Decoded(chunk)
+        marks = marks_of(decoded, view, base, self.version)
+        starts, ends = _positions(chunk.starts), _positions(chunk.ends)
+        row = 0
+        for mark in _grouped(marks):
+            if row < mark.row:
+                yield self._part(decoded, row, mark.row, starts, ends)
+            yield from self._marked(mark, decoded, starts, ends)
+            row = mark.row + mark.rows
+        if row < decoded.rows:
+            yield self._part(decoded, row, decoded.rows, starts, ends)
+        yield from _not_utf8(decoded, starts, ends[-1])
+
+    def _part(self, decoded: Decoded, first: int, end: int, starts: array[int], ends: array[int]) -> Part:
+        span = Span(starts[first], ends[end - 1])
+        suspect = "nested" if span.start < self.nested_to else None
+        return Part(span, end - first, "records", decoded, first, suspect)
+
+    def _marked(self, mark: Mark, decoded: Decoded, starts: array[int], ends: array[int]) -> Iterator[Part | Finding]:
+        """Rows that are odd in the same way: lost, or shown with a remark."""
+        span = Span(starts[mark.row], ends[mark.row + mark.rows - 1])
+        detail = dict(mark.detail)
+        if mark.rows > 1:
+            detail["records"] = mark.rows
+        if self.is_strict or mark.code not in LENIENT:
+            yield self._found(mark.code, span, {**detail, "lost": lost_record(decoded, mark.row, mark.rows)})
+            return
+        if mark.mended:
+            part = self._mended(mark.mended, span)
+            yield part or self._found(BROKEN, span, detail)
+        else:
+            part = self._part(decoded, mark.row, mark.row + mark.rows, starts, ends)
+            yield replace(part, suspect=part.suspect or SUSPECT.get(mark.code))
+        if part:
+            yield self._remark(mark.code, span.end, detail)
+
+    def _mended(self, canonical: bytes, span: Span) -> Part | None:
+        """An entry that only one tool reads, from the bytes that both would."""
+        table = TABLES[canonical[:4]]
+        chunk = next(columns.scan(KERNELS[table], canonical))
+        if isinstance(chunk, Break):
+            return None
+        starts, ends = (pa.array([place], pa.int64()) for place in (span.start, span.end))
+        chunk = replace(chunk, starts=starts, ends=ends)
+        suspect = "nested" if span.start < self.nested_to else None
+        labels = self._labels(canonical)
+        if table != "records":
+            return Part(span, 1, table, chunk, 0, suspect, canonical, labels)
+        decoded = Decoded(chunk)
+        wrong = [SUSPECT[code] for code in wrong_contents(decoded)]
+        return Part(span, 1, table, decoded, 0, suspect or (wrong[0] if wrong else None), canonical, labels)
+
+    def _labels(self, mended: bytes) -> dict[str, object]:
+        """Labels of an entry that was mended; some things cannot be, such as a name that is too long."""
+        look = Look(memoryview(mended), 0, "3.1" if self.version == "3.0" and mended[:1] == b"+" else self.version)
+        look.unit()
+        return {"version": self.version, **({"one_tool_only": True} if look.notes else {})}
+
+    def _globals(self, chunk: Chunk, view: memoryview, base: int) -> Iterator[Part | Finding]:
+        """Indexes and UDFs, which are few, so that each gets a closer look."""
+        table = "indexes" if "path" in chunk.batch.schema.names else "udfs"
+        starts, ends = _positions(chunk.starts), _positions(chunk.ends)
+        first = 0
+        for row, (start, end) in enumerate(zip(starts, ends, strict=True)):
+            look = Look(view[: end - base], start - base, self.version)
+            try:
+                unit = look.unit()
+            except Broken as broken:
+                found: Part | Finding = self._found(BROKEN, Span(start, end), _told(broken, base))
+            else:
+                notes = _moved(look.notes, base)
+                if not notes and not _is_broken_context(chunk, row):
+                    continue
+                suspect = "nested" if start < self.nested_to else None
+                mended = encode(unit) if notes else b""
+                labels = self._labels(mended) if notes else {}
+                found = Part(Span(start, end), 1, table, chunk, row, suspect, mended, labels)
+                if notes and self.is_strict:
+                    found = self._found(refusal(notes), found.span, {"at": notes[0].at, "reason": notes[0].reason})
+            if first < row:
+                yield self._global_part(table, chunk, first, row, starts, ends)
+            first = row + 1
+            yield found
+            if isinstance(found, Part):
+                yield from self._remarks(chunk, row, end, _moved(look.notes, base))
+        if first < len(chunk):
+            yield self._global_part(table, chunk, first, len(chunk), starts, ends)
+
+    def _global_part(
+        self, table: str, chunk: Chunk, first: int, end: int, starts: array[int], ends: array[int]
+    ) -> Part:
+        suspect = "nested" if starts[first] < self.nested_to else None
+        return Part(Span(starts[first], ends[end - 1]), end - first, table, chunk, first, suspect)
+
+    def _remarks(self, chunk: Chunk, row: int, end: int, notes: list[Note]) -> Iterator[Finding]:
+        if notes:
+            yield self._remark(refusal(notes), end, {"at": notes[0].at, "reason": notes[0].reason})
+        if _is_broken_context(chunk, row):
+            yield Finding(BROKEN_CONTEXT, Span(end, end), {"index": chunk.batch["name"][row].as_py()})
+
+    # Entries that they do not read.
+
+    def _closer(self, view: memoryview, *, is_last: bool) -> Iterator[Part | Finding]:
+        """One entry that no kernel reads: as one tool reads it, or past it."""
+        look = Look(view, 0, self.version)
+        try:
+            unit = look.unit()
+        except Broken as broken:
+            if broken.is_cut and not is_last and len(view) < LONGEST_ENTRY:
+                self.size = min(4 * self.size, LONGEST_ENTRY)
+                return
+            yield from self._broken(broken, view)
+            return
+        if not is_last and look.pos + 2 > len(view) and len(view) < LONGEST_ENTRY:
+            self.size = min(4 * self.size, LONGEST_ENTRY)
+            return
+        span, notes = Span(self.pos, self.pos + look.pos), _moved(look.notes, self.pos)
+        self.pos = self.last_complete = span.end
+        yield from self._alone(unit, span, notes)
+
+    def _alone(self, unit: Unit, span: Span, notes: list[Note]) -> Iterator[Part | Finding]:
+        """An entry that a tool reads and the kernel does not: as a part of its own, or as a finding."""
+        detail: dict[str, object] = {"at": notes[0].at, "reason": notes[0].reason} if notes else {"at": span.start}
+        part = self._mended(encode(unit), span)
+        code = refusal(notes) if notes else BROKEN if part is None else CODES_OF.get(part.suspect or "")
+        if part is None or (code and self.is_strict):
+            yield self._found(code or BROKEN, span, {**detail, "lost": _lost(unit)})
+            return
+        yield part
+        if code:
+            yield self._remark(code, span.end, detail)
+
+    def _broken(self, broken: Broken, view: memoryview) -> Iterator[Finding]:
+        """What is wrong with the entry that starts here; then the place is at the next one."""
+        start = self.pos
+        detail = _told(broken, start)
+        is_record = bytes(view[:2]) == b"+ "
+        lost = _described(view, self.version) if is_record else ""
+        self.pos = self._resynced(start, start + broken.resume)
+        ended = self._is_at_end()
+        if start < self.nested_to + 1 and not is_record and self.enclosing >= 0:
+            detail["reason"] = f"the rest of the broken entry at {self.enclosing:#x}"
+        elif is_record:
+            self.enclosing = start
+        # A value that is cut may hold what looks like entries; a size that is damaged claims more than a record has.
+        holds_rest = not ended and 0 < broken.claimed <= LARGEST_RECORD
+        code = TRUNCATED if broken.is_cut and (ended or holds_rest) and not self.text.damage else BROKEN
+        if code is TRUNCATED:
+            detail["last_complete_record_ends_at"] = self.last_complete
+        elif broken.is_unknown:
+            code = UNKNOWN_KIND
+        if self.text.damage and ended:
+            detail["reason"] = f"the text ends here: {self.text.damage}"
+        yield self._found(code, Span(start, self.pos), {**detail, **({"lost": lost} if lost else {})})
+        self.nested_to = 0 if ended else start + broken.resume + broken.claimed if holds_rest else self._nested()
+        self.enclosing = start if holds_rest else self.enclosing if self.nested_to else -1
+
+    def _resynced(self, start: int, resume: int) -> int:
+        """Where the next entry starts behind a broken one; the end of the text if there is none."""
+        at = max(resume - 1, start)
+        while True:
+            view, is_last = self.text.window(at, max(self.size, self.text.step))
+            for found in STARTS.finditer(view):
+                if self._is_start(view, found.end()):
+                    return at + found.end()
+                if not is_last and found.end() > len(view) // 2:
+                    break
+            else:
+                if is_last:
+                    return at + len(view)
+                at += max(len(view) - 8, 1)
+                continue
+            at += found.start()
+
+    def _is_start(self, view: memoryview, at: int) -> bool:
+        """Whether an entry starts here: a record's header up to its digest, or a whole index or UDF."""
+        look = Look(view, at, self.version)
+        try:
+            look.head() if view[at] == ord("+") else look.unit()
+        except Broken:
+            return False
+        return True
+
+    def _nested(self) -> int:
+        """Up to where what follows may be text inside of the broken record; 0 if it is not.
+
+        Records that lie in a value are followed by the rest of that value, which starts no entry.
+        """
+        if self.enclosing < 0 or self.pos - self.enclosing > LARGEST_RECORD:
+            return 0
+        view, is_last = self.text.window(self.pos, LARGEST_RECORD)
+        reached = 0
+        for item in columns.scan("aerospike_records", view, columns=()):
+            if isinstance(item, Break):
+                is_cut = is_last is False and len(view) - item.start < LARGEST_RECORD // 8
+                is_entry = bytes(view[item.start : item.start + 2]) in (b"+ ", b"* ")
+                return 0 if is_cut or is_entry or not reached else self.pos + item.start
+            reached = item.ends[-1].as_py()
+        return 0
+
+    def _is_at_end(self) -> bool:
+        return not len(self.text.window(self.pos, 1)[0])
+
+    def _found(self, code: Code, span: Span, detail: Mapping[str, object]) -> Finding:
+        return Finding(code, span, detail, self.hint)
+
+    def _remark(self, code: Code, end: int, detail: Mapping[str, object]) -> Finding:
+        return Finding(LENIENT[code], Span(end, end), detail)
+
+
+def _without_doubt(chunk: Chunk, view: memoryview, *, is_last: bool) -> tuple[Chunk, bool]:
+    """A chunk without its last record where that may have more bins than it counts, and whether it was left out."""
+    end = chunk.ends[-1].as_py()
+    behind = bytes(view[end : end + 2])
+    if behind != b"- " and (is_last or len(behind) == 2):  # noqa: PLR2004 - the lead of a line
+        return chunk, False
+    rows = len(chunk) - 1
+    # A slice that starts at 0 has the same buffers.
+    return Chunk(chunk.batch[:rows], chunk.starts[:rows], chunk.ends[:rows], chunk.ranges[:rows]), True
+
+
+def _not_utf8(decoded: Decoded, starts: array[int], end: int) -> Iterator[Finding]:
+    """One finding for all strings of a chunk that are not UTF-8."""
+    found = [(row, index) for row, index, problem in decoded.problems() if problem & BAD_TEXT]
+    if found:
+        row, index = found[0]
+        detail = {"bins": len(found), "position": starts[row], "bin": decoded.bin_name(row, index)}
+        yield Finding(NOT_UTF8, Span(end, end), detail)
+
+
+def _positions(values: pa.Int64Array) -> array[int]:
+    found = array("q")
+    found.frombytes(memoryview(values.buffers()[1])[8 * values.offset : 8 * (values.offset + len(values))])
+    return found
+
+
+def _grouped(marks: list[Mark]) -> Iterator[Mark]:
+    """Marks in the order of rows; those of rows in a row that say the same joined into one."""
+    current: Mark | None = None
+    for mark in marks:
+        if current and mark.row == current.row + current.rows and mark.says_same_as(current):
+            current = replace(current, rows=current.rows + 1)
+            continue
+        if current:
+            yield current
+        current = mark
+    if current:
+        yield current
+
+
+def _moved(notes: list[Note], by: int) -> list[Note]:
+    return [replace(note, at=note.at + by) for note in notes]
+
+
+def _told(broken: Broken, base: int) -> dict[str, object]:
+    return {"at": base + broken.at, "reason": broken.reason}
+
+
+def _is_broken_context(chunk: Chunk, row: int) -> bool:
+    if "context" not in chunk.batch.schema.names:
+        return False
+    text = chunk.batch["context"][row].as_py()
+    return bool(text) and context_json(text) is None
+
+
+def _described(view: memoryview, version: str) -> str:
+    """A broken record in the terms of whoever wrote it, as far as its header can be read."""
+    try:
+        return _lost(Look(view, 0, version).head())
+    except Broken:
+        return "1 record, whose header is damaged"
+
+
+def _lost(unit: object) -> str:
+    if not isinstance(unit, Record):
+        return "1 index or UDF"
+    found_set = f" of set {unit.set.decode('utf-8', 'replace')!r}" if unit.set else ""
+    key = "" if unit.key is None else f" with key {_shown_key(unit.key.value)}"
+    return f"1 record{found_set}{key}, digest {unit.digest.hex()}"
+
+
+def _shown_key(value: object) -> str:
+    return repr(value.decode("utf-8", "replace")) if isinstance(value, bytes) else str(value)
