@@ -13,7 +13,7 @@ if cython.compiled:
     from cython.cimports.libc.stdlib import strtod
     from cython.cimports.libc.string import memcpy
 
-DEEPEST = cython.declare(cython.longlong, 64)
+DEEPEST_COLLECTION = cython.declare(cython.longlong, 64)
 """How deep lists and maps may lie in each other."""
 BASE64_ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 PARTICLES = (
@@ -610,7 +610,7 @@ def _is_collection(
         return False
     is_list: cython.bint = 0x90 <= head <= 0x9F or head == 0xDC or head == 0xDD
     if is_map or is_list:
-        pos = _put_value(names, words, buf, pos, end, DEEPEST, buf, place, False, False)
+        pos = _put_value(names, words, buf, pos, end, DEEPEST_COLLECTION, buf, place, False, False)
     if (is_map or is_list) and pos == end:
         return True
     place[0] = before

@@ -11,7 +11,7 @@ if cython.compiled:
 else:
     from thawline.asb_json import (
         BASE64_ALPHABET,
-        DEEPEST,
+        DEEPEST_COLLECTION,
         JSON_TEXTS,
         JSON_WORDS,
         _is_collection,
@@ -286,7 +286,16 @@ def write_json(
         while row < bins:
             if (letters[row] == 76 or letters[row] == 77) and not problems[row] & (BAD_MSGPACK | BAD_BASE64):
                 _put_value(
-                    names, words, data, bytes_offsets[row], bytes_offsets[row + 1], DEEPEST, out, places, True, False
+                    names,
+                    words,
+                    data,
+                    bytes_offsets[row],
+                    bytes_offsets[row + 1],
+                    DEEPEST_COLLECTION,
+                    out,
+                    places,
+                    True,
+                    False,
                 )
                 valid[row >> 3] |= cython.cast(cython.uchar, 1 << (row & 7))
             row += 1
