@@ -83,6 +83,45 @@ def test_a_kraft_snapshot_has_header_and_footer() -> None:
     assert json.loads(rows[-1]["content"]) == {"version": 0}
 
 
+@pytest.mark.parametrize(
+    ("number", "value", "content"),
+    [
+        (
+            2,
+            "0001 00000005 02 00000005 00000000000000010000000000000002 00 01 00",
+            {
+                "version": 1,
+                "leader_id": 5,
+                "voters": [{"voter_id": 5, "voter_directory_id": "AAAAAAAAAAEAAAAAAAAAAg"}],
+                "granting_voters": [],
+            },
+        ),
+        (3, "0000 000000000000007b 00", {"version": 0, "last_contained_log_timestamp": 123}),
+        (4, "0000 00", {"version": 0}),
+        (5, "0000 0001 00", {"version": 0, "kraft_version": 1}),
+        (
+            6,
+            "0000 02 00000005 00000000000000010000000000000002 02 0b434f4e54524f4c4c4552 0668c3b47374 2385 00"
+            + "0000 0001 00 00 00",
+            {
+                "version": 0,
+                "voters": [
+                    {
+                        "voter_id": 5,
+                        "voter_directory_id": "AAAAAAAAAAEAAAAAAAAAAg",
+                        "endpoints": [{"name": "CONTROLLER", "host": "hôst", "port": 9093}],
+                        "kraft_version_feature": {"min_supported_version": 0, "max_supported_version": 1},
+                    }
+                ],
+            },
+        ),
+    ],
+)
+def test_what_kafka_4_3_itself_serialises_is_read(number: int, value: str, content: dict[str, Any]) -> None:
+    row = of_key(bytes([0, 0, 0, number]), bytes.fromhex(value))
+    assert json.loads(row["content"]) == content
+
+
 def test_tagged_fields_that_nobody_knows_are_shown() -> None:
     row = of_key(bytes([0, 0, 0, 2]), golden("control-value-leader-change-1.bin"))
     content = json.loads(row["content"])
