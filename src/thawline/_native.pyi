@@ -109,7 +109,7 @@ def decode_records(
     faults: Array,
     escaped: Bytes | bytearray,
     work: Array,
-    scratch: bytearray,
+    scratch: Array,
 ) -> tuple[int, int]: ...
 def find_headers(
     buf: Bytes,
@@ -123,7 +123,7 @@ def find_headers(
     value_starts: Array,
     value_lengths: Array,
     work: Array,
-    scratch: bytearray,
+    scratch: Array,
 ) -> bool: ...
 def list_offsets(entries: Array, rows: int, offsets: Array, valid: Array) -> int: ...
 def pack_seen(seen: Array, field: int, rows: int, bitmap: Array) -> int: ...

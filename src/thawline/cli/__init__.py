@@ -33,6 +33,7 @@ FORMAT_COMMANDS: dict[str, str] = {
     "aerospike": "thawline.cli.aerospike",
     "kafka": "thawline.cli.kafka",
     "borg": "thawline.cli.borg",
+    "rbak": "thawline.cli.rbak",
 }
 """Groups of commands that only one format has, by its name; a group is imported when it is asked for."""
 INTERRUPTED = 130

@@ -209,7 +209,10 @@ def _say_salvaged(run: Session, cold: WatchedFile, done: Salvaged) -> None:
     for repaired in done.repaired:
         run.remark(f"repaired, and proven: {repaired}")
     for recovered in done.recovered:
-        run.remark(f"recovered at {recovered.span}: {counted(recovered.units, unit)} ({recovered.labels['recovered']})")
+        rows = f" with {counted(recovered.rows, 'row')}" if recovered.rows != recovered.units else ""
+        run.remark(
+            f"recovered at {recovered.span}: {counted(recovered.units, unit)}{rows} ({recovered.labels['recovered']})"
+        )
     if done.suspects:
         run.remark(f"left out {counted(done.suspects, unit)} found inside a broken one; --include-suspects adds them")
     for line in done.advice:

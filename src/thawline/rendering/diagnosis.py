@@ -23,6 +23,8 @@ STYLES: dict[Severity, str] = {"error": "bold red", "warning": "bold yellow", "n
 POSITIONS = {"at", "start", "end", "position", "address"}
 SIZES = {"claimed", "left", "size"}
 CHECKSUMS = ("crc", "checksum")
+CAUSE = "looks_like"
+"""Where a finding's detail says what the damage comes from, it knows better than its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,8 @@ def _compared(detail: Mapping[str, object]) -> str:
 
 def _facts(detail: Mapping[str, object], mark: Mark) -> Iterator[tuple[str, str]]:
     """The rest of what a finding knows, what is lost first. A marked field needs no second word."""
-    told = {"at", "field", "reason"} if mark.is_field or mark.label == detail.get("reason") else set()
+    is_told = mark.is_field or mark.label == detail.get("reason")
+    told = {CAUSE, *({"at", "field", "reason"} if is_told else ())}
     for key in sorted(detail, key=lambda key: key != "lost"):
         if not key.endswith(("_stored", "_computed")) and key not in told:
             yield key.replace("_", " "), _value(key, detail[key])
@@ -204,7 +207,10 @@ def _readable(cold: ColdFile, report: Report, damaged: list[Span]) -> str:
 
 
 def _cause(report: Report, damaged: list[Span]) -> str:
-    """What such damage usually comes from; where it lies is all that tells."""
+    """What such damage usually comes from; mostly, where it lies is all that tells."""
+    known = next((finding.detail[CAUSE] for finding in report.findings if CAUSE in finding.detail), None)
+    if known is not None:
+        return str(known)
     if not report.units:
         return "another format or version, or a file that lost its beginning"
     if len(damaged) > 1:

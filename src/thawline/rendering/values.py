@@ -22,6 +22,8 @@ JSON = orjson.OPT_UTC_Z | orjson.OPT_NAIVE_UTC | orjson.OPT_NON_STR_KEYS
 """How JSON is written: times in UTC, with their `Z`."""
 
 COMPANION = "_b64"
+LONGEST_INTEGER = 20
+"""Digits of a decimal without fraction that is an integer of 64 bits without sign, which JSON holds as a number."""
 
 
 def hexed(value: bytes) -> str:
@@ -113,6 +115,8 @@ def converter(kind: pa.DataType, mode: Bytes) -> Callable[[Any], Any] | None:
         return _map_converter(kind, mode)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         return _list_converter(kind.value_field, mode)
+    if pa.types.is_decimal(kind) and kind.scale == 0 and kind.precision <= LONGEST_INTEGER:
+        return int
     if pa.types.is_decimal(kind) or pa.types.is_duration(kind):
         return str
     return None

@@ -64,6 +64,15 @@ class Recovering(Protocol):
 
 
 @runtime_checkable
+class Mending(Protocol):
+    """A format whose file is one unit, so that what still decodes of a broken one is all there is to save."""
+
+    def mend(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[Run | Finding]:
+        """The items of a scan with what still decodes as runs, labelled as those of `Recovering`."""
+        ...
+
+
+@runtime_checkable
 class Cuttable(Protocol):
     """A format of which a start is a file by itself."""
 
@@ -103,10 +112,12 @@ def salvage(
     if isinstance(cold.format, Rescuing):
         return _rescue(cold, cold.format, target, overwrite=overwrite, include_suspects=include_suspects)
     refuse_same_file(cold.name, target)
-    recovering = _recovering(cold) if recover else None
+    recovering = _recovering(cold) if recover and not isinstance(cold.format, Mending) else None
     format_ = cold.format.for_salvage()
     items = cold.watched(format_.scan(cold.source))
-    if recovering:
+    if isinstance(format_, Mending):
+        items = format_.mend(cold.source, items)
+    elif recovering:
         items = recovering.recover(cold.source, items)
     tally = _Tally(include_suspects=include_suspects)
     with replacing(target, overwrite=overwrite) as file:

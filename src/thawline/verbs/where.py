@@ -30,7 +30,7 @@ def value_of(text: str, field: pa.Field) -> pa.Scalar:
     try:
         if pa.types.is_boolean(kind):
             return pa.scalar(_flag(text))
-        if pa.types.is_integer(kind):
+        if pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0):
             return pa.scalar(int(text, 0), kind)
         if pa.types.is_binary(kind):
             return pa.scalar(bytes.fromhex(text[2:]) if text.startswith("0x") else text.encode())

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Literal
 
@@ -197,13 +198,26 @@ class Rbak(Format):
         """One valid segment of all records that can be read."""
         return rescue.rewritten(self, source, items)
 
-    def rescue(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[Run | Finding]:
+    def mend(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[Run | Finding]:
         """The items of a scan, with what still decodes of damaged segments as runs."""
-        return rescue.rescued(self, source, items)
+        return rescue.mended(self, source, items)
 
     def rescue_reading(self, source: Source, span: Span) -> PayloadReading:
         """What still decodes of a stretch that no checksum proves."""
         return self._rescue_reading(source.on_disk(), span, ())
+
+    def reading(self, source: Source, columns: Collection[str]) -> PayloadReading | Finding:
+        """The payload of a file that is one proven segment and nothing else, to be read; or why it is none."""
+        source = source.on_disk()
+        found = next(find(source), Span(0, source.size))
+        if not isinstance(found, Segment) or found.span.end != source.size or found.proof != "crc32":
+            span = found.span if isinstance(found, Segment) else found
+            code = findings.CASTAGNOLI if isinstance(found, Segment) and found.proof == "crc32c" else findings.TRAILING
+            return Finding(code, span) if isinstance(found, Segment) else why_not(source, span)
+        problem = refused(source, found)
+        if problem is not None:
+            return problem
+        return self._reading(source, found, header_of(bytes(source.view(0, HEADER))), columns)
 
     def claim_folder(self, folder: Folder) -> Claim | None:
         """A backup has a manifest, or at least segments."""
@@ -230,7 +244,17 @@ class Rbak(Format):
         return is_before or (self.until is not None and first - margin > self.until)
 
     def _window(self) -> str:
-        return f"{'' if self.since is None else self.since}..{'' if self.until is None else self.until}"
+        return f"{_shown(self.since)}..{_shown(self.until)}"
+
+
+def _shown(milliseconds: int | None) -> str:
+    """A time as a person reads it; its number where no calendar reaches."""
+    if milliseconds is None:
+        return ""
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat().replace("+00:00", "Z")
+    except (ValueError, OverflowError, OSError):
+        return str(milliseconds)
 
 
 def _consumed(batches: Iterator[pa.RecordBatch], *, keep: bool) -> Iterable[pa.RecordBatch]:

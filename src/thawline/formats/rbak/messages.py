@@ -40,6 +40,7 @@ EXTRAS = pa.schema(
         ("backed_up_at_ms", pa.int64()),
         ("published_at", TIME),
         ("record_json", pa.string()),
+        ("headers_at", pa.int64()),
         ("verified", pa.bool_()),
     ]
 )

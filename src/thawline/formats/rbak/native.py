@@ -60,7 +60,7 @@ class _Decoding:
         # An element of a body takes two bytes of JSON at least.
         self.body = _Array("B", (self.ends[rows - 1] - self.starts[0]) // 2 + 16)
         self.faults, self.escaped = array("q", bytes(8 * 4 * rows)), bytearray(len(FIELDS))
-        self.work, self.scratch = array("q", bytes(8 * WORK)), bytearray(SCRATCH)
+        self.work, self.scratch = memoryview(array("q", bytes(8 * WORK))), memoryview(bytearray(SCRATCH))
         self.rows, self.bad = _native.decode_records(
             view, self.starts, self.ends, rows, HEAD, NAMES, NAME_ENDS, KINDS,
             self.values.view, self.lengths.view, self.seen.view, self.entries.view, self.offsets.view, self.body.view,
@@ -150,12 +150,12 @@ class _Decoding:
         offsets, bits = _Array("i", self.rows + 1), _Array("B", (self.rows + 7) // 8, is_zero=True)
         nulls = _native.list_offsets(self.entries.view, self.rows, offsets.view, bits.view)
         total = offsets.view[self.rows]
-        cells, keys, values = array("q", bytes(8 * 7 * total)), _Array("q", total), _Array("q", total)
+        cells, keys, values = _Array("q", 7 * total), _Array("q", total), _Array("q", total)
         key_sizes, value_sizes = _Array("i", total), _Array("i", total)
         field = NUMBERS["headers"]
         is_escaped = _native.find_headers(
             self.view, self.part(self.values, field), self.part(self.lengths, field), self.entries.view, self.rows,
-            cells, keys.view, key_sizes.view, values.view, value_sizes.view, self.work, self.scratch,
+            cells.view, keys.view, key_sizes.view, values.view, value_sizes.view, self.work, self.scratch,
         )  # fmt: skip
         key = _text(self.view, keys.view, key_sizes.view, total, is_escaped=is_escaped)
         value = _text(self.view, values.view, value_sizes.view, total)

@@ -9,6 +9,7 @@ from thawline import columns
 from thawline.chunks import Break, Chunk
 from thawline.codecs import decompress_chunks, rbak_codec
 from thawline.errors import CodecError
+from thawline.formats.rbak.lz4_prefix import decoded_prefix
 from thawline.formats.rbak.records import HEAD
 
 WINDOW = 8 << 20
@@ -39,12 +40,17 @@ class Ending:
     """Stretches of the payload in which no record was found."""
 
 
-def decompressed(compression: str, data: memoryview, max_bytes: int) -> Iterator[bytes | memoryview]:
-    """The payload piece by piece; then `CodecError` if it is damaged."""
+def decompressed(
+    compression: str, data: memoryview, max_bytes: int, *, is_damaged: bool = False
+) -> Iterator[bytes | memoryview]:
+    """The payload piece by piece; then `CodecError` if it is damaged. What is known to be so is decoded bit by bit."""
     if compression == "none":
         yield from (data[at : at + WINDOW] for at in range(0, len(data), WINDOW))
         return
     codec = rbak_codec(compression, data)
+    if is_damaged and codec == "lz4_sized_block":
+        yield from decoded_prefix(data, max_bytes)
+        return
     pieces = decompress_chunks(codec, data, max_bytes=max_bytes)
     first = None
     try:

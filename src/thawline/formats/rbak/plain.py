@@ -266,17 +266,29 @@ def _headers(text: str) -> list[dict[str, str | None]] | None:
     """Keys and the JSON text of values, in any of the known shapes; None if it has none of them."""
     if text[0] == "{":
         return [_entry(key, text[start:end]) for key, start, end in _pairs(text, 0)]
-    entries: list[dict[str, str | None]] = []
+    entries = [_listed(entry) for entry in _elements(text)]
+    return [entry for entry in entries if entry] if None not in entries else None
+
+
+def _elements(text: str) -> Iterator[str]:
+    """The text of each element of an array."""
     at = _blank(text, 1)
     while text[at] != "]":
         _, end = _value(text, at, 0)
-        entry = _listed(text[at:end])
-        if entry is None:
-            return None
-        entries.append(entry)
+        yield text[at:end]
         at = _blank(text, end)
         at = _blank(text, at + 1) if text[at] == "," else at
-    return entries
+
+
+def header_texts(text: str) -> Iterator[tuple[str, str]]:
+    """Key and whole text of each header, in any of the known shapes."""
+    if text[0] == "{":
+        for key, start, end in _pairs(text, 0):
+            yield key, f"{json.dumps(key, ensure_ascii=False)}:{text[start:end]}"
+        return
+    for element in _elements(text):
+        entry = _listed(element)
+        yield str(entry["key"]) if entry else "", element
 
 
 def _entry(key: str, value: str | None) -> dict[str, str | None]:

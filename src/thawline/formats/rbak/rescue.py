@@ -52,7 +52,7 @@ def payload_of(source: Source, span: Span) -> Span:
     return Span(start, span.end - FOOTER if has_footer else span.end)
 
 
-def rescued(rbak: Rbak, source: Source, items: Iterator[Run | Finding]) -> Iterator[Run | Finding]:
+def mended(rbak: Rbak, source: Source, items: Iterator[Run | Finding]) -> Iterator[Run | Finding]:
     """The items of a scan; damage of which something still decodes is a run, and what is lost of it a finding."""
     for item in items:
         if not isinstance(item, Finding) or item.code not in RESCUABLE or not item.span.size:
@@ -64,7 +64,9 @@ def rescued(rbak: Rbak, source: Source, items: Iterator[Run | Finding]) -> Itera
             yield item
             continue
         yield Run(item.span, 1, rows, {"recovered": item.code.id})
-        yield from (remark for remark in reading.remarks() if remark.severity == "error")
+        wrong = [remark for remark in reading.remarks() if remark.severity == "error"]
+        # The count is wrong for the reason that the others give.
+        yield from (remark for remark in wrong if remark.code is not findings.WRONG_COUNT or len(wrong) == 1)
 
 
 def rewritten(rbak: Rbak, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
@@ -72,14 +74,13 @@ def rewritten(rbak: Rbak, source: Source, items: Iterator[Run | Finding]) -> Ite
     seen = list(items)
     runs = [item for item in seen if isinstance(item, Run) and item.span.size]
     wrong = {item.span.end for item in seen if isinstance(item, Finding) and not item.span.size and _is_wrong(item)}
-    if len(runs) == 1 and runs[0].span.end not in wrong and "recovered" not in runs[0].labels:
+    is_part = rbak.since is not None or rbak.until is not None
+    if len(runs) == 1 and not is_part and runs[0].span.end not in wrong and "recovered" not in runs[0].labels:
         yield source.view(runs[0].span.start, runs[0].span.end)
         return
-    # Every record counts, whatever rows were asked for.
-    reader = replace(rbak, since=None, until=None)
     builder = SegmentBuilder(_coding(source, runs))
     for run in runs:
-        for batch in reader.batches(source, run, "messages", COLUMNS):
+        for batch in rbak.batches(source, run, "messages", COLUMNS):
             add_all(builder, batch)
     yield from builder.finish()
 

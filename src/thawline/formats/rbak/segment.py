@@ -158,10 +158,12 @@ def why_not(source: Source, span: Span) -> Finding:
         return Finding(findings.NO_MAGIC, span, {"at": span.start, "lost": _lost(head)}, hint)
     footer = bytes(source.view(span.end - FOOTER, span.end))
     if not footer.endswith(END_MAGIC):
-        return Finding(findings.NO_END, span, {"lost": _lost(head)}, hint)
+        cut = "an upload or a copy that broke off: the start is there, the end is not"
+        return Finding(findings.NO_END, span, {"lost": _lost(head), "looks_like": cut}, hint)
     stored = int.from_bytes(footer[:4], "little")
     computed = checksum(source, span.start, span.end - FOOTER)
-    detail = {"crc32_stored": stored, "crc32_computed": computed, "lost": _lost(head)}
+    copied = "a media or copy error: both ends are there, and some bytes between them are wrong"
+    detail = {"crc32_stored": stored, "crc32_computed": computed, "lost": _lost(head), "looks_like": copied}
     return Finding(findings.BAD_CHECKSUM, span, detail, hint)
 
 

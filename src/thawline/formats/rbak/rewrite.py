@@ -1,0 +1,122 @@
+"""A smaller backup: of the messages some, of their headers not all. What stays is what was, byte by byte."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thawline.cold import ColdFile
+from thawline.formats.rbak import plain
+from thawline.formats.rbak.encoding import Coding, SegmentBuilder
+from thawline.formats.rbak.writer import RbakWriter
+from thawline.outputs import refuse_same_file, replacing
+from thawline.verbs.where import matching
+
+COLUMNS = ("vhost", "queue", "backed_up_at_ms", "record_json", "headers", "headers_json", "headers_at")
+
+
+@dataclass(slots=True)
+class Rewritten:
+    """What became of a backup."""
+
+    read: int = 0
+    """Messages that were looked at."""
+    kept: int = 0
+    edited: int = 0
+    """Messages that lost a header."""
+    headers: int = 0
+    """Headers that were dropped."""
+    untouched: int = 0
+    """Messages whose headers have no known shape, so that none could be looked for in them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A record on its way into another segment."""
+
+    document: bytes
+    vhost: str
+    queue: str
+    backed_up_at: int
+
+
+def chosen(
+    files: Iterable[ColdFile], where: Mapping[str, str], drop_headers: Sequence[str], done: Rewritten
+) -> Iterator[Message]:
+    """The messages that meet the conditions, without the headers whose names match one of the patterns."""
+    patterns = [pattern.lower() for pattern in drop_headers]
+    for cold in files:
+        for batch in cold.batches({*COLUMNS, *where}):
+            done.read += batch.num_rows
+            for kept in matching([batch], where):
+                yield from _messages(kept, patterns, done)
+
+
+def _messages(batch: pa.RecordBatch, patterns: list[str], done: Rewritten) -> Iterator[Message]:
+    done.kept += batch.num_rows
+    documents = batch["record_json"].cast(pa.binary()).to_pylist()
+    for row in _rows_with(batch, patterns, done):
+        documents[row], dropped = without(
+            documents[row], batch["headers_json"][row].as_py(), batch["headers_at"][row].as_py(), patterns
+        )
+        done.edited += dropped > 0
+        done.headers += dropped
+    names = (batch[name].to_pylist() for name in ("vhost", "queue", "backed_up_at_ms"))
+    for document, vhost, queue, at in zip(documents, *names, strict=True):
+        yield Message(document, vhost or "", queue or "", at or 0)
+
+
+def _rows_with(batch: pa.RecordBatch, patterns: list[str], done: Rewritten) -> list[int]:
+    """Rows that have a header to drop. Few keys occur in many rows, so each is compared once."""
+    headers = batch["headers"]
+    if not patterns:
+        return []
+    done.untouched += pc.sum(pc.and_(pc.is_null(headers), pc.is_valid(batch["headers_json"]))).as_py() or 0
+    keys = pc.struct_field(pc.list_flatten(headers), 0)
+    meant = [key for key in pc.unique(keys).to_pylist() if is_meant(key, patterns)]
+    found = pc.filter(pc.list_parent_indices(headers), pc.is_in(keys, pa.array(meant, pa.string())))
+    rows: list[int] = pc.unique(found).to_pylist()
+    return rows
+
+
+def is_meant(key: str, patterns: Iterable[str]) -> bool:
+    """Whether a header is to be dropped. Case does not matter: what is to be hidden is hidden however it is spelt."""
+    return any(fnmatchcase(key.lower(), pattern) for pattern in patterns)
+
+
+def without(document: bytes, headers: str, at: int, patterns: Iterable[str]) -> tuple[bytes, int]:
+    """A record without some of its headers, everything else verbatim; and how many were dropped.
+
+    >>> without(b'{"headers":[["a",1],["B",2]]}', '[["a",1],["B",2]]', 11, ["b"])
+    (b'{"headers":[["a",1]]}', 1)
+    """
+    entries = list(plain.header_texts(headers))
+    kept = [text for key, text in entries if not is_meant(key, patterns)]
+    edited = (headers[0] + ",".join(kept) + headers[-1]).encode()
+    return document[:at] + edited + document[at + len(headers.encode()) :], len(entries) - len(kept)
+
+
+def to_backup(messages: Iterable[Message], target: Path, **options: Any) -> int:
+    """Write messages as a new backup; how many segments it has."""
+    with RbakWriter(target, **options) as writer:
+        for message in messages:
+            writer.append_json(
+                message.document, vhost=message.vhost, queue=message.queue, backed_up_at=message.backed_up_at
+            )
+    return len(writer.segments)
+
+
+def to_segment(messages: Iterable[Message], source: str, target: Path, coding: Coding, *, overwrite: bool) -> int:
+    """Write messages as one segment; how many bytes it has."""
+    refuse_same_file(source, target)
+    builder = SegmentBuilder(coding)
+    with replacing(target, overwrite=overwrite) as file:
+        for message in messages:
+            builder.add(message.document, message.backed_up_at)
+        return sum(file.write(part) for part in builder.finish())
