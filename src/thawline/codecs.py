@@ -112,6 +112,11 @@ class Room:
                 at += len(chunk)
         self.end += size
 
+    @property
+    def size(self) -> int:
+        """How much fits into it before it has to grow."""
+        return len(self._memory)
+
     def view(self) -> memoryview:
         """All that was added; it changes with what is added after `clear`."""
         return self._memory[: self.end]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -99,7 +99,8 @@ def parts(
     heads: Heads, groups: Sequence[Records], failed: Mapping[int, Failure], request: Request
 ) -> Iterator[Part | Finding]:
     """Units with their records, and a finding for each that failed, in file order."""
-    built = [_Built(records, heads, request) for records in groups]
+    units = _Units(heads)
+    built = [_Built(records, units, request) for records in groups]
     first = 0
     for unit in [*sorted(failed), len(heads)]:
         if first < unit:
@@ -119,12 +120,27 @@ def _finding(heads: Heads, failure: Failure) -> Finding:
     return Finding(failure.code, Span(heads.start, heads.end), {**failure.detail, "lost": lost}, failure.hint)
 
 
+class _Units:
+    """What several batches of records ask of the heads of their units, found once."""
+
+    def __init__(self, heads: Heads) -> None:
+        self.heads = heads
+        self.has_control = bool(pc.any(heads.rows["is_control"]).as_py())
+
+    @cached_property
+    def timestamp_types(self) -> pa.Int32Array | pa.Int32Scalar:
+        """Kafka's number for the timestamp type of each unit, or the one that all of them have."""
+        types = timestamp_types(self.heads)
+        least, most = pc.min_max(types).values()
+        return least if least == most else types
+
+
 class _Built:
     """Records as a batch of the columns that are asked for."""
 
-    def __init__(self, records: Records, heads: Heads, request: Request) -> None:
-        self.records, self.heads, self.request = records, heads, request
-        self.has_control = bool(pc.any(heads.rows["is_control"]).as_py())
+    def __init__(self, records: Records, units: _Units, request: Request) -> None:
+        self.records, self.of, self.request = records, units, request
+        self.heads, self.has_control = units.heads, units.has_control
         self.batch = self._batch()
         self.chosen = self._chosen()
         self.units = numbers.view(records.units, "i")
@@ -186,9 +202,9 @@ class _Built:
         return self.records.milliseconds
 
     def _timestampType(self) -> pa.Array:  # noqa: N802 - the column's name
-        types = timestamp_types(self.heads)
-        least, most = pc.min_max(types).values()
-        return pa.repeat(least, len(self.records.units)) if least == most else types.take(self.records.units)
+        types = self.of.timestamp_types
+        rows = self.records.units
+        return pa.repeat(types, len(rows)) if isinstance(types, pa.Scalar) else types.take(rows)
 
     def _headers(self) -> pa.Array:
         """Before magic 2 there are none."""
