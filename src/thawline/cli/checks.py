@@ -214,7 +214,9 @@ def _say_salvaged(run: Session, cold: WatchedFile, done: Salvaged) -> None:
             f"recovered at {recovered.span}: {counted(recovered.units, unit)}{rows} ({recovered.labels['recovered']})"
         )
     if done.suspects:
-        run.remark(f"left out {counted(done.suspects, unit)} found inside a broken one; --include-suspects adds them")
+        run.remark(
+            f"left out {counted(done.suspects, unit)} that may be part of a broken one; --include-suspects adds them"
+        )
     for line in done.advice:
         run.remark(line)
 

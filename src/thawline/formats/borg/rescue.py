@@ -24,6 +24,7 @@ REPOSITORY = "REPOSITORY"
 MOST_MENDED = 1_000
 """After so many blobs that could not be mended, the rest is left as it is."""
 UNDAMAGED = "the pack hashes to its name: it is not damaged, and this is a copy"
+GUESSED = "the new name is one of 2.0.0b25; for a repository of b23 or b24 say --repository-version 4"
 UNSEEN = "what was changed, cut off, doubled or moved; nothing but the name tells"
 CAUTION = (
     "careful: only the key can tell whether the content of these blobs is unchanged, and under its new name the pack",
@@ -92,7 +93,13 @@ class _Pack:
         if self.pack_id and not lost:
             lost.append(Finding(BAD_NAME, Span(self.source.size, self.source.size), {"lost": UNSEEN}))
         advice = replace_pack(self.repository, self.pack_id, name) if units else ()
-        return Rescue(parts, name, units, units, tuple(lost), repaired, suspects, (*self._caution(), *advice))
+        told = (*self._caution(), *self._guess(), *advice)
+        return Rescue(parts, name, units, units, tuple(lost), repaired, suspects, told)
+
+    def _guess(self) -> tuple[str, ...]:
+        """A word on the name, where the blobs are of a kind that two generations name differently."""
+        is_sure = self.version in HASH_RULES or self._likely_rule() == "sha256"
+        return () if is_sure else (GUESSED,)
 
     def _caution(self) -> tuple[str, ...]:
         """A word on blobs that nothing but the key or the old name could have proven."""
@@ -156,5 +163,5 @@ def replace_pack(repository: Repository | None, old_id: str | None, name: str) -
         f"  mv {damaged} {(old_id or 'the')[:12]}.damaged      # keep it until all is well",
         f"  rm -f {root}/index/* && rm -rf {root}/cache/*      # borg rebuilds both from the packs",
         "  borg check --repository-only",
-        f"then see which files have lost chunks: thawline verify {root}",
+        f"then see what is still missing: thawline verify {root}",
     )
