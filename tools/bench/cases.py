@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tools.bench import aerospike, data, floors, framed, kafka, ours
+from tools.bench import aerospike, data, floors, framed, kafka, ours, rbak_segment
 from tools.bench.data import DataSet
 from tools.bench.measure import Contender
 
@@ -141,5 +141,12 @@ RBAK = Case(
 )
 
 KAFKA_SEGMENTS = tuple(_kafka_segment(compression) for compression in ("none", "lz4", "zstd"))
+RBAK_SEGMENT = Case(
+    "rbak_segment",
+    "RBAK zstd segment with bodies of 1 KB -> RecordBatch (checksum, every column of every message)",
+    rbak_segment.segment,
+    (floors.checksum_and_copy(is_crc32c=False), *rbak_segment.contenders()),
+    (Target(rbak_segment.THEIRS, 6),),
+)
 
-CASES = {case.name: case for case in (KAFKA, *KAFKA_SEGMENTS, KAFKA_V1, RBF, BORG, AEROSPIKE, RBAK)}
+CASES = {case.name: case for case in (KAFKA, *KAFKA_SEGMENTS, KAFKA_V1, RBF, BORG, AEROSPIKE, RBAK, RBAK_SEGMENT)}

@@ -32,8 +32,8 @@ from thawline.formats.rbak.segment import (
     Header,
     Segment,
     find,
+    header_at,
     header_of,
-    refused,
     remarks,
     salvage_hint,
     why_not,
@@ -101,13 +101,12 @@ class Rbak(Format):
         """The segment as its first 32 and its last 8 bytes describe it."""
         span = Span(0, source.size)
         segment = Segment(span, "")
-        problem = _head_problem(source, segment)
-        if problem is None and self._is_pruned(source):
-            problem = Finding(findings.NOT_READ, span, {"window": self._window()})
-        if problem is not None:
-            yield problem
+        header = _head(source, segment)
+        if isinstance(header, Header) and self._is_pruned(source):
+            header = Finding(findings.NOT_READ, span, {"window": self._window()})
+        if isinstance(header, Finding):
+            yield header
             return
-        header = header_of(bytes(source.view(0, HEADER)))
         yield Run(span, 1, header.num_records)
         yield from remarks(segment, header)
         yield from backup.compare_head(self.listed, segment, header)
@@ -126,11 +125,10 @@ class Rbak(Format):
                 yield from self._unproven(source, found, columns, keep=keep)
 
     def _segment(self, source: Source, segment: Segment, columns: Collection[str], *, keep: bool) -> Reading:
-        problem = refused(source, segment)
-        if problem is not None:
-            yield problem
+        header = header_at(source, segment)
+        if isinstance(header, Finding):
+            yield header
             return
-        header = header_of(bytes(source.view(segment.span.start, segment.span.start + HEADER)))
         reading = self._reading(source, segment, header, columns)
         batches = _consumed(reading.batches(), keep=keep)
         yield Run(segment.span, 1, reading.rows), batches
@@ -214,10 +212,8 @@ class Rbak(Format):
             span = found.span if isinstance(found, Segment) else found
             code = findings.CASTAGNOLI if isinstance(found, Segment) and found.proof == "crc32c" else findings.TRAILING
             return Finding(code, span) if isinstance(found, Segment) else why_not(source, span)
-        problem = refused(source, found)
-        if problem is not None:
-            return problem
-        return self._reading(source, found, header_of(bytes(source.view(0, HEADER))), columns)
+        header = header_at(source, found)
+        return header if isinstance(header, Finding) else self._reading(source, found, header, columns)
 
     def claim_folder(self, folder: Folder) -> Claim | None:
         """A backup has a manifest, or at least segments."""
@@ -262,10 +258,10 @@ def _consumed(batches: Iterator[pa.RecordBatch], *, keep: bool) -> Iterable[pa.R
     return [batch for batch in batches if keep]
 
 
-def _head_problem(source: Source, segment: Segment) -> Finding | None:
-    """What header and footer alone tell against a segment."""
+def _head(source: Source, segment: Segment) -> Header | Finding:
+    """The header of a file that is a segment as far as both ends tell; else what they tell against it."""
     if source.size < LEAST or source.view(0, len(MAGIC)) != MAGIC:
         return why_not(source, segment.span)
     if source.view(source.size - FOOTER, source.size)[4:] != END_MAGIC:
         return why_not(source, segment.span)
-    return refused(source, segment)
+    return header_at(source, segment)

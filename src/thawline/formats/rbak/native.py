@@ -27,55 +27,73 @@ NO_SHAPE = -1
 
 def decode(view: memoryview, chunk: Chunk, wanted: Collection[str]) -> Decoded:
     """The documents of a chunk, of the wire columns those that are wanted."""
-    return _Decoding(view, chunk).decoded(wanted)
+    return Decoder()(view, chunk, wanted)
+
+
+class Decoder:
+    """The native reader with the arrays that it fills, which serve one chunk after the other."""
+
+    def __init__(self) -> None:
+        self.room, self.body_room = 0, 0
+
+    def __call__(self, view: memoryview, chunk: Chunk, wanted: Collection[str]) -> Decoded:
+        """The documents of a chunk; nothing of them is left in the arrays."""
+        self._make_room(chunk)
+        return _Decoding(self, view, chunk).decoded(wanted)
+
+    def _make_room(self, chunk: Chunk) -> None:
+        """Memory that is new to the process costs more than what is done with it, so it is kept."""
+        rows = len(chunk)
+        if rows > self.room:
+            self.room = rows
+            self.values, self.lengths = _Array("q", len(FIELDS) * rows), _Array("i", len(FIELDS) * rows)
+            self.seen, self.entries, self.indices = _Array("i", rows), _Array("i", rows), _Array("q", rows)
+            self.offsets, self.faults = _Array("i", rows + 1), _Array("q", 4 * rows)
+        # An element of a body takes two bytes of JSON at least.
+        body = (chunk.ends[-1].as_py() - chunk.starts[0].as_py()) // 2 + 16
+        if body > self.body_room:
+            self.body_room, self.body = body, _Array("B", body)
 
 
 class _Array:
     """Numbers in Arrow's memory pool, which the native module fills."""
 
     def __init__(self, typecode: str, size: int, *, is_zero: bool = False) -> None:
-        self.buffer = pa.allocate_buffer(max(size, 1) * ITEM_SIZES[typecode], resizable=True)
-        self.size, self.item = size, ITEM_SIZES[typecode]
+        self.buffer = pa.allocate_buffer(max(size, 1) * ITEM_SIZES[typecode])
         self.view: Any = memoryview(self.buffer).cast("B").cast(typecode)  # type: ignore[call-overload]
         if is_zero:
             self.view[:] = bytes(len(self.view))
 
-    def cut(self, size: int) -> pa.Buffer:
-        """The buffer, made as small as what is used of it."""
-        self.view.release()
-        self.buffer.resize(max(size, 1) * self.item, shrink_to_fit=True)
-        return self.buffer
+    def copy(self, typecode: str, size: int) -> pa.Buffer:
+        """The first numbers, for good."""
+        copied = _Array(typecode, size)
+        copied.view[:size] = self.view[:size]
+        return copied.buffer
 
 
 class _Decoding:
     """One run of the native reader over the documents of a chunk."""
 
-    def __init__(self, view: memoryview, chunk: Chunk) -> None:
-        self.view, self.chunk, rows = view, chunk, len(chunk)
-        self.room = rows
-        self.starts, self.ends = _items(chunk.starts, "q"), _items(chunk.ends, "q")
-        self.values, self.lengths = _Array("q", len(FIELDS) * rows), _Array("i", len(FIELDS) * rows)
-        self.seen, self.entries, self.indices = _Array("i", rows), _Array("i", rows), _Array("q", rows)
-        self.offsets = _Array("i", rows + 1)
-        # An element of a body takes two bytes of JSON at least.
-        self.body = _Array("B", (self.ends[rows - 1] - self.starts[0]) // 2 + 16)
-        self.faults, self.escaped = array("q", bytes(8 * 4 * rows)), bytearray(len(FIELDS))
+    def __init__(self, room: Decoder, view: memoryview, chunk: Chunk) -> None:
+        self.arrays, self.view, self.chunk = room, view, chunk
+        self.step = len(chunk)
+        self.escaped = bytearray(len(FIELDS))
         self.work, self.scratch = memoryview(array("q", bytes(8 * WORK))), memoryview(bytearray(SCRATCH))
         self.rows, self.bad = _native.decode_records(
-            view, self.starts, self.ends, rows, HEAD, NAMES, NAME_ENDS, KINDS,
-            self.values.view, self.lengths.view, self.seen.view, self.entries.view, self.offsets.view, self.body.view,
-            self.indices.view, self.faults, self.escaped, self.work, self.scratch,
+            view, _items(chunk.starts, "q"), _items(chunk.ends, "q"), len(chunk), HEAD, NAMES, NAME_ENDS, KINDS,
+            room.values.view, room.lengths.view, room.seen.view, room.entries.view, room.offsets.view, room.body.view,
+            room.indices.view, room.faults.view, self.escaped, self.work, self.scratch,
         )  # fmt: skip
 
     def decoded(self, wanted: Collection[str]) -> Decoded:
         """The columns, and what is to be said about the documents."""
         named = min(self.bad, NAMED_FAULTS)
-        faults = [Fault(*self.faults[4 * number : 4 * number + 4]) for number in range(named)]
-        more = Counter(self.faults[4 * named + 1 : 4 * self.bad : 4])
+        faults = [Fault(*self.arrays.faults.view[4 * number : 4 * number + 4]) for number in range(named)]
+        more = Counter(self.arrays.faults.view[4 * named + 1 : 4 * self.bad : 4]) if self.bad > named else {}
         incomplete = (
-            self.found(self.seen, lambda seen: bool(~seen & REQUIRED)) if ~self.work[ALL_SEEN] & REQUIRED else []
+            self.found(self.arrays.seen, lambda seen: bool(~seen & REQUIRED)) if ~self.work[ALL_SEEN] & REQUIRED else []
         )
-        odd = self.found(self.entries, lambda entries: entries == NO_SHAPE) if self.work[ANY_ODD] else []
+        odd = self.found(self.arrays.entries, lambda entries: entries == NO_SHAPE) if self.work[ANY_ODD] else []
         schema = projected(wanted)
         built = [self.column(field.name) for field in schema]
         batch = pa.RecordBatch.from_arrays(built, schema=schema) if built else self.empty()
@@ -83,7 +101,7 @@ class _Decoding:
 
     def found(self, values: _Array, is_meant: Callable[[int], bool]) -> list[int]:
         """Documents of the rows that something is to be said about."""
-        return [self.indices.view[row] for row in range(self.rows) if is_meant(values.view[row])]
+        return [self.arrays.indices.view[row] for row in range(self.rows) if is_meant(values.view[row])]
 
     def empty(self) -> pa.RecordBatch:
         """No column, and as many rows all the same."""
@@ -101,16 +119,17 @@ class _Decoding:
             case None:
                 return self.further(name)
             case kind:
-                wide = pa.uint64() if kind == "uint64" else pa.int64()
-                return self.numbers(name, wide).cast(TYPES[kind])
+                if kind == "int64":
+                    return pc.add(self.numbers(name, pa.int64()), 0)  # a copy
+                return self.numbers(name, pa.uint64() if kind == "uint64" else pa.int64()).cast(TYPES[kind])
 
     def further(self, name: str) -> pa.Array:
         """A column that is no field."""
         if name == "index":
-            return pa.Array.from_buffers(pa.int64(), self.rows, [None, self.indices.buffer])
+            return pa.Array.from_buffers(pa.int64(), self.rows, [None, self.arrays.indices.copy("q", self.rows)])
         if name == "headers_json":
             return self.text("headers")
-        rows = pa.Array.from_buffers(pa.int64(), self.rows, [None, self.indices.buffer])
+        rows = pa.Array.from_buffers(pa.int64(), self.rows, [None, self.arrays.indices.buffer])
         starts = pc.add(self.chunk.starts.take(rows), HEAD)
         if name == "headers_at":
             return pc.subtract(self.numbers("headers", pa.int64()), starts)
@@ -119,43 +138,45 @@ class _Decoding:
 
     def part(self, of: _Array, field: int) -> Any:
         """What the native module left for a field."""
-        return of.view[field * self.room : field * self.room + self.rows]
+        return of.view[field * self.step : field * self.step + self.rows]
 
     def valid(self, field: int) -> tuple[pa.Buffer | None, int]:
         """The bitmap of a field, and how many nulls it has."""
         bits = _Array("B", (self.rows + 7) // 8, is_zero=True)
-        nulls = _native.pack_seen(self.seen.view, field, self.rows, bits.view)
+        nulls = _native.pack_seen(self.arrays.seen.view, field, self.rows, bits.view)
         return (bits.buffer, nulls) if nulls else (None, 0)
 
     def numbers(self, name: str, kind: pa.DataType) -> pa.Array:
         field = NUMBERS[name]
         bits, nulls = self.valid(field)
-        values = self.values.buffer.slice(8 * field * self.room, 8 * self.rows)
+        values = self.arrays.values.buffer.slice(8 * field * self.step, 8 * self.rows)
         return pa.Array.from_buffers(kind, self.rows, [bits, values], nulls)
 
     def text(self, name: str) -> pa.StringArray:
         field = NUMBERS[name]
         if not self.work[ANY_SEEN] >> field & 1:
             return pa.nulls(self.rows, pa.string())
-        starts, lengths = self.part(self.values, field), self.part(self.lengths, field)
+        starts, lengths = self.part(self.arrays.values, field), self.part(self.arrays.lengths, field)
         return _text(self.view, starts, lengths, self.rows, is_escaped=bool(self.escaped[field]))
 
     def bodies(self) -> pa.BinaryArray:
         bits, nulls = self.valid(NUMBERS["body"])
-        body = self.body.cut(self.offsets.view[self.rows])
-        return pa.Array.from_buffers(pa.binary(), self.rows, [bits, self.offsets.buffer, body], nulls)
+        offsets = self.arrays.offsets
+        parts = [bits, offsets.copy("i", self.rows + 1), self.arrays.body.copy("B", offsets.view[self.rows])]
+        return pa.Array.from_buffers(pa.binary(), self.rows, parts, nulls)
 
     def headers(self) -> pa.ListArray:
         """Keys as text and values as JSON text, a list a row."""
         offsets, bits = _Array("i", self.rows + 1), _Array("B", (self.rows + 7) // 8, is_zero=True)
-        nulls = _native.list_offsets(self.entries.view, self.rows, offsets.view, bits.view)
+        nulls = _native.list_offsets(self.arrays.entries.view, self.rows, offsets.view, bits.view)
         total = offsets.view[self.rows]
         cells, keys, values = _Array("q", 7 * total), _Array("q", total), _Array("q", total)
         key_sizes, value_sizes = _Array("i", total), _Array("i", total)
         field = NUMBERS["headers"]
+        texts, sizes = self.part(self.arrays.values, field), self.part(self.arrays.lengths, field)
         is_escaped = _native.find_headers(
-            self.view, self.part(self.values, field), self.part(self.lengths, field), self.entries.view, self.rows,
-            cells.view, keys.view, key_sizes.view, values.view, value_sizes.view, self.work, self.scratch,
+            self.view, texts, sizes, self.arrays.entries.view, self.rows, cells.view, keys.view, key_sizes.view,
+            values.view, value_sizes.view, self.work, self.scratch,
         )  # fmt: skip
         key = _text(self.view, keys.view, key_sizes.view, total, is_escaped=is_escaped)
         value = _text(self.view, values.view, value_sizes.view, total)

@@ -12,9 +12,12 @@ from thawline.errors import CodecError
 from thawline.formats.rbak.lz4_prefix import decoded_prefix
 from thawline.formats.rbak.records import HEAD
 
-WINDOW = 8 << 20
+WINDOW = 4 << 20
 """Bytes of decompressed payload that are framed in one go; more where a record is longer."""
 MAX_ROWS = 1 << 16
+FIRST_STEP, LARGEST_STEP = 64 << 10, 256 << 20
+"""How much more memory is taken when there is too little: twice as much, within these."""
+CLOSING = ord("}")
 FIRST_KEY = b'{"body":'
 """How rabbitmq-backup begins a record: where framing is lost, it goes on at one of these with a length that fits."""
 
@@ -83,50 +86,56 @@ def documents(pieces: Iterable[bytes | memoryview], ending: Ending, *, resync: b
 
 
 class _Framing:
-    """What has been decompressed and not yet been framed."""
+    """What has been decompressed and not yet been framed, in memory that serves one window after the other."""
 
     def __init__(self, ending: Ending, *, resync: bool) -> None:
         self.ending, self.resync = ending, resync
-        self.pieces: list[bytes | memoryview] = []
+        self.buffer = bytearray()
         self.held, self.needed, self.base = 0, WINDOW, 0
 
     def add(self, piece: bytes | memoryview) -> None:
         """Take what was decompressed next."""
-        self.pieces.append(piece)
-        self.held += len(piece)
+        end = self.held + len(piece)
+        if end > len(self.buffer):
+            self.buffer += bytes(max(end - len(self.buffer), min(len(self.buffer), LARGEST_STEP), FIRST_STEP))
+        self.buffer[self.held : end] = piece
+        self.held = end
         self.ending.size += len(piece)
 
     def frame(self, *, is_last: bool = False) -> Iterator[Documents]:
         """The whole records of what is held; what is left begins the next window, or is torn if there is none."""
-        view = memoryview(self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces))
-        start = 0
-        while start < len(view):
-            window = view[start:]
-            for item in columns.scan("rbak_records", window, columns=(), max_rows=MAX_ROWS, max_bytes=WINDOW):
-                if isinstance(item, Break):
+        with memoryview(self.buffer) as whole, whole[: self.held] as view:
+            start = 0
+            while start < len(view):
+                first = start
+                with view[start:] as window:
+                    for item in columns.scan("rbak_records", window, columns=(), max_rows=MAX_ROWS, max_bytes=WINDOW):
+                        if isinstance(item, Break):
+                            break
+                        yield Documents(window, item, self.base + first)
+                        start = first + item.ends[-1].as_py()
+                if start == len(view) or not is_last:
                     break
-                yield Documents(window, item, self.base + start)
-                start = len(view) - len(window) + item.ends[-1].as_py()
-            if start == len(view) or not is_last:
-                break
-            behind = _next_record(view, start + 1) if self.resync else len(view)
-            self.ending.torn.append((self.base + start, self.base + behind))
-            start = behind
-        self._keep(view[start:], start)
+                behind = _next_record(view, start + 1) if self.resync else len(view)
+                self.ending.torn.append((self.base + start, self.base + behind))
+                start = behind
+        self._keep(start)
 
-    def _keep(self, rest: memoryview, start: int) -> None:
-        self.pieces, self.held, self.base = [rest], len(rest), self.base + start
+    def _keep(self, start: int) -> None:
+        self.buffer[: self.held - start] = self.buffer[start : self.held]
+        self.held, self.base = self.held - start, self.base + start
         # Until a long record is there in full, nothing is gained by looking again.
-        self.needed = max(WINDOW, HEAD + int.from_bytes(rest[:HEAD], "little"))
+        claimed = int.from_bytes(self.buffer[:HEAD], "little") if self.held >= HEAD else 0
+        self.needed = max(WINDOW, HEAD + claimed)
 
 
 def _next_record(view: memoryview, start: int) -> int:
     """Where something that looks like a record begins, with a length before it that fits; the end if nowhere."""
-    whole: bytes = view.obj if isinstance(view.obj, bytes) and len(view.obj) == len(view) else bytes(view)
-    at = whole.find(FIRST_KEY, start + HEAD)
+    whole: bytearray = view.obj
+    at = whole.find(FIRST_KEY, start + HEAD, len(view))
     while at >= 0:
         size = int.from_bytes(whole[at - HEAD : at], "little")
-        if size >= len(FIRST_KEY) and whole[at + size - 1 : at + size] == b"}":
+        if len(FIRST_KEY) <= size <= len(view) - at and whole[at + size - 1] == CLOSING:
             return at - HEAD
-        at = whole.find(FIRST_KEY, at + 1)
+        at = whole.find(FIRST_KEY, at + 1, len(view))
     return len(view)

@@ -79,7 +79,7 @@ def decoder() -> Decode:
         return plain.decode
     from thawline.formats.rbak import native  # noqa: PLC0415 - needs the native module
 
-    return native.decode
+    return native.Decoder()
 
 
 def projected(wanted: Collection[str]) -> pa.Schema:

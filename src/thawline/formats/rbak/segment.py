@@ -176,11 +176,11 @@ def _lost(head: bytes) -> str:
     return f"{header.num_records} records if its header is right; salvage copies those that still decode"
 
 
-def refused(source: Source, segment: Segment) -> Finding | None:
-    """Why the header of a proven segment cannot be used; None if it can."""
+def header_at(source: Source, segment: Segment) -> Header | Finding:
+    """The header of a proven segment, or why it cannot be used."""
     start = segment.span.start
     try:
-        header_of(bytes(source.view(start, start + HEADER)))
+        return header_of(bytes(source.view(start, start + HEADER)))
     except FormatError as error:
         version, compression = source.view(start + 4, start + 6)
         is_version = error.path is not None and error.path.endswith("/1")
@@ -188,7 +188,6 @@ def refused(source: Source, segment: Segment) -> Finding | None:
         at = start + (4 if is_version else 5)
         found = {"version": version} if is_version else {"compression": compression}
         return Finding(code, segment.span, {"at": at, **found, "lost": "all records of the segment"})
-    return None
 
 
 def remarks(segment: Segment, header: Header) -> Iterator[Finding]:
