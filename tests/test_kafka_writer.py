@@ -382,6 +382,19 @@ def test_a_producer_that_no_head_can_hold_is_refused(fields: dict[str, int]) -> 
         Producer(**({"producer_id": 1} | fields))
 
 
+def test_a_raised_epoch_holds_for_the_marker_and_what_follows_it(tmp_path: Path) -> None:
+    producer = Producer(1, 4, is_transactional=True)
+    with KafkaSegmentWriter(tmp_path / "one.log") as writer:
+        writer.append(value=b"old", producer=producer)
+        producer.producer_epoch += 1
+        writer.commit(producer)
+        writer.append(value=b"new", producer=producer)
+        producer.producer_epoch += 1
+        writer.append(value=b"newer", producer=producer)
+    heads = [(batch.body.producer_epoch, batch.body.base_sequence) for batch in batches(tmp_path / "one.log")]
+    assert heads == [(4, 0), (5, -1), (5, 1), (6, 2)]
+
+
 def test_the_checkpoint_says_where_each_leader_began(tmp_path: Path) -> None:
     with KafkaSegmentWriter(tmp_path / "t-0", leader_epoch=3, base_offset=10, leader_epoch_checkpoint=True) as writer:
         append_all(writer, numbered(10, 5))
@@ -499,6 +512,11 @@ def test_rows_that_cannot_be_written_are_refused_and_the_writer_goes_on(tmp_path
         assert writer.next_offset == 5
         append_all(writer, numbered(5, 2))
     assert records(tmp_path / "segment.log") == [*numbered(0, 5), *numbered(5, 2)]
+
+
+def test_a_table_is_not_taken_for_a_batch(tmp_path: Path) -> None:
+    with KafkaSegmentWriter(tmp_path / "one.log") as writer, pytest.raises(BadRecord, match="not Table; to_batches"):
+        writer.append_batch(pa.table({"value": [b""]}))
 
 
 def test_a_row_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

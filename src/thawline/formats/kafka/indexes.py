@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from thawline.errors import ThawlineError
+from thawline.formats.kafka import numbers
 from thawline.formats.kafka.encoding import encoder
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class IndexBuilder:
 
     def add(self, positions: Buffer, last_offsets: Buffer, max_timestamps: Buffer) -> None:
         """Add batches by three arrays of 64-bit numbers: where each starts, its last offset, its largest timestamp."""
-        columns = [_int64s(column) for column in (positions, last_offsets, max_timestamps)]
+        columns = [memoryview(column).cast("B").cast("q") for column in (positions, last_offsets, max_timestamps)]
         rows = len(columns[0])
         room = bytearray(rows * OFFSET_ENTRY), bytearray(rows * TIME_ENTRY)
         bad = encoder().index_batches(*columns, rows, self._base_offset, self._interval, self._state, *room)
@@ -98,14 +99,7 @@ def build_indexes(batches: Iterable[pa.RecordBatch], base_offset: int, *, interv
     return builder.finish()
 
 
-def _numbers(column: pa.Array) -> pa.Buffer | bytes:
-    """The 64-bit numbers of a column without nulls, where they lie."""
-    numbers = column.cast(pa.int64())
-    if numbers.null_count:
+def _numbers(column: pa.Array) -> memoryview:
+    if column.null_count:
         raise ValueError("a batch whose position, last offset or timestamp is null cannot be indexed")
-    data = numbers.buffers()[1]
-    return b"" if data is None else data[8 * numbers.offset : 8 * (numbers.offset + len(numbers))]
-
-
-def _int64s(numbers: Buffer) -> memoryview:
-    return memoryview(numbers).cast("B").cast("q")
+    return numbers.view(column.cast(pa.int64()))

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thawline.errors import ThawlineError
+from thawline.formats.kafka import numbers
 
 __all__ = ["LAST_OFFSET", "LATEST_TIMESTAMP", "LONGEST_RECORD", "NO_TIMESTAMP", "BadRecord", "Rows", "rows_of"]
 
@@ -51,6 +52,10 @@ def rows_of(batch: pa.RecordBatch) -> Rows:
 
     Any of the columns may be missing: keys and values are null then, timestamps -1, and offsets count on.
     """
+    if not isinstance(batch, pa.RecordBatch):
+        raise BadRecord(
+            f"rows come as a pyarrow.RecordBatch, not {type(batch).__name__}; to_batches() of a table gives some"
+        )
     columns = _columns(batch)
     _refuse_long(columns, batch)
     missing = pa.nulls(batch.num_rows, pa.binary())
@@ -147,7 +152,7 @@ def _offsets(column: pa.Array) -> memoryview:
         raise BadRecord(
             f"the column offset is {column.type} with {column.null_count} nulls; offsets are numbers, or all null"
         )
-    return _numbers(_int64s(column, "offset"))
+    return numbers.view(_int64s(column, "offset"))
 
 
 def _int64s(column: pa.Array, name: str) -> pa.Int64Array:
@@ -157,10 +162,6 @@ def _int64s(column: pa.Array, name: str) -> pa.Int64Array:
         raise BadRecord(f"the column {name} has a number of more than 63 bits: {error}") from error
 
 
-def _numbers(column: pa.Int64Array) -> memoryview:
-    return memoryview(column.buffers()[1]).cast("B").cast("q")[column.offset : column.offset + len(column)]
-
-
 def _timestamps(column: pa.Array) -> memoryview:
     """Milliseconds; what is finer is cut off, null is -1, Kafka's word for none."""
     if pa.types.is_timestamp(column.type) and column.type.unit == "s":
@@ -168,18 +169,18 @@ def _timestamps(column: pa.Array) -> memoryview:
     if not (is_time := pa.types.is_timestamp(column.type)) and not pa.types.is_integer(column.type):
         raise BadRecord(f"the column timestamp is {column.type}, neither a timestamp nor milliseconds")
     ticks = TICKS[column.type.unit] if is_time else 1
-    numbers = _int64s(column, "timestamp")
-    earliest, latest = pc.min_max(numbers).as_py().values()
+    times = _int64s(column, "timestamp")
+    earliest, latest = pc.min_max(times).as_py().values()
     if earliest < 0:
-        _refuse_before_1970(numbers, ticks)
+        _refuse_before_1970(times, ticks)
     if latest > LATEST_TIMESTAMP:
         raise BadRecord(f"the timestamp {latest} is too late for 63 bits")
-    return _numbers(pc.fill_null(pc.divide(numbers, ticks) if ticks > 1 else numbers, NO_TIMESTAMP))
+    return numbers.view(pc.fill_null(pc.divide(times, ticks) if ticks > 1 else times, NO_TIMESTAMP))
 
 
-def _refuse_before_1970(numbers: pa.Int64Array, ticks: int) -> None:
+def _refuse_before_1970(times: pa.Int64Array, ticks: int) -> None:
     """Kafka's clients write no timestamp below zero but -1, which stands for none."""
-    bad = pc.min(pc.if_else(pc.equal(numbers, NO_TIMESTAMP * ticks), 0, numbers)).as_py()
+    bad = pc.min(pc.if_else(pc.equal(times, NO_TIMESTAMP * ticks), 0, times)).as_py()
     if bad < 0:
         raise BadRecord(f"the timestamp {bad} is before 1970, which Kafka does not write")
 

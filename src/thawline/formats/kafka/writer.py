@@ -74,7 +74,8 @@ class KafkaSegmentWriter:
     A folder has to be new or without segments; `orders-0` is partition 0 of the topic orders. Segments are called by
     their first offset. What is written stands under a temporary name; a segment and its index files get their names
     when the segment is complete, the last when `close` returns. An exception in the `with` block, a disk that is full
-    and `discard` remove them all, those that were complete too.
+    and `discard` remove them all, those that were complete too. With `overwrite`, files of the same names are replaced;
+    others in the folder stay, and files that took another's place are not removed any more.
 
     Offsets count on from `base_offset`, or are given; they have to rise. A record without a timestamp has Kafka's -1,
     for none. With `log_append_time` the records of a batch share one timestamp, so a batch ends where it changes.
@@ -102,6 +103,7 @@ class KafkaSegmentWriter:
         _check_range("batch_bytes", batch_bytes, 1, LONGEST_RECORD)
         _check_range("segment_bytes", segment_bytes, 1, LARGEST_SEGMENT)
         _check_range("leader_epoch", leader_epoch, -1, (1 << 31) - 1)
+        _check_range("index_interval_bytes", index_interval_bytes, 0, (1 << 31) - 1)
         if timestamp_type not in {"create_time", "log_append_time"}:
             raise BadRecord(f"there is no timestamp type {timestamp_type!r}, only create_time and log_append_time")
         self.path = Path(target)
@@ -119,6 +121,7 @@ class KafkaSegmentWriter:
         self._pending: list[Row] = []
         self._pending_bytes = 0
         self._producer: Producer | None = None
+        self._producer_epoch = -1
         self._transactions = OpenTransactions()
         self._leader_epoch = leader_epoch
         self._epochs: list[tuple[int, int]] = []
@@ -279,11 +282,12 @@ class KafkaSegmentWriter:
         return self._offset(rows.offsets[rows.count - 1])
 
     def _use(self, producer: Producer | None) -> None:
-        """Let the records that follow be those of a producer; a batch has but one."""
-        if producer is not self._producer:
+        """Let the records that follow be those of a producer; a batch has but one, of one epoch."""
+        epoch = producer.producer_epoch if producer else -1
+        if producer is not self._producer or epoch != self._producer_epoch:
             self._drain()
             self._close_batch()
-            self._producer = producer
+            self._producer, self._producer_epoch = producer, epoch
 
     def _drain(self) -> None:
         """Encode what was appended one by one."""
@@ -311,7 +315,9 @@ class KafkaSegmentWriter:
         self._pending.append(row)
         self._drain()
         self._next_offset = row[2] + 1
-        self._put(self._batch.records, CONTROL_BIT | TRANSACTIONAL_BIT, producer, -1)
+        self._put(
+            self._batch.records, CONTROL_BIT | TRANSACTIONAL_BIT, (producer.producer_id, producer.producer_epoch, -1)
+        )
         aborted = self._transactions.end(producer, row[2], ending)
         if aborted and self._segment:
             self._segment.add_aborted(aborted)
@@ -322,6 +328,8 @@ class KafkaSegmentWriter:
         batch, producer = self._batch, self._producer
         if not batch.count:
             return
+        # The epoch may have been raised since, for the marker.
+        identity = producer.producer_id if producer else -1, self._producer_epoch
         sequence = producer.take_sequence(batch.last_offset - batch.base_offset + 1) if producer else -1
         attributes = self._codec
         if producer and producer.is_transactional:
@@ -329,10 +337,10 @@ class KafkaSegmentWriter:
             self._transactions.add(producer, batch.base_offset)
         with self._discarding():
             records = self._compress(batch.records)
-        self._put(records, attributes, producer, sequence)
+        self._put(records, attributes, (*identity, sequence))
 
-    def _put(self, records: bytes | memoryview, attributes: int, producer: Producer | None, sequence: int) -> None:
-        """Write the open batch, and begin the next."""
+    def _put(self, records: bytes | memoryview, attributes: int, producer: tuple[int, int, int]) -> None:
+        """Write the open batch, and begin the next; a producer is its number, its epoch and a sequence number."""
         with self._discarding():
             batch, head = self._batch, bytearray(HEAD.size)
             HEAD.pack_into(
@@ -347,9 +355,7 @@ class KafkaSegmentWriter:
                 batch.last_offset - batch.base_offset,
                 batch.base_timestamp,
                 batch.max_timestamp,
-                producer.producer_id if producer else -1,
-                producer.producer_epoch if producer else -1,
-                sequence,
+                *producer,
                 batch.count,
             )
             crc = crc32c(records, value=crc32c(head, COVERED_AT))
