@@ -37,7 +37,16 @@ def _is_utf8(buf: cython.const[cython.uchar][::1], pos: cython.longlong, end: cy
     more: cython.int
     low: cython.int
     high: cython.int
+    word: cython.ulonglong = 0
+    tops: cython.ulonglong = 0x40404040
+    tops = (tops << 1) | (tops << 33)
     while pos < end:
+        if cython.compiled and end - pos >= 8:
+            # Most text is ASCII, which shows eight bytes at a time.
+            memcpy(cython.address(word), cython.address(buf[pos]), 8)
+            if word & tops == 0:
+                pos += 8
+                continue
         byte = buf[pos]
         pos += 1
         if byte < 0x80:

@@ -20,7 +20,7 @@ from thawline.formats import Claim, Format, Member, Reading
 from thawline.formats.aerospike import folder, salvage
 from thawline.formats.aerospike.bins import BinColumns, Learning
 from thawline.formats.aerospike.findings import CODES
-from thawline.formats.aerospike.reading import Item, items_of, parts_of, recognised, unit_spans
+from thawline.formats.aerospike.reading import items_of, parts_of, recognised, unit_spans
 from thawline.formats.aerospike.rows import PLACE, SCHEMAS
 from thawline.formats.aerospike.values import Decoded
 from thawline.formats.aerospike.walk import TABLES, Part
@@ -77,18 +77,15 @@ class Aerospike(Format):
 
     def scan(self, source: Source) -> Iterator[Run | Finding]:
         """Intact entries and findings, in file order; strictly, unless the option says otherwise."""
-        return (item.shown for item in self._items(source, is_strict=self.strict is not False))
+        return (item.shown for item in items_of(source, is_strict=self.strict is not False, wants_rows=False))
 
     def read(self, source: Source, table: str, columns: Collection[str]) -> Reading:
         """The same with rows; leniently, unless the option says otherwise."""
-        for item in self._items(source, is_strict=self.strict is True):
+        for item in items_of(source, is_strict=self.strict is True):
             if isinstance(item.shown, Finding):
                 yield item.shown
             else:
                 yield item.shown, item.part.batches(table, columns, self._columns) if item.part else ()
-
-    def _items(self, source: Source, *, is_strict: bool) -> Iterator[Item]:
-        return items_of(source, is_strict=is_strict)
 
     def batches(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
         """Rows of a run."""

@@ -73,19 +73,19 @@ def _is_texty(head: bytes) -> bool:
     return 4 * printable > 3 * len(head)
 
 
-def items_of(source: Source, *, is_strict: bool) -> Iterator[Item]:
-    """Everything that is in a file, in its order; the spans tile it."""
+def items_of(source: Source, *, is_strict: bool, wants_rows: bool = True) -> Iterator[Item]:
+    """Everything that is in a file, in its order; the spans tile it. Rows can be had only if they are wanted."""
     head = bytes(source.view(0, min(source.size, LOOKED_AT)))
     if not head:
         yield Item(Finding(TRUNCATED, Span(0, 0), {"reason": "the file is empty"}))
     elif head[:4] == ZSTD_MAGIC:
-        yield from _Compressed(source, is_strict=is_strict).items()
+        yield from _Compressed(source, is_strict=is_strict, wants_rows=wants_rows).items()
     elif is_asbx(source, head):
         yield Item(Finding(OTHER_FORMAT, Span(0, source.size)))
     elif is_noise(head):
         yield Item(Finding(ENCRYPTED, Span(0, source.size), {"at": 0, "reason": "nothing in it is text of a backup"}))
     else:
-        walk = Walk(PlainText(source), is_strict, _hint(source))
+        walk = Walk(PlainText(source), is_strict, _hint(source), wants_rows=wants_rows)
         for found in walk.items():
             yield Item(found) if isinstance(found, Finding) else Item(_run(found, found.span), found)
 
@@ -108,7 +108,8 @@ def _hint(source: Source) -> str:
 class _Compressed:
     """A file of zstd frames. Entries have no bytes of their own in it: a run ends with the block that its end is in."""
 
-    def __init__(self, source: Source, *, is_strict: bool) -> None:
+    def __init__(self, source: Source, *, is_strict: bool, wants_rows: bool) -> None:
+        self.wants_rows = wants_rows
         self.source = source.on_disk()
         self.data = self.source.view(0, self.source.size)
         self.is_strict = is_strict
@@ -118,7 +119,7 @@ class _Compressed:
         start, text_start, version = 0, 0, "3.1"
         while start < len(self.data):
             text = ZstdText(self.data, start, text_start)
-            walk = Walk(text, self.is_strict, _hint(self.source), text_start, version)
+            walk = Walk(text, self.is_strict, _hint(self.source), text_start, version, self.wants_rows)
             yield from self._segment(walk, text, is_first=start == 0)
             start, text_start, version = text.reached, walk.pos, walk.version
             yield from self._rest(text)

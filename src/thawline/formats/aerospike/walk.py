@@ -46,6 +46,12 @@ LARGEST_RECORD = 8 << 20
 """Bytes of the largest record that a server takes: how far text that looks like records may lie inside a broken one."""
 FIRST_ROOM = 64
 """Rows of a chunk after the kind of entry has changed; a file may change it with every line."""
+CHECKED = frozenset(
+    {
+        "namespace", "set", "digest", "key_letter", "key_integer", "key_double", "key_data", "key_is_compact", "bins",
+    }
+)  # fmt: skip
+"""Columns of records that are looked at; the kernel checks the others by itself."""
 CODES_OF = {"digest": DIGEST_MISMATCH, "value": BROKEN_COLLECTION}
 TABLES = {b"+ k ": "records", b"+ n ": "records", b"* i ": "indexes", b"* e ": "indexes", b"* u ": "udfs"}
 
@@ -100,6 +106,8 @@ class Walk:
     hint: str = ""
     pos: int = 0
     version: str = "3.1"
+    wants_rows: bool = True
+    """Whether parts are asked for their rows; without, columns are left out that nothing is checked in."""
     room: int = FIRST_ROOM
     size: int = 0
     nested_to: int = 0
@@ -206,7 +214,8 @@ class Walk:
 
     def _chunks(self, table: str, view: memoryview, *, is_last: bool) -> Iterator[Part | Finding]:
         base = self.pos
-        for item in columns.scan(KERNELS[table], view, max_rows=self.room):
+        wanted = CHECKED if table == "records" and not self.wants_rows else None
+        for item in columns.scan(KERNELS[table], view, columns=wanted, max_rows=self.room):
             if isinstance(item, Break):
                 self.room = FIRST_ROOM
                 return
