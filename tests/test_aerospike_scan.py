@@ -406,3 +406,11 @@ def test_a_hostile_file_costs_time_in_proportion_to_its_size(name: str) -> None:
     report = opened(data).verify()
     assert report.intact_bytes + report.damaged_bytes == len(data)
     assert time.process_time() - started < 10
+
+
+def test_version_3_0_costs_no_more_where_a_backslash_is_far_away() -> None:
+    data = b"Version 3.0\n" + b"".join(map(numbered, range(20_000))) + Lines(found_set=b"a\\b").data() + Lines().data()
+    started = time.process_time()
+    found = rows(data)
+    assert (len(found), found[-2]["set"], found[-1]["set"]) == (20_002, "a\\b", "demo")
+    assert time.process_time() - started < 10

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
 import yaml
 
 from thawline.errors import SourceError
@@ -96,8 +97,11 @@ class _Tally:
         if isinstance(part.content, Decoded) and part.suspect != "nested":
             rows = part.content.batch.slice(part.first, part.units)
             for name in rows["namespace"].unique().to_pylist():
-                self.namespaces.setdefault(name, len(self.namespaces) % (1 << 16))
-            self.digests.add(rows["digest"], self.namespaces[rows["namespace"][0].as_py()], file % (1 << 16))
+                number = self.namespaces.setdefault(name, len(self.namespaces) % (1 << 16))
+                digests = rows["digest"]
+                if len(self.namespaces) > 1:
+                    digests = digests.filter(pc.equal(rows["namespace"], name))
+                self.digests.add(digests, number, file % (1 << 16))
 
     def findings(self) -> Iterator[Finding]:
         """What is wrong with the backup as a whole."""

@@ -18,6 +18,7 @@ from thawline.source import Source
 
 LOOKED_AT = 1 << 12
 """Bytes that tell whether a file without a header may be text at all."""
+ANY_VERSION = re.compile(rb"Version [0-9][0-9.]*\n")
 ASBX_HEAD = re.compile(rb"\x01.{8}.{4}[!-~]{1,31}\0{0,30}", re.DOTALL)
 ASBX_HEAD_SIZE = 44
 LINES = re.compile(rb"(?:^|\n)\+ [kndsgtb] |\n- [A-Z]!? ")
@@ -42,8 +43,8 @@ def recognised(source: Source) -> Claim | None:
         return _compressed(source, has_name=has_name)
     if is_asbx(source, head):
         return Claim("aerospike", "asbx 1", "has the head of an XDR backup and is named .asbx", "likely")
-    if has_name or head.startswith(b"Version "):
-        why = "named .asb, without a header" if has_name else "starts with 'Version ' and no version that there is"
+    if has_name or ANY_VERSION.match(head):
+        why = "named .asb, without a header" if has_name else "starts with 'Version' and no version that there is"
         if is_noise(head):
             why = "named .asb and looks like noise, as encrypted backups do"
         return Claim("aerospike", "", why, "possible")

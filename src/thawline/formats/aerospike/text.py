@@ -16,7 +16,7 @@ from thawline.source import Source
 ZSTD_MAGIC = bytes.fromhex("28b52ffd")
 LONGEST_HEAD = 18
 """Bytes of the longest head of a zstd frame."""
-WINDOW = 32 << 20
+WINDOW = 8 << 20
 LONGEST_ENTRY = 160 << 20
 """Where text has to be fetched or decompressed: how much of it is looked at in one go, and the most for one entry.
 

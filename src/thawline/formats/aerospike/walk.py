@@ -41,7 +41,7 @@ HEADER_SIZE = 12
 VERSIONS = frozenset({"3.0", "3.1", "3.2"})
 STARTS = re.compile(rb"\n(?=\+ [kn] |\* [eiu] )")
 BACKSLASH = re.compile(rb"\\")
-"""Version 3.0 has no escapes, which the kernels do not know; with a backslash in sight each entry is read by itself."""
+"""Version 3.0 has no escapes, which the kernels do not know, so that entries with one are read by themselves."""
 LARGEST_RECORD = 8 << 20
 """Bytes of the largest record that a server takes: how far text that looks like records may lie inside a broken one."""
 FIRST_ROOM = 64
@@ -108,12 +108,15 @@ class Walk:
     version: str = "3.1"
     wants_rows: bool = True
     """Whether parts are asked for their rows; without, columns are left out that nothing is checked in."""
+    table: str = ""
     room: int = FIRST_ROOM
     size: int = 0
     nested_to: int = 0
     """Up to where entries may be text inside of a record that is broken."""
     enclosing: int = -1
     last_complete: int = 0
+    backslash: int = -1
+    """Where the next one is, in a text of version 3.0."""
 
     def items(self) -> Iterator[Part | Finding]:
         """Everything from the header line on."""
@@ -129,13 +132,23 @@ class Walk:
                 return
             before = self.pos
             table = TABLES.get(bytes(view[:4]))
-            if table and not (self.version == "3.0" and BACKSLASH.search(view)):
-                yield from self._chunks(table, view, is_last=is_last)
+            plain = self._without_escapes(view)
+            if table:
+                yield from self._chunks(table, plain, is_last=is_last and len(plain) == len(view))
             if self.pos == before:
                 yield from self._closer(view, is_last=is_last)
             if self.pos > before:
                 self.size = self.text.step
                 self.text.release(self.pos)
+
+    def _without_escapes(self, view: memoryview) -> memoryview:
+        """What the kernels may read of a window: in version 3.0 only what comes before the next backslash."""
+        if self.version != "3.0":
+            return view
+        if self.backslash < self.pos:
+            found = BACKSLASH.search(view)
+            self.backslash = self.pos + (found.start() if found else len(view))
+        return view[: self.backslash - self.pos]
 
     def lost_start(self) -> Iterator[Finding]:
         """What lies before the first entry, where a text starts in the middle of one."""
@@ -215,9 +228,10 @@ class Walk:
     def _chunks(self, table: str, view: memoryview, *, is_last: bool) -> Iterator[Part | Finding]:
         base = self.pos
         wanted = CHECKED if table == "records" and not self.wants_rows else None
+        if table != self.table:
+            self.table, self.room = table, FIRST_ROOM
         for item in columns.scan(KERNELS[table], view, columns=wanted, max_rows=self.room):
             if isinstance(item, Break):
-                self.room = FIRST_ROOM
                 return
             chunk, is_cut = _without_doubt(item, view, is_last=is_last) if table == "records" else (item, False)
             if not len(chunk):
