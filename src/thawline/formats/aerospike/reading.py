@@ -142,6 +142,7 @@ class _Compressed:
             for part in _split(found, text.suspect_from):
                 end = max(text.located(part.span.end), self.position)
                 span, self.position = Span(self.position, end), end
+                self.source.release(end)
                 place = {"text": (part.span.start, part.span.end), "frame": text.frame_of(part.span.start)}
                 yield Item(_run(part, span, version=walk.version, segment=segment, **place), part)
 
