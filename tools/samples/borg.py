@@ -164,7 +164,6 @@ class Blob:
                 "iv_low": sealed.iv & 0xFFFFFFFF,
                 "session_id": sealed.session_id.hex(),
                 "mac": sealed.tag.hex(),
-                "iv": sealed.iv,
             }
             return {"key_type": slot[0], "aead": aead, "payload": sealed.ciphertext.hex()}
         if self.version == 1:
