@@ -116,7 +116,7 @@ def test_a_layout_gives_every_field_its_offset() -> None:
     specs = load_specs()
     page = layouts.render(specs["borg_blob"], specs)
     assert "| 41 | 4 | u4 | len_meta | meta_size | *valid max 20971430.* |" in page
-    assert "| 49 + len_meta | len_data | bytes | data | encrypted_data |" in page
+    assert "| 49 + len_meta | len_data | slot | data | encrypted_data |" in page
 
 
 def test_a_layout_counts_on_from_the_last_field_whose_size_varies() -> None:
