@@ -104,6 +104,17 @@ class Format(Protocol):
         """Rows of a run; of the table's columns those that are asked for, in the table's order, extras last."""
         ...
 
+    def divide(self, source: Source, table: str) -> Iterator[Run | Finding]:
+        """The items of `read`, as far as they must be known so that each run can be read by itself, with `read_run`.
+
+        A run may be cut at the starts of its units, too. This is what tasks of Spark share a file by.
+        """
+        return (item if isinstance(item, Finding) else item[0] for item in self.read(source, table, ()))
+
+    def read_run(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Reading:
+        """Rows of a run of `divide`, or of a part of one, with findings that only a look into its units gives."""
+        yield run, self.batches(source, run, table, columns)
+
     def tail(
         self,
         source: Source,

@@ -110,35 +110,55 @@ class Kafka(Format):
             yield from Format.read(self, source, table, columns)
             return
         request = self._request(source, columns)
-        selection = request.selection
-        start = find_start(source, _first_offset(source), selection) if selection.is_narrow else None
-        first = start.rows["base_offset"][0].as_py() or 0 if start else _first_offset(source)
-        if start:
-            yield Run(Span(0, start.start), 0, 0, {"skipped": True}), ()
-        for item in Segment(source, selection.units, first_offset=first).items(
-            start.start if start else 0, is_explained=False
-        ):
-            if isinstance(item, Finding):
-                yield item
-            elif table == "records":
-                for part in _chosen(item, selection):
-                    yield from self._decoded(source, *part, request)
+        for item in self._stretches(source, request.selection):
+            if isinstance(item, Heads):
+                yield from self._rows(source, item, table, request)
             else:
-                yield self._counted(item), tables.batches(source, item, table, columns, request)
+                yield item if isinstance(item, Finding) else (item, ())
+
+    def divide(self, source: Source, table: str) -> Iterator[Run | Finding]:
+        """The same with the batches closed: their checksums are what makes each of them stand for itself."""
+        if self._kind(source, table):
+            yield from Format.divide(self, source, table)
+            return
+        for item in self._stretches(source, self._request(source, ()).selection):
+            yield self._counted(item) if isinstance(item, Heads) else item
+
+    def read_run(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Reading:
+        """Rows of a run, and what is wrong inside batches whose checksums are right."""
+        if self._kind(source, table):
+            yield run, self.batches(source, run, table, columns)
+            return
+        request = self._request(source, columns)
+        if not run.units:
+            yield run, ()
+            return
+        for heads in _heads_of(source, run.span):
+            yield from self._rows(source, heads, table, request)
 
     def batches(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
         """Rows of a run."""
         if kind := self._kind(source, table):
             yield from sidecars.batches(source, run, kind, columns)
             return
-        request = self._request(source, columns)
-        for heads in _heads_of(source, run.span):
-            if table != "records":
-                yield from tables.batches(source, heads, table, columns, request)
-                continue
-            for chosen, is_chosen in _chosen(heads, request.selection) if run.units else ():
-                for item in self._decoded(source, chosen, is_chosen, request):
-                    yield from () if isinstance(item, Finding) else item[1]
+        for item in self.read_run(source, run, table, columns):
+            yield from () if isinstance(item, Finding) else item[1]
+
+    def _stretches(self, source: Source, selection: Selection) -> Iterator[Heads | Run | Finding]:
+        """Intact batches and findings; a run without units where an index says that nothing asked for lies before."""
+        start = find_start(source, _first_offset(source), selection) if selection.is_narrow else None
+        first = start.rows["base_offset"][0].as_py() or 0 if start else _first_offset(source)
+        if start:
+            yield Run(Span(0, start.start), 0, 0, {"skipped": True})
+        segment = Segment(source, selection.units, first_offset=first)
+        yield from segment.items(start.start if start else 0, is_explained=False)
+
+    def _rows(self, source: Source, heads: Heads, table: str, request: Request) -> Reading:
+        if table != "records":
+            yield self._counted(heads), tables.batches(source, heads, table, request.columns, request)
+            return
+        for chosen, is_chosen in _chosen(heads, request.selection):
+            yield from self._decoded(source, chosen, is_chosen, request)
 
     def tail(self, source: Source, rows: int, table: str, columns: Collection[str]) -> list[pa.RecordBatch] | None:
         """The last records: heads tell which batches hold them, and only those are read."""

@@ -82,7 +82,7 @@ class Rbf(Format):
 
     def batches(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
         """The frames of a run."""
-        start = run.span.start + (len(FENCE) if run.labels.get("has_genesis") else 0)
+        start = _first_frame(run)
         wanted = [field.name for field in SCHEMA if field.name in columns]
         for chunk in _chunks(source, Span(start, run.span.end), wanted):
             yield _batch(chunk, start, wanted, is_suspect=bool(run.labels.get("nested_suspect")))
@@ -107,7 +107,7 @@ class Rbf(Format):
 
     def units(self, source: Source, run: Run) -> Iterator[Span]:
         """The frames of a run, without their fences."""
-        start = run.span.start + (len(FENCE) if run.labels.get("has_genesis") else 0)
+        start = _first_frame(run)
         for chunk in _chunks(source, Span(start, run.span.end), []):
             for first, end in zip(chunk.starts.to_pylist(), chunk.ends.to_pylist(), strict=True):
                 yield Span(start + first, start + end - len(FENCE))
@@ -216,6 +216,11 @@ def is_newer_layout(source: Source) -> bool:
     if size < LEAST_FRAME or end + len(FENCE) > source.size or source.view(end, end + len(FENCE)) != FENCE:
         return False
     return _u4(source, end - 8) != size == _u4(source, end - 4)
+
+
+def _first_frame(run: Run) -> int:
+    """Where the first frame of a run starts: behind the genesis fence, if the run has that."""
+    return run.span.start or (len(FENCE) if run.labels.get("has_genesis") else 0)
 
 
 def _u4(source: Source, at: int) -> int:

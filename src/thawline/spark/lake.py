@@ -1,0 +1,136 @@
+"""The folder that a pipeline writes to: files appear in it together, and a run that was killed leaves no trace.
+
+What tasks write goes to `_ingest/staging`. A journal entry, which appears in one step, says what of that is to be moved
+where and which files it takes the place of. From then on it counts: whoever comes next carries it out, however often.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from thawline.errors import SourceError
+from thawline.outputs import replacing
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A file that a task has written, where it belongs, and the works whose rows it holds."""
+
+    staged: str
+    place: str
+    """Relative to the lake, such as `tables/rbf_frames/part-….parquet`."""
+    works: tuple[str, ...]
+    rows: int = 0
+
+
+@dataclass(slots=True)
+class Entry:
+    """What one commit does."""
+
+    works: dict[str, str]
+    """Signatures of the works that are done with it, by their keys."""
+    outputs: list[Output] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    """Places of files that its outputs take the place of."""
+
+
+class Lake:
+    """A folder with tables, findings and files, and the journal that says how they came about."""
+
+    def __init__(self, path: str | os.PathLike[str], output_format: str) -> None:
+        self.path = Path(path).absolute()
+        self.own = self.path / "_ingest"
+        self.output_format = output_format
+        self.works: dict[str, str] = {}
+        self.outputs: dict[str, Output] = {}
+        self.last = 0
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """The lake for this process alone, after what an earlier one left undone is done or undone."""
+        self._make()
+        with (self.own / "lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise SourceError(f"{self.path}: another `thawline ingest` is writing to it") from error
+            self._recover()
+            yield
+
+    def _make(self) -> None:
+        try:
+            (self.own / "journal").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SourceError(error.errno, f"{self.path}: cannot be written: {error.strerror}") from error
+        about = self.own / "about.json"
+        if not about.exists():
+            _write(about, {"version": VERSION, "output_format": self.output_format})
+        known = json.loads(about.read_text())
+        if known != {"version": VERSION, "output_format": self.output_format}:
+            held = known.get("output_format")
+            raise SourceError(f"{self.path}: holds {held} files; go on with --output-format {held}, or in a new folder")
+
+    def _recover(self) -> None:
+        for path in sorted((self.own / "journal").glob("*.json")):
+            entry = _entry(json.loads(path.read_text()))
+            self.last = int(path.stem)
+            self._take_in(entry)
+            self._publish(entry)
+        shutil.rmtree(self.own / "staging", ignore_errors=True)
+
+    def staging(self) -> Path:
+        """A new folder for what tasks write."""
+        made = self.own / "staging" / secrets.token_hex(8)
+        made.mkdir(parents=True)
+        return made
+
+    def commit(self, entry: Entry) -> None:
+        """Make a commit count, and carry it out."""
+        for output in entry.outputs:
+            _sync(Path(output.staged))
+        self.last += 1
+        _write(self.own / "journal" / f"{self.last:08}.json", asdict(entry))
+        self._take_in(entry)
+        self._publish(entry)
+
+    def _take_in(self, entry: Entry) -> None:
+        self.works.update(entry.works)
+        for place in entry.removed:
+            self.outputs.pop(place, None)
+        self.outputs.update({output.place: output for output in entry.outputs})
+
+    def _publish(self, entry: Entry) -> None:
+        """Move and remove what is left to be moved and removed; done twice it does no harm."""
+        for output in entry.outputs:
+            staged, place = Path(output.staged), self.path / output.place
+            if staged.exists():
+                place.parent.mkdir(parents=True, exist_ok=True)
+                staged.replace(place)
+        for removed in entry.removed:
+            (self.path / removed).unlink(missing_ok=True)
+
+
+def _entry(found: Mapping[str, Any]) -> Entry:
+    outputs = [Output(**{**output, "works": tuple(output["works"])}) for output in found["outputs"]]
+    return Entry(dict(found["works"]), outputs, list(found["removed"]))
+
+
+def _write(path: Path, content: object) -> None:
+    with replacing(path) as file:
+        file.write(json.dumps(content).encode())
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())

@@ -1,0 +1,275 @@
+"""The pipeline: everything below some sources, verified, decoded and written as tables; `thawline ingest`.
+
+It works in rounds. A round is committed as a whole, so a run that was killed goes on behind its last one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from thawline import formats
+from thawline.errors import SourceError, ThawlineError, UnknownFormat
+from thawline.formats import Format
+from thawline.source import open_source
+from thawline.spark.discovery import Work, discover
+from thawline.spark.files import Members
+from thawline.spark.intake import FILES, FINDINGS, Account, Intake, Share, Taken
+from thawline.spark.lake import Entry, Lake, Output
+from thawline.spark.planning import MOST_PARTITION, OPEN_COST, Part, Planner
+from thawline.spark.tables import SUFFIXES, open_writer
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["OUTPUT_FORMATS", "Progress", "Summary", "ingest"]
+
+OUTPUT_FORMATS = tuple(SUFFIXES)
+A_CORE = 8
+"""Tasks of a round for each core."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is: files and bytes that are committed, tasks of the round that are done, and where it stands."""
+
+    done: int
+    total: int
+    bytes_done: int
+    bytes_total: int
+    tasks_done: int = 0
+    tasks: int = 0
+
+
+@dataclass(slots=True)
+class Summary:
+    """What a run has done."""
+
+    to: str
+    ingested: int = 0
+    """Files that were taken in."""
+    unchanged: int = 0
+    """Files that an earlier run has taken in, and that have not changed since."""
+    accounts: list[Account] = field(default_factory=list)
+    rows: Counter[str] = field(default_factory=Counter)
+    """Rows that were written, by table."""
+
+    @property
+    def damaged(self) -> int:
+        """How many files and folders are damaged."""
+        return sum(account.status == "damaged" for account in self.accounts)
+
+    @property
+    def unreadable(self) -> int:
+        """How many files could not be read."""
+        return sum(account.status == "unreadable" for account in self.accounts)
+
+
+def ingest(
+    spark: SparkSession,
+    sources: Sequence[str],
+    to: str | os.PathLike[str],
+    *,
+    output_format: str = "parquet",
+    on_progress: Callable[[Progress], None] = lambda _: None,
+) -> Summary:
+    """Take in everything that is new or has changed below some sources; what was done.
+
+    Tables are below `to`: `tables/<format>_<table>`, `findings` and `files`. `to` must be a folder that the driver and
+    all workers see. A source inside it, or it inside a source, is refused: it would take in itself.
+    """
+    if output_format not in OUTPUT_FORMATS:
+        raise SourceError(f"there is no output format {output_format!r}; there are {', '.join(OUTPUT_FORMATS)}")
+    _refuse_itself(sources, Path(to))
+    lake = Lake(to, output_format)
+    with lake.opened():
+        works = list(discover(sources))
+        pending = [work for work in works if lake.works.get(work.key) != work.signature]
+        summary = Summary(str(to), unchanged=sum(not work.is_folder for work in works if work not in set(pending)))
+        run = _Run(spark, lake, summary, on_progress, sum(not work.is_folder for work in pending), _bytes(pending))
+        cores = spark.sparkContext.defaultParallelism
+        for tasks in _rounds(pending, cores):
+            run.round(tasks)
+    return summary
+
+
+def _refuse_itself(sources: Iterable[str], to: Path) -> None:
+    target = to.absolute()
+    for source in sources:
+        path = Path(source).absolute()
+        if target.is_relative_to(path) or path.is_relative_to(target):
+            raise SourceError(f"{to}: {source} is read, so nothing is written there; choose a folder beside it")
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run of the pipeline."""
+
+    spark: SparkSession
+    lake: Lake
+    summary: Summary
+    on_progress: Callable[[Progress], None]
+    total: int
+    bytes_total: int
+    bytes_done: int = 0
+
+    def round(self, tasks: list[tuple[Share, ...]]) -> None:
+        """Run some tasks, and commit what they have done."""
+        staging = self.lake.staging()
+        self._show(0, len(tasks))
+        taken = self._ran(Intake(str(staging), self.lake.output_format), tasks)
+        works = {share.work.key: share.work for shares in tasks for share in shares}
+        accounts = _added_up(account for done in taken for account in done.accounts)
+        outputs = [output for done in taken for output in done.outputs]
+        entry = Entry({key: work.signature for key, work in works.items()}, outputs)
+        self._supersede(entry, staging)
+        for output in outputs:
+            self.summary.rows[output.place.split("/")[1]] += output.rows
+        entry.outputs = [*outputs, *entry.outputs[len(outputs) :], *_ledgers(accounts, staging, self.lake)]
+        self.lake.commit(entry)
+        shutil.rmtree(staging, ignore_errors=True)
+        self.summary.accounts += accounts
+        self.summary.ingested += sum(not work.is_folder for work in works.values())
+        self.bytes_done += _bytes(works.values())
+        self._show(0, 0)
+
+    def _show(self, tasks_done: int, tasks: int) -> None:
+        done = Progress(self.summary.ingested, self.total, self.bytes_done, self.bytes_total, tasks_done, tasks)
+        self.on_progress(done)
+
+    def _ran(self, intake: Intake, tasks: list[tuple[Share, ...]]) -> list[Taken]:
+        """What the tasks have done; while they run, how many are done is shown."""
+        context = self.spark.sparkContext
+        over = threading.Event()
+
+        def watch() -> None:
+            tracker = context.statusTracker()
+            while not over.wait(0.5):
+                stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+                self._show(sum(stage.numCompletedTasks for stage in stages if stage), len(tasks))
+
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            found: list[Taken] = context.parallelize(tasks, len(tasks)).map(intake.take).collect()
+        finally:
+            over.set()
+            watcher.join()
+        return found
+
+    def _supersede(self, entry: Entry, staging: Path) -> None:
+        """Take out what earlier runs wrote about works that are done again now."""
+        again = {key for key in entry.works if key in self.lake.works}
+        for place, output in self.lake.outputs.items():
+            if stale := again.intersection(output.works):
+                entry.removed.append(place)
+                entry.outputs += _without(self.lake, output, stale, staging)
+
+
+def _without(lake: Lake, output: Output, stale: set[str], staging: Path) -> Iterator[Output]:
+    """A file of a table without the rows of some works; nothing if it held no others."""
+    kept = tuple(work for work in output.works if work not in stale)
+    if not kept:
+        return
+    found = ds.dataset(lake.path / output.place, format=lake.output_format if lake.output_format != "arrow" else "ipc")
+    if "_work" in found.schema.names:
+        condition = ~pc.field("_work").isin(sorted(stale))
+    else:
+        condition = ~pc.field("_file").isin([key.partition(":")[2] for key in sorted(stale)])
+    rows = found.to_table(filter=condition)
+    place = Path(output.place)
+    name = f"{place.stem.partition('~')[0]}~{os.urandom(4).hex()}{place.suffix}"
+    with open_writer(staging / name, rows.schema, lake.output_format) as writer:
+        writer.write(rows)
+    yield Output(str(staging / name), str(place.with_name(name)), kept, rows.num_rows)
+
+
+def _ledgers(accounts: list[Account], staging: Path, lake: Lake) -> Iterator[Output]:
+    """The rows of `files` and `findings` of a round."""
+    found = {
+        "files": pa.Table.from_pylist([account.row() for account in accounts], FILES),
+        "findings": pa.Table.from_pylist([row for account in accounts for row in account.findings], FINDINGS),
+    }
+    works = tuple(sorted({account.work for account in accounts}))
+    for name, rows in found.items():
+        if rows.num_rows:
+            file = f"part-{os.urandom(8).hex()}.{SUFFIXES[lake.output_format]}"
+            with open_writer(staging / f"{name}-{file}", rows.schema, lake.output_format) as writer:
+                writer.write(rows)
+            yield Output(str(staging / f"{name}-{file}"), f"{name}/{file}", works, rows.num_rows)
+
+
+def _added_up(accounts: Iterable[Account]) -> list[Account]:
+    """One account a file: parts added up, and nothing from a file that its folder has given an account of."""
+    found: dict[tuple[str, str], Account] = {}
+    for account in accounts:
+        key = account.work, account.path
+        if key in found:
+            found[key].add(account)
+        else:
+            found[key] = account
+    told = {account.path for account in found.values() if account.work.startswith("folder:")}
+    return [account for account in found.values() if account.status != "unknown" or account.path not in told]
+
+
+def _bytes(works: Iterable[Work]) -> int:
+    return sum(work.file.size for work in works)
+
+
+def _rounds(works: Sequence[Work], cores: int) -> Iterator[list[tuple[Share, ...]]]:
+    """The tasks of each round; all shares of a work are in the same one."""
+    tasks: list[tuple[Share, ...]] = []
+    group: list[Share] = []
+    weight = 0
+    size = max(min(_bytes(works) // (4 * cores), MOST_PARTITION), OPEN_COST)
+    for work in works:
+        shares = _shares(work, size)
+        if len(shares) > 1 or work.file.size > size:
+            tasks += [(share,) for share in shares]
+        else:
+            group, weight = [*group, *shares], weight + work.file.size + OPEN_COST // 4
+        if weight >= size:
+            tasks.append(tuple(group))
+            group, weight = [], 0
+        if len(tasks) >= A_CORE * cores:
+            yield [*tasks, tuple(group)] if group else tasks
+            tasks, group, weight = [], [], 0
+    if group:
+        tasks.append(tuple(group))
+    if tasks:
+        yield tasks
+
+
+def _shares(work: Work, size: int) -> list[Share]:
+    """A file as a whole, or cut where its units end."""
+    if work.is_folder or work.file.size <= size:
+        return [Share(work, Part(work.file))]
+    try:
+        format_, table = _format_of(work)
+    except (ThawlineError, OSError):
+        return [Share(work, Part(work.file))]  # the task says what is wrong with it
+    file = replace(work.file, is_named=True)
+    parts = Planner(format_, table, size).plan([file])
+    return [Share(work, part) for group in parts for part in group]
+
+
+def _format_of(work: Work) -> tuple[Format, str]:
+    if work.format:
+        found = Members(formats.get(work.format)).format_of(work.file)
+        return found, found.tables[0]
+    with open_source(work.file.path) as source:
+        claim = formats.identify(source)
+        if claim is None:
+            raise UnknownFormat(work.file.path)
+    found = formats.get(claim.format)
+    return found, claim.table or found.tables[0]

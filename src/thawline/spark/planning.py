@@ -1,0 +1,152 @@
+"""Which task reads what: small files are packed together, large ones are cut where a unit ends, never anywhere else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+
+from thawline.errors import SourceError
+from thawline.formats import Format
+from thawline.model import Finding, Run, Span
+from thawline.source import Source, open_source
+from thawline.spark.files import File, Members
+
+LEAST_PARTITION, MOST_PARTITION = 32 << 20, 128 << 20
+"""Between these a partition's size is chosen so that each core has a few of them."""
+A_CORE = 4
+"""Partitions for each core."""
+OPEN_COST = 1 << 20
+"""What opening a file counts as, in bytes."""
+ENOUGH = 64
+"""A file is cut only if it holds more than this fraction of all bytes, unless a size is asked for: to find its units
+one has to read it, and many files keep all cores busy as they are."""
+
+Item = Run | Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file, or some of the runs and findings of one, for a single task."""
+
+    file: File
+    items: tuple[Item, ...] | None = None
+    """None if the file is read as a whole, and what is in it is found out then."""
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes are read for it."""
+        return self.file.size if self.items is None else sum(item.span.size for item in self.items)
+
+    @property
+    def is_first(self) -> bool:
+        """Whether it begins where the file does."""
+        return self.items is None or (bool(self.items) and self.items[0].span.start == 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Cuts and packs files for the tasks of one read."""
+
+    format: Format
+    table: str
+    size: int | None = None
+    """How many bytes a task is to read at most, unless a single unit has more; None to choose."""
+    cores: int = 0
+
+    def plan(self, files: Sequence[File]) -> list[tuple[Part, ...]]:
+        """What each task reads; all of it together, in this order, is what a single process would read."""
+        size = self.size or self._fitting(files)
+        worth = 0 if self.size else sum(file.size for file in files) // ENOUGH
+        members = Members(self.format)
+        parts: list[Part] = []
+        for file in files:
+            if file.size > size and file.size > worth and (self.size or "://" not in file.path):
+                parts += self._cut(file, members.format_of(file), size)
+            else:
+                parts.append(Part(file))
+        return list(_packed(parts, size))
+
+    def _fitting(self, files: Sequence[File]) -> int:
+        cores = self.cores or os.cpu_count() or 1
+        total = sum(file.size + OPEN_COST for file in files)
+        return min(max(total // (A_CORE * cores), LEAST_PARTITION), MOST_PARTITION)
+
+    def _cut(self, file: File, format_: Format, size: int) -> Iterator[Part]:
+        try:
+            with open_source(file.path) as source:
+                yield from self._pieces(file, format_, source, size)
+        except SourceError:
+            yield Part(file)  # the task says what is wrong with it
+
+    def _pieces(self, file: File, format_: Format, source: Source, size: int) -> Iterator[Part]:
+        if not (file.is_named or is_ours(format_, source, self.table)) or _is_one(format_, source):
+            yield Part(file)
+            return
+        pieces = (
+            piece
+            for item in format_.divide(source, self.table)
+            for piece in (cut(format_, source, item, size) if isinstance(item, Run) else [item])
+        )
+        groups = list(_grouped(pieces, size))
+        yield from [Part(file)] if len(groups) == 1 else (Part(file, group) for group in groups)
+
+
+def is_ours(format_: Format, source: Source, table: str) -> bool:
+    """Whether a file that was found in a folder is of the format, and holds the table."""
+    claim = format_.claim(source)
+    return claim is not None and (claim.table or table) == table
+
+
+def cut(format_: Format, source: Source, run: Run, size: int) -> Iterator[Run]:
+    """A run as shorter ones of at most so many bytes, or of one unit; each starts where a unit starts."""
+    if run.span.size <= size or run.units <= 1:
+        yield run
+        return
+    starts = [unit.start for unit in format_.units(source, run)]
+    starts[:1] = [run.span.start]
+    first, units = starts[0], 0
+    for start, end in pairwise([*starts, run.span.end]):
+        if units and end - first > size:
+            yield replace(run, span=Span(first, start), units=units, rows=0)
+            first, units = start, 0
+        units += 1
+    yield replace(run, span=Span(first, run.span.end), units=units, rows=0)
+
+
+def _is_one(format_: Format, source: Source) -> bool:
+    """Whether heads tell that there is a single unit, as in a segment of RBAK."""
+    if not format_.has_heads:
+        return False
+    units = (item.units for item in format_.outline(source) if isinstance(item, Run))
+    return not any(total > 1 for total in accumulate(units))
+
+
+def _grouped(items: Iterable[Item], size: int) -> Iterator[tuple[Item, ...]]:
+    """Items one behind the other, as many together as have the size; those without bytes stay with the one before."""
+    group: list[Item] = []
+    weight = 0
+    for item in items:
+        if group and item.span.size and weight + item.span.size > size:
+            yield tuple(group)
+            group, weight = [], 0
+        group.append(item)
+        weight += item.span.size
+    if group:
+        yield tuple(group)
+
+
+def _packed(parts: Iterable[Part], size: int) -> Iterator[tuple[Part, ...]]:
+    """Parts for a task each, in their order."""
+    group: list[Part] = []
+    weight = 0
+    for part in parts:
+        cost = part.weight + OPEN_COST
+        if group and weight + cost > size:
+            yield tuple(group)
+            group, weight = [], 0
+        group.append(part)
+        weight += cost
+    if group:
+        yield tuple(group)

@@ -1,0 +1,178 @@
+"""Rows of a part as Arrow batches of exactly the schema that Spark expects, with damage as its mode says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from thawline.cold import LONGEST_CORRUPT
+from thawline.errors import FormatError, SourceError
+from thawline.formats import Format, Reading
+from thawline.model import Finding, Run, Span
+from thawline.options import BadOption
+from thawline.source import Source, open_source
+from thawline.spark.files import File, Members
+from thawline.spark.planning import Part, cut, is_ours
+from thawline.spark.settings import Settings
+
+FILE, START, END = "_file", "_start", "_end"
+METADATA = pa.schema([(FILE, pa.string()), (START, pa.int64()), (END, pa.int64())])
+"""Where a row is from: the file, and the unit or the damaged stretch in it."""
+
+Placed = Iterator[tuple[Span, pa.RecordBatch] | Finding]
+"""Batches with where they are from, and findings."""
+
+
+def schema_of(settings: Settings) -> pa.Schema:
+    """The columns that a read gives unless the user has a schema."""
+    format_, table = settings.format, settings.table
+    offered = every_column(settings)
+    if settings.columns is not None:
+        return pa.schema([_field(offered, name, settings) for name in settings.columns])
+    names = [name for name in format_.schema(table).names if name not in settings.without]
+    names += METADATA.names if settings.has_metadata else []
+    names += [settings.corrupt] if settings.mode == "PERMISSIVE" else []
+    return pa.schema([offered.field(name) for name in names])
+
+
+def every_column(settings: Settings) -> pa.Schema:
+    """All columns that can be asked for."""
+    format_, table = settings.format, settings.table
+    fields = [*format_.schema(table), *format_.extras(table), *METADATA, pa.field(settings.corrupt, pa.binary())]
+    return pa.schema(fields)
+
+
+def _field(offered: pa.Schema, name: str, settings: Settings) -> pa.Field:
+    if name not in offered.names:
+        known = ", ".join(offered.names)
+        raise BadOption(f"{settings.format.name}.{settings.table} has no column {name}; it has {known}")
+    return offered.field(name)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads parts into batches of a schema."""
+
+    settings: Settings
+    schema: pa.Schema
+    log: Callable[[str], None] = lambda _: None
+
+    def __post_init__(self) -> None:
+        """Refuse a schema with a column that there is not."""
+        offered = every_column(self.settings)
+        for name in self.schema.names:
+            _field(offered, name, self.settings)
+
+    def read(self, part: Part, members: Members) -> Iterator[pa.RecordBatch]:
+        """The rows of a part, in file order."""
+        try:
+            with self._opened(part.file) as source:
+                format_ = members.format_of(part.file)
+                if part.file.is_named or part.items is not None or is_ours(format_, source, self.settings.table):
+                    yield from self._shaped(source, self._placed(format_, source, part))
+                else:
+                    self.log(f"{part.file.path}: is not {format_.title}; passed over")
+        except _Missing:
+            self.log(f"{part.file.path}: is gone; passed over")
+
+    def _opened(self, file: File) -> Source:
+        try:
+            return open_source(file.path)
+        except SourceError as error:
+            if not isinstance(error.__cause__, FileNotFoundError):
+                raise
+            if self.settings.ignores_missing:
+                raise _Missing from error
+            raise SourceError(
+                f"{file.path}: was there when the read was planned, but the machine of this task has no such file; "
+                "it must lie where every worker can see it: in a shared folder, or behind a URL such as s3://…"
+            ) from error
+
+    def _placed(self, format_: Format, source: Source, part: Part) -> Placed:
+        table = self.settings.table
+        wanted = [*format_.schema(table).names, *format_.extras(table).names]
+        columns = [name for name in wanted if name in self.schema.names]
+        if START in self.schema.names or END in self.schema.names:
+            return _by_unit(format_, source, part, table, columns)
+        return _by_run(items_of(format_, source, part, table, columns))
+
+    def _shaped(self, source: Source, items: Placed) -> Iterator[pa.RecordBatch]:
+        for item in items:
+            if not isinstance(item, Finding):
+                span, batch = item
+                if batch.num_rows:
+                    yield self._batch(source, span, {name: batch[name] for name in batch.schema.names}, batch.num_rows)
+            elif item.severity == "error":
+                yield from self._damage(source, item)
+
+    def _damage(self, source: Source, finding: Finding) -> Iterator[pa.RecordBatch]:
+        if self.settings.mode == "FAILFAST":
+            message = f"{finding.code.id} {finding.message}, up to byte {finding.span.end:#x}"
+            raise FormatError(message, file=source.name, offset=finding.span.start)
+        if self.settings.mode == "PERMISSIVE" and finding.span.size:
+            end = min(finding.span.end, finding.span.start + LONGEST_CORRUPT)
+            corrupt = pa.array([bytes(source.view(finding.span.start, end))], pa.binary())
+            yield self._batch(source, finding.span, {self.settings.corrupt: corrupt}, 1)
+
+    def _batch(self, source: Source, span: Span, arrays: Mapping[str, pa.Array], rows: int) -> pa.RecordBatch:
+        where = {FILE: source.name, START: span.start, END: span.end}
+        made = []
+        for field in self.schema:
+            if field.name in where:
+                made.append(pa.repeat(pa.scalar(where[field.name], field.type), rows))
+            elif field.name in arrays:
+                made.append(_cast(arrays[field.name], field, source.name))
+            else:
+                made.append(pa.nulls(rows, field.type))
+        return pa.RecordBatch.from_arrays(made, schema=self.schema)
+
+
+class _Missing(Exception):
+    """A file that is gone, and need not be there."""
+
+
+def _cast(array: pa.Array, field: pa.Field, file: str) -> pa.Array:
+    if array.type == field.type:
+        return array
+    try:
+        return array.cast(field.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise BadOption(f"{file}: column {field.name} cannot be read as {field.type}: {error}") from error
+
+
+def items_of(format_: Format, source: Source, part: Part, table: str, columns: list[str]) -> Reading:
+    """Runs with their rows, and findings, of a part."""
+    if part.items is None:
+        yield from format_.read(source, table, columns)
+        return
+    for item in part.items:
+        if isinstance(item, Run):
+            yield from format_.read_run(source, item, table, columns)
+        else:
+            yield item
+
+
+def _by_run(items: Reading) -> Placed:
+    for item in items:
+        if isinstance(item, Finding):
+            yield item
+        else:
+            yield from ((item[0].span, batch) for batch in item[1])
+
+
+def _by_unit(format_: Format, source: Source, part: Part, table: str, columns: list[str]) -> Placed:
+    """Unit by unit, so that each row comes with the place of its own."""
+    items = format_.divide(source, table) if part.items is None else part.items
+    for item in items:
+        if isinstance(item, Finding):
+            yield item
+            continue
+        for run in cut(format_, source, item, 1):
+            span = next(format_.units(source, run), run.span)
+            for found in format_.read_run(source, run, table, columns):
+                if isinstance(found, Finding):
+                    yield found
+                else:
+                    yield from ((span, batch) for batch in found[1])

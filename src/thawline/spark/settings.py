@@ -1,0 +1,174 @@
+"""What a reader was told: Spark's own options by Spark's own names, and those of the format from its catalogue."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from typing import Literal, cast
+
+from thawline import formats, options
+from thawline.formats import Format
+from thawline.options import OPTIONS, BadOption
+
+Mode = Literal["PERMISSIVE", "DROPMALFORMED", "FAILFAST"]
+MODES = ("PERMISSIVE", "DROPMALFORMED", "FAILFAST")
+OWN = (
+    "path",
+    "paths",
+    "pathGlobFilter",
+    "recursiveFileLookup",
+    "modifiedAfter",
+    "modifiedBefore",
+    "ignoreMissingFiles",
+    "mode",
+    "columnNameOfCorruptRecord",
+    "maxPartitionBytes",
+    "table",
+    "columns",
+    "includeFileMetadata",
+)
+"""Options that all sources have."""
+KAFKA = ("startingOffsets", "endingOffsets", "startingTimestamp", "endingTimestamp", "includeHeaders")
+"""Names that Spark's own Kafka source has for what the catalogue calls otherwise. Its ends are exclusive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The options of a read, understood."""
+
+    format: Format
+    table: str
+    paths: tuple[str, ...] = ()
+    path_glob_filter: str = ""
+    recursive: bool = False
+    modified_after: float | None = None
+    modified_before: float | None = None
+    ignores_missing: bool = False
+    mode: Mode = "PERMISSIVE"
+    corrupt: str = "_corrupt_record"
+    max_partition_bytes: int | None = None
+    columns: tuple[str, ...] | None = None
+    has_metadata: bool = False
+    without: tuple[str, ...] = ()
+    """Columns that are left out unless they are asked for by name."""
+
+
+def understood(format_name: str, given: Mapping[str, str]) -> Settings:
+    """The options as Spark passes them, whose names it has put into lower case; `BadOption` says what is wrong."""
+    offered = _offered(format_name)
+    named: dict[str, str] = {}
+    for key, value in given.items():
+        name = offered.get(key.lower())
+        if name is None:
+            raise BadOption(_unknown(format_name, key, offered))
+        named[name] = value
+    format_ = formats.get(format_name, **dict(_for_format(format_name, named)))
+    table = named.get("table", format_.tables[0])
+    if table not in format_.tables:
+        raise BadOption(f"{format_name} has no table {table!r}; there are {', '.join(format_.tables)}")
+    return Settings(
+        format=format_,
+        table=table,
+        paths=_paths(named),
+        path_glob_filter=named.get("pathGlobFilter", ""),
+        recursive=_flag(named, "recursiveFileLookup"),
+        modified_after=_time(named, "modifiedAfter"),
+        modified_before=_time(named, "modifiedBefore"),
+        ignores_missing=_flag(named, "ignoreMissingFiles"),
+        mode=_mode(named),
+        corrupt=named.get("columnNameOfCorruptRecord", "_corrupt_record"),
+        max_partition_bytes=_size(named, "maxPartitionBytes"),
+        columns=tuple(part.strip() for part in named["columns"].split(",")) if "columns" in named else None,
+        has_metadata=_flag(named, "includeFileMetadata"),
+        without=("headers",) if not _flag(named, "includeHeaders", default="true") else (),
+    )
+
+
+def camel_case(name: str) -> str:
+    """An option's name as Spark's are written.
+
+    >>> camel_case("max_batch_bytes")
+    'maxBatchBytes'
+    """
+    return re.sub(r"_(\w)", lambda found: found[1].upper(), name)
+
+
+def _offered(format_name: str) -> dict[str, str]:
+    """Names that a source has, by themselves in lower case."""
+    own = [camel_case(option.name) for option in OPTIONS if format_name in option.formats]
+    names = [*OWN, *own, *(KAFKA if format_name == "kafka" else ())]
+    return {name.lower(): name for name in names}
+
+
+def _unknown(format_name: str, key: str, offered: Mapping[str, str]) -> str:
+    near = get_close_matches(key.lower(), list(offered), 1)
+    if near:
+        return f"there is no option {key}; did you mean {offered[near[0]]}?"
+    return f"there is no option {key}; {format_name} has {', '.join(sorted(offered.values()))}"
+
+
+def _for_format(format_name: str, named: Mapping[str, str]) -> Iterator[tuple[str, object]]:
+    for option in OPTIONS:
+        if format_name in option.formats and (value := named.get(camel_case(option.name))) is not None:
+            yield option.name, value
+    if any(name in named for name in KAFKA[:2]):
+        yield "offsets", (_offset(named, "startingOffsets", 0), _offset(named, "endingOffsets", -1))
+    if "startingTimestamp" in named:
+        yield "since", _number(named, "startingTimestamp")
+    if "endingTimestamp" in named:
+        yield "until", _number(named, "endingTimestamp") - 1
+
+
+def _offset(named: Mapping[str, str], name: str, shift: int) -> int | None:
+    return None if named.get(name) in {None, "earliest", "latest"} else _number(named, name) + shift
+
+
+def _number(named: Mapping[str, str], name: str) -> int:
+    try:
+        return int(named[name])
+    except ValueError:
+        raise BadOption(f"{name} is {named[name]!r}: of a segment it is a single number") from None
+
+
+def _paths(named: Mapping[str, str]) -> tuple[str, ...]:
+    if "paths" in named:
+        return tuple(json.loads(named["paths"]))
+    return (named["path"],) if "path" in named else ()
+
+
+def _flag(named: Mapping[str, str], name: str, default: str = "false") -> bool:
+    text = named.get(name, default).lower()
+    if text not in {"true", "false"}:
+        raise BadOption(f"{name} is {named[name]!r}: it is true or false")
+    return text == "true"
+
+
+def _mode(named: Mapping[str, str]) -> Mode:
+    mode = named.get("mode", MODES[0]).upper()
+    if mode not in MODES:
+        raise BadOption(f"mode is {named['mode']!r}: it is one of {', '.join(MODES)}")
+    return cast("Mode", mode)
+
+
+def _size(named: Mapping[str, str], name: str) -> int | None:
+    if name not in named:
+        return None
+    size = options.Option(name, (), "size", "").value(named[name])
+    if not isinstance(size, int) or size < 1:
+        raise BadOption(f"{name} is {named[name]!r}: it is at least 1 byte")
+    return size
+
+
+def _time(named: Mapping[str, str], name: str) -> float | None:
+    """Seconds since 1970 of a time as Spark takes it, YYYY-MM-DDTHH:mm:ss; without a zone it is UTC."""
+    if name not in named:
+        return None
+    try:
+        time = datetime.fromisoformat(named[name])
+    except ValueError:
+        raise BadOption(f"{name} is {named[name]!r}: it is a time such as 2026-11-16T12:00:00") from None
+    return time.replace(tzinfo=time.tzinfo or UTC).timestamp()

@@ -1,0 +1,122 @@
+"""Files of rows that a task of the pipeline writes: one a table and value of its partitioning column."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.orc
+import pyarrow.parquet as pq
+
+from thawline.spark.lake import Output
+
+BY = ("topic", "queue", "namespace")
+"""Columns that tables are partitioned by, the first that there is. The folders are called `by_topic=…`, and the column
+stays in the files: what is read from a folder's name comes back as a number if it looks like one."""
+BUFFERED = 96 << 20
+"""Bytes of rows that wait in a task before they are written: many small batches make poor files."""
+MOST_OPEN = 64
+SUFFIXES = {"parquet": "parquet", "orc": "orc", "arrow": "arrow"}
+
+
+def open_writer(path: Path, schema: pa.Schema, output_format: str) -> Any:
+    """A writer of tables to a new file."""
+    match output_format:
+        case "parquet":
+            return pq.ParquetWriter(path, schema, compression="zstd", compression_level=1)
+        case "orc":
+            return pyarrow.orc.ORCWriter(str(path), compression="zstd")
+    return pa.ipc.new_file(str(path), schema)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A file that is being written, and rows that are still to be."""
+
+    path: Path
+    place: str
+    writer: Any
+    waiting: list[pa.RecordBatch] = field(default_factory=list)
+    works: set[str] = field(default_factory=set)
+    rows: int = 0
+
+    def flush(self) -> None:
+        if self.waiting:
+            self.writer.write(pa.Table.from_batches(self.waiting))
+            self.waiting = []
+
+
+class Tables:
+    """The files of a task; to be closed, or else they are of no use."""
+
+    def __init__(self, staging: Path, output_format: str) -> None:
+        self.staging, self.output_format = staging, output_format
+        self._open: dict[str, _Open] = {}
+        self._done: list[_Open] = []
+        self._buffered = 0
+
+    def add(self, table: str, batch: pa.RecordBatch, work: str, file: str) -> None:
+        """Take in rows of a table, such as `rbf_frames`, from a file."""
+        batch = batch.append_column("_file", pa.repeat(pa.scalar(file), batch.num_rows))
+        for place, rows in _partitioned(table, batch):
+            found = self._file(place, rows.schema)
+            found.waiting.append(rows)
+            found.works.add(work)
+            found.rows += rows.num_rows
+            self._buffered += rows.nbytes
+        if self._buffered > BUFFERED:
+            self._flush()
+
+    def close(self) -> list[Output]:
+        """The files, complete."""
+        self._finish()
+        return [Output(str(done.path), done.place, tuple(sorted(done.works)), done.rows) for done in self._done]
+
+    def _file(self, folder: str, schema: pa.Schema) -> _Open:
+        if folder not in self._open:
+            if len(self._open) >= MOST_OPEN:
+                self._finish()
+            name = f"part-{secrets.token_hex(8)}.{SUFFIXES[self.output_format]}"
+            path = self.staging / name
+            self._open[folder] = _Open(path, f"{folder}/{name}", open_writer(path, schema, self.output_format))
+        return self._open[folder]
+
+    def _flush(self) -> None:
+        for found in self._open.values():
+            found.flush()
+        self._buffered = 0
+
+    def _finish(self) -> None:
+        self._flush()
+        for found in self._open.values():
+            found.writer.close()
+        self._done += self._open.values()
+        self._open = {}
+
+
+def _partitioned(table: str, batch: pa.RecordBatch) -> list[tuple[str, pa.RecordBatch]]:
+    """The rows of each value of the partitioning column, with the folder that they belong into."""
+    folder = f"tables/{table}"
+    by = next((name for name in BY if name in batch.schema.names), None)
+    if by is None:
+        return [(folder, batch)]
+    values = pc.unique(batch[by]).to_pylist()
+    if len(values) == 1:
+        return [(_named(folder, by, values[0]), batch)]
+    return [
+        (
+            _named(folder, by, value),
+            batch.filter(pc.is_null(batch[by]) if value is None else pc.equal(batch[by], value)),
+        )
+        for value in values
+    ]
+
+
+def _named(folder: str, by: str, value: object) -> str:
+    text = "__HIVE_DEFAULT_PARTITION__" if value is None else quote(str(value), safe=" ")[:200]
+    return f"{folder}/by_{by}={text or '__HIVE_DEFAULT_PARTITION__'}"
