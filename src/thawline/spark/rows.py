@@ -12,7 +12,7 @@ from thawline.errors import FormatError, SourceError
 from thawline.formats import Format, Reading
 from thawline.model import Finding, Run, Span
 from thawline.options import BadOption
-from thawline.source import Source, open_source
+from thawline.source import LocalSource, RemoteSource, Source, open_source
 from thawline.spark.files import File, Members
 from thawline.spark.planning import Part, cut, is_ours
 from thawline.spark.settings import Settings
@@ -77,7 +77,7 @@ class Reader:
         except _Missing:
             self.log(f"{part.file.path}: is gone; passed over")
 
-    def _opened(self, file: File) -> Source:
+    def _opened(self, file: File) -> LocalSource | RemoteSource:
         try:
             return open_source(file.path)
         except SourceError as error:
