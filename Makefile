@@ -38,7 +38,7 @@ lint: $(READY) ## ruff and mypy
 	$(BIN)/mypy
 
 test: $(READY) ## run the tests
-	$(BIN)/python -m pytest -q -n auto
+	$(BIN)/python -m pytest -q -n auto --dist loadgroup
 
 fuzz: $(READY) ## compare kernels and parsers over many thousand mutants
 	$(BIN)/python -m pytest -q -n auto -m fuzz

@@ -15,6 +15,7 @@ from pathlib import Path
 import click
 
 from thawline.cli.checks import inspect, salvage, verify
+from thawline.cli.ingest import ingest
 from thawline.cli.looks import glance, identify, info, stats
 from thawline.cli.options import spelled_out
 from thawline.cli.reference import completion, explain, formats, help_page, schema
@@ -27,6 +28,7 @@ SECTIONS = {
     "Look": [identify, info, stats],
     "Read": [cat, head, tail, convert],
     "Check and rescue": [verify, inspect, salvage],
+    "On Spark": [ingest],
     "Reference": [formats, schema, help_page, explain, completion],
 }
 FORMAT_COMMANDS: dict[str, str] = {

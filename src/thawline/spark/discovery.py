@@ -22,6 +22,8 @@ class Work:
     format: str = ""
     """The format of the folder; empty if the file is by itself and has to be recognised."""
     is_folder: bool = False
+    beside: str = ""
+    """The format of a folder that has the file in it, but not as one of its own: rows of it are the folder's affair."""
 
     @property
     def key(self) -> str:
@@ -49,15 +51,18 @@ def discover(sources: Iterable[str]) -> Iterator[Work]:
 
 def _below(path: str) -> Iterator[Work]:
     owned: set[str] = set()
+    within: dict[str, str] = {}
     for folder, subfolders, names in os.walk(path):
         subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
-        found = _as_whole(folder)
+        beside = within.get(str(Path(folder).parent), "")
+        found = [] if beside else _as_whole(folder)
         yield from found
         owned.update(work.file.path for work in found)
+        within[folder] = beside or (found[-1].format if found else "")
         for name in sorted(names):
             file = os.path.join(folder, name)  # noqa: PTH118 - many of them
             if not name.startswith(".") and file not in owned and Path(file).is_file():
-                yield Work(_file(file))
+                yield Work(_file(file), beside=within[folder])
 
 
 def _as_whole(path: str) -> list[Work]:

@@ -42,7 +42,8 @@ FILES = pa.schema(
         ("_work", pa.string()),
     ]
 )
-"""The table `files`. A status is intact, damaged, unknown (no format recognises the file) or unreadable."""
+"""The table `files`. A status is intact, damaged, unknown (no format recognises the file), unreadable, or beside:
+it lies in a folder of its format that does not count it among its own, such as a segment that Kafka has deleted."""
 FINDINGS = pa.schema(
     [
         ("file", pa.string()),
@@ -84,6 +85,7 @@ class Account:
     intact_bytes: int = 0
     damaged_bytes: int = 0
     error: str | None = None
+    is_beside: bool = False
     findings: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, other: Account) -> None:
@@ -100,6 +102,8 @@ class Account:
             return "unreadable"
         if self.format is None:
             return "unknown"
+        if self.is_beside:
+            return "beside"
         return "damaged" if any(finding["severity"] == "error" for finding in self.findings) else "intact"
 
     def row(self) -> dict[str, Any]:
@@ -164,6 +168,9 @@ def _file_account(share: Share, members: Members | None, tables: Tables) -> Acco
             claim = format_.claim(source) if format_ else formats.identify(source)
             format_ = format_ or formats.get(claim.format if claim else "")
             account.format, account.version = format_.name, claim.version if claim else ""
+            if share.work.beside == format_.name:
+                account.is_beside = True
+                return account
             _read(format_, source, share, (claim.table if claim else "") or format_.tables[0], account, tables)
             if not (claim and claim.table):
                 _read_others(format_, source, share, tables)

@@ -218,8 +218,9 @@ def _added_up(accounts: Iterable[Account]) -> list[Account]:
             found[key].add(account)
         else:
             found[key] = account
-    told = {account.path for account in found.values() if account.work.startswith("folder:")}
-    return [account for account in found.values() if account.status != "unknown" or account.path not in told]
+    told = {account.path for account in found.values() if account.work.startswith("folder:") and not account.error}
+    spoken_for = {"unknown", "beside"}
+    return [account for account in found.values() if account.status not in spoken_for or account.path not in told]
 
 
 def _bytes(works: Iterable[Work]) -> int:

@@ -96,7 +96,21 @@ class Reader:
         columns = [name for name in wanted if name in self.schema.names]
         if START in self.schema.names or END in self.schema.names:
             return _by_unit(format_, source, part, table, columns)
-        return _by_run(items_of(format_, source, part, table, columns))
+        return self._by_run(source, items_of(format_, source, part, table, columns))
+
+    def _by_run(self, source: Source, items: Reading) -> Placed:
+        """Rows run by run; units that a filter has spared are counted in the log."""
+        units = size = 0
+        for item in items:
+            if isinstance(item, Finding):
+                yield item
+                continue
+            run, batches = item
+            if batches == ():
+                units, size = units + run.units, size + run.span.size
+            yield from ((run.span, batch) for batch in batches)
+        if size:
+            self.log(f"{source.name}: skipped {units} units, {size} bytes")
 
     def _shaped(self, source: Source, items: Placed) -> Iterator[pa.RecordBatch]:
         for item in items:
@@ -152,14 +166,6 @@ def items_of(format_: Format, source: Source, part: Part, table: str, columns: l
             yield from format_.read_run(source, item, table, columns)
         else:
             yield item
-
-
-def _by_run(items: Reading) -> Placed:
-    for item in items:
-        if isinstance(item, Finding):
-            yield item
-        else:
-            yield from ((item[0].span, batch) for batch in item[1])
 
 
 def _by_unit(format_: Format, source: Source, part: Part, table: str, columns: list[str]) -> Placed:

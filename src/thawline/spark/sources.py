@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import gc
 import logging
+import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSourceReader, Filter, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
-from thawline.spark.files import Listing, Members
+from thawline.spark.files import File, Listing, Members
+from thawline.spark.filters import Condition, chosen, conditions_of, may_hold, narrowed
 from thawline.spark.planning import Part, Planner
 from thawline.spark.rows import Reader, schema_of
 from thawline.spark.settings import Settings, understood
 
 LOG = logging.getLogger("thawline.spark")
+LOG.setLevel(logging.INFO)
 PLANNER = "pyspark.sql.worker.plan_data_source_read"
 
 
@@ -40,22 +43,48 @@ class ColdReader(DataSourceReader):
 
     settings: Settings
     schema: pa.Schema
+    conditions: tuple[Condition, ...] = ()
 
     def partitions(self) -> list[Portion]:
         """What each task reads."""
         settings = self.settings
         planner = Planner(settings.format, settings.table, settings.max_partition_bytes)
         read = uuid.uuid4().hex
-        return [Portion(parts, read) for parts in planner.plan(Listing(settings).files)]
+        return [Portion(parts, read) for parts in planner.plan(self._files())]
+
+    def _files(self) -> list[File]:
+        """The files that can hold what is asked for."""
+        files = Listing(self.settings).files
+        if not self.conditions:
+            return files
+        members = Members(self.settings.format)
+        kept = [file for file in files if may_hold(members.format_of(file), self.conditions)]
+        if len(kept) < len(files):
+            spared = sum(file.size for file in files) - sum(file.size for file in kept)
+            LOG.info("skipped %d of %d files, %d bytes", len(files) - len(kept), len(files), spared)
+        return kept
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         """The rows of a task; without a file there is a task all the same, without rows."""
         _freeze()
         if isinstance(partition, Portion):
-            reader = Reader(self.settings, self.schema, LOG.warning)
+            reader = Reader(self.settings, self.schema, LOG.info)
             members = _members(partition.read, self.settings)
             for part in partition.parts:
-                yield from reader.read(part, members)
+                for batch in reader.read(part, members):
+                    found = chosen(batch, self.conditions)
+                    if found.num_rows:
+                        yield found
+
+
+class FilteringReader(ColdReader):
+    """A reader that is told the filters of a query."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - as Spark calls it
+        """Take in what helps; Spark applies all of it once more."""
+        self.conditions = conditions_of(filters)
+        self.settings = narrowed(self.settings, self.conditions)
+        return filters
 
 
 class ColdSource(DataSource):
@@ -81,7 +110,17 @@ class ColdSource(DataSource):
 
     def reader(self, schema: StructType) -> ColdReader:
         """A reader of a schema, which may be the user's."""
-        return ColdReader(self.settings, to_arrow_schema(schema, timezone="UTC"))
+        # With filters switched off, Spark refuses a reader that takes some, and does not say which way it is; but then
+        # it is the module that plans a read that asks for the reader.
+        is_planned = sys._getframe(1).f_globals["__name__"] == PLANNER  # noqa: SLF001 - there is no other way to tell
+        made = ColdReader if is_planned else FilteringReader
+        return made(self.settings, to_arrow_schema(schema, timezone="UTC"))
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:  # noqa: ARG002, FBT001 - as Spark has it
+        """A writer of files of the format."""
+        from thawline.spark.writers import made  # noqa: PLC0415 - few write
+
+        return made(self.format_name, dict(self.options), overwrite=overwrite)
 
 
 class RbakSource(ColdSource):

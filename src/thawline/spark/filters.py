@@ -1,0 +1,163 @@
+"""Filters that Spark offers, brought to where they spare the most: files, heads of units, and rows before they travel.
+
+Spark applies every filter once more itself, so what is done here only has to leave nothing out.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.datasource import (
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    LessThan,
+    LessThanOrEqual,
+)
+
+from thawline.formats import Format
+from thawline.spark.settings import Settings
+
+Comparison = Literal["=", "<", "<=", ">", ">=", "in"]
+COMPARISONS: Mapping[type[Filter], Comparison] = {
+    EqualTo: "=",
+    LessThan: "<",
+    LessThanOrEqual: "<=",
+    GreaterThan: ">",
+    GreaterThanOrEqual: ">=",
+    In: "in",
+}
+TIMES = {"kafka": "timestamp", "rbak": "backed_up_at"}
+"""The column that the options `since` and `until` of a format are about."""
+OFFSETS = {"kafka": "offset"}
+"""The column that the option `offsets` is about."""
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A column, and what its value has to be like; null never is."""
+
+    column: str
+    comparison: Comparison
+    value: Any
+
+    def allows(self, value: object) -> bool:
+        """Whether a value that is the same in all rows is like that."""
+        return bool(_compared(pa.array([value]), self)[0].as_py())
+
+    def mask(self, values: pa.Array) -> pa.BooleanArray:
+        """Which of some values are like that."""
+        return pc.fill_null(_compared(values, self), False)  # noqa: FBT003 - a value, not a flag
+
+
+def conditions_of(filters: Iterable[Filter]) -> tuple[Condition, ...]:
+    """Those of some filters that are understood here."""
+    found = []
+    for one in filters:
+        comparison = COMPARISONS.get(type(one))
+        path: tuple[str, ...] = getattr(one, "attribute", ())
+        if comparison and len(path) == 1:
+            found.append(Condition(path[0], comparison, getattr(one, "value", None)))
+    return tuple(found)
+
+
+def narrowed(settings: Settings, conditions: Iterable[Condition]) -> Settings:
+    """Settings whose format passes over units that cannot hold a row of such times and offsets.
+
+    Only of a format's first table: in another one a time may be that of something else.
+    """
+    name = settings.format.name
+    if settings.table != settings.format.tables[0]:
+        return settings
+    given: dict[str, Any] = {}
+    for column, first, last in ((TIMES.get(name), "since", "until"), (OFFSETS.get(name), "first", "last")):
+        least, most = _bounds(condition for condition in conditions if condition.column == column)
+        given |= {first: least, last: most}
+    held: Any = settings.format
+    changes: dict[str, Any] = {}
+    if given["since"] is not None or given["until"] is not None:
+        changes["since"] = _tighter(max, held.since, given["since"])
+        changes["until"] = _tighter(min, held.until, given["until"])
+    if given["first"] is not None or given["last"] is not None:
+        pair = held.offsets
+        changes["offsets"] = (_tighter(max, pair[0], given["first"]), _tighter(min, pair[1], given["last"]))
+    return replace(settings, format=replace(held, **changes)) if changes else settings
+
+
+def known_values(format_: Format) -> dict[str, object]:
+    """Columns whose value is the same in all rows, as a format knows that was told it by its folder."""
+    columns = {name for table in format_.tables for name in format_.schema(table).names}
+    held = {field.name: getattr(format_, field.name) for field in fields(format_)}  # type: ignore[arg-type]
+    return {name: value for name, value in held.items() if name in columns and value is not None}
+
+
+def may_hold(format_: Format, conditions: Iterable[Condition]) -> bool:
+    """Whether a file can hold a row that is asked for, as far as is known without a look at it."""
+    known = known_values(format_)
+    return all(condition.allows(known[condition.column]) for condition in conditions if condition.column in known)
+
+
+def chosen(batch: pa.RecordBatch, conditions: Iterable[Condition]) -> pa.RecordBatch:
+    """The rows of a batch that are asked for."""
+    masks = [
+        condition.mask(batch[condition.column]) for condition in conditions if condition.column in batch.schema.names
+    ]
+    if not masks:
+        return batch
+    mask = masks[0]
+    for other in masks[1:]:
+        mask = pc.and_(mask, other)
+    return batch if pc.all(mask).as_py() else batch.filter(mask)
+
+
+def _bounds(conditions: Iterator[Condition]) -> tuple[int | None, int | None]:
+    """The least and the largest number that all conditions leave; times are milliseconds since 1970."""
+    least: int | None = None
+    most: int | None = None
+    for condition in conditions:
+        values = condition.value if condition.comparison == "in" else [condition.value]
+        numbers = [_number(value) for value in values if isinstance(value, int | dt.datetime)]
+        if not numbers or len(numbers) < sum(value is not None for value in values):
+            continue
+        if condition.comparison not in {"<", "<="}:
+            least = _tighter(max, least, min(numbers))
+        if condition.comparison not in {">", ">="}:
+            most = _tighter(min, most, max(numbers))
+    return least, most
+
+
+def _number(value: int | dt.datetime) -> int:
+    if isinstance(value, dt.datetime):
+        aware = value if value.tzinfo else value.replace(tzinfo=dt.UTC)
+        return (aware - EPOCH) // dt.timedelta(milliseconds=1)
+    return value
+
+
+def _tighter(choose: Any, held: int | None, given: int | None) -> int | None:
+    return given if held is None else held if given is None else choose(held, given)
+
+
+def _compared(values: pa.Array, condition: Condition) -> pa.Array:
+    """Whether values are as a condition says; all are if they cannot be compared."""
+    try:
+        if condition.comparison == "in":
+            return pc.is_in(values, pa.array(list(condition.value), values.type))
+        wanted = pa.scalar(_aware(condition.value), values.type)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, OverflowError):
+        return pa.repeat(pa.scalar(True), len(values))  # noqa: FBT003 - a value, not a flag
+    compare = {"=": pc.equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater, ">=": pc.greater_equal}
+    return compare[condition.comparison](values, wanted)
+
+
+def _aware(value: object) -> object:
+    if isinstance(value, dt.datetime) and value.tzinfo is None:
+        return value.replace(tzinfo=dt.UTC)
+    return value

@@ -1,0 +1,172 @@
+"""The pipeline: tables, findings and files; only what is new the second time; whole again after it was killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pyarrow.dataset as ds
+import pytest
+from pyspark.sql import SparkSession
+
+import thawline
+from thawline.errors import SourceError
+from thawline.spark import pipeline
+from thawline.spark.lake import Lake
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+LOG = GOLDEN / "rbf" / "many-frames.rbf"
+
+
+@pytest.fixture
+def cold(tmp_path: Path) -> Path:
+    """Files of several formats, some of them damaged, in folders."""
+    made = tmp_path / "cold"
+    for number in range(6):
+        folder = made / f"host{number % 2}"
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(LOG, folder / f"log{number}.rbf")
+    data = bytearray(LOG.read_bytes())
+    data[500] ^= 1
+    (made / "host0" / "flipped.rbf").write_bytes(data)
+    (made / "notes.txt").write_text("nothing of interest")
+    orders = made / "orders-0"
+    orders.mkdir()
+    shutil.copy(GOLDEN / "kafka" / "v2-none.log", orders / "00000000000000000100.log")
+    shutil.copy(GOLDEN / "borg" / "authenticated.pack", made / "authenticated.pack")
+    return made
+
+
+def rows(lake: Path, table: str) -> Counter[str]:
+    """The rows of a table below a lake, each as text, with how often it is there."""
+    found = ds.dataset(lake / table, format="parquet").to_table()
+    return Counter(json.dumps(row, sort_keys=True, default=str) for row in found.to_pylist())
+
+
+def everything(lake: Path) -> dict[str, Counter[str]]:
+    tables = [f"tables/{folder.name}" for folder in (lake / "tables").iterdir()]
+    return {table: rows(lake, table) for table in (*tables, "files", "findings")}
+
+
+def test_everything_below_a_folder_is_taken_in(spark: SparkSession, cold: Path, tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    summary = pipeline.ingest(spark, [str(cold)], lake)
+    files = {row["path"]: row for row in ds.dataset(lake / "files").to_table().to_pylist()}
+    status = {Path(path).name: row["status"] for path, row in files.items()}
+    assert status["flipped.rbf"] == "damaged"
+    assert status["notes.txt"] == "unknown"
+    assert status["log3.rbf"] == status["authenticated.pack"] == "intact"
+    assert summary.damaged >= 1
+    with thawline.open(cold / "host0" / "flipped.rbf") as flipped:
+        report = flipped.verify()
+    row = files[str(cold / "host0" / "flipped.rbf")]
+    assert (row["rows"], row["damaged_bytes"], row["intact_bytes"]) == (
+        report.rows,
+        report.damaged_bytes,
+        report.intact_bytes,
+    )
+    assert sum(rows(lake, "tables/rbf_frames").values()) == 6 * 40 + report.rows
+    findings = ds.dataset(lake / "findings").to_table().to_pylist()
+    damage = next(row for row in findings if row["file"].endswith("flipped.rbf") and row["severity"] == "error")
+    assert (damage["code"], damage["start"], damage["end"]) == (
+        report.findings[0].code.id,
+        report.findings[0].span.start,
+        report.findings[0].span.end,
+    )
+    topics = spark.read.parquet(str(lake / "tables" / "kafka_records"))
+    assert {(row["by_topic"], row["topic"]) for row in topics.collect()} == {("orders", "orders")}
+
+
+def test_a_second_run_takes_in_only_what_is_new_or_changed(spark: SparkSession, cold: Path, tmp_path: Path) -> None:
+    lake, clean = tmp_path / "lake", tmp_path / "clean"
+    first = pipeline.ingest(spark, [str(cold)], lake)
+    again = pipeline.ingest(spark, [str(cold)], lake)
+    assert (again.ingested, again.unchanged) == (0, first.ingested)
+    (cold / "host1" / "log1.rbf").write_bytes(LOG.read_bytes()[:1000])
+    shutil.copy(LOG, cold / "host1" / "new.rbf")
+    third = pipeline.ingest(spark, [str(cold)], lake)
+    assert third.ingested == 2
+    pipeline.ingest(spark, [str(cold)], clean)
+    assert everything(lake) == everything(clean)
+
+
+def test_a_large_file_that_is_cut_is_one_file_all_the_same(
+    spark: SparkSession, cold: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline.ingest(spark, [str(cold)], tmp_path / "whole")
+    monkeypatch.setattr(pipeline, "MOST_PARTITION", 300)
+    monkeypatch.setattr(pipeline, "OPEN_COST", 8)
+    pipeline.ingest(spark, [str(cold)], tmp_path / "cut")
+    assert everything(tmp_path / "cut") == everything(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("output_format", ["orc", "arrow"])
+def test_tables_can_be_other_files_than_parquet(
+    spark: SparkSession, cold: Path, tmp_path: Path, output_format: str
+) -> None:
+    pipeline.ingest(spark, [str(cold / "host0")], tmp_path / "lake", output_format=output_format)
+    kind = "ipc" if output_format == "arrow" else output_format
+    found = ds.dataset(tmp_path / "lake" / "tables" / "rbf_frames", format=kind).to_table()
+    assert found.num_rows == 3 * 40 + 39
+    with pytest.raises(SourceError, match=f"holds {output_format} files"):
+        pipeline.ingest(spark, [str(cold)], tmp_path / "lake")
+
+
+def test_the_input_is_never_written_to(spark: SparkSession, cold: Path) -> None:
+    for source, to in ((cold, cold / "lake"), (cold / "host0", cold)):
+        with pytest.raises(SourceError, match="choose a folder beside it"):
+            pipeline.ingest(spark, [str(source)], to)
+
+
+@pytest.mark.parametrize("step", ["before the journal", "behind the journal", "amid the moves"])
+def test_a_run_that_dies_around_its_commit_is_made_good_by_the_next(
+    spark: SparkSession, cold: Path, tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Died(Exception):
+        pass
+
+    lake, clean = tmp_path / "lake", tmp_path / "clean"
+    original = Lake._publish
+
+    def commit(_self: Lake, _entry: object) -> None:
+        raise Died
+
+    def publish(self: Lake, entry: object) -> None:
+        if step == "amid the moves":
+            original(self, type(entry)({}, entry.outputs[:2], []))  # type: ignore[attr-defined, call-arg]
+        raise Died
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Lake, *(("commit", commit) if step == "before the journal" else ("_publish", publish)))
+        with pytest.raises(Died):
+            pipeline.ingest(spark, [str(cold)], lake)
+    pipeline.ingest(spark, [str(cold)], lake)
+    pipeline.ingest(spark, [str(cold)], clean)
+    assert everything(lake) == everything(clean)
+    assert not (lake / "_ingest" / "staging").exists() or not list((lake / "_ingest" / "staging").iterdir())
+
+
+def test_the_command_survives_being_killed(cold: Path, tmp_path: Path) -> None:
+    for number in range(40):
+        shutil.copy(LOG, cold / "host1" / f"more{number}.rbf")
+    lake, clean = tmp_path / "lake", tmp_path / "clean"
+    command = [sys.executable, "-m", "thawline", "ingest", str(cold), "--master", "local[1]", "--to"]
+    running = subprocess.Popen([*command, str(lake)], start_new_session=True, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and running.poll() is None and not list(lake.glob("_ingest/staging/*/*")):
+        time.sleep(0.02)
+    assert running.poll() is None, "the run ended before it could be killed"
+    os.killpg(running.pid, signal.SIGKILL)
+    running.wait()
+    again = subprocess.run([*command, str(lake)], capture_output=True, text=True, check=False)
+    once = subprocess.run([*command, str(clean)], capture_output=True, text=True, check=False)
+    assert (again.returncode, once.returncode) == (1, 1), again.stderr
+    assert everything(lake) == everything(clean)
+    assert json.loads(once.stdout)["damaged"] >= 1
