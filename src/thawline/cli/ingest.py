@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -46,7 +49,8 @@ def ingest(sources: tuple[str, ...], to: str, **given: Any) -> int:
 
     DIR/tables/<format>_<table> has the rows, DIR/findings everything that is wrong, with its file and bytes, and
     DIR/files every file with its checksum and how much of it is intact. Run it again, and only files that are new or
-    have changed are taken in. It may be killed at any moment: run again, it goes on as if nothing had happened.
+    have changed are taken in. It may be killed at any moment: run again, it goes on as if nothing had happened. What
+    Spark itself has to say is in DIR/_ingest/spark.log.
 
     Needs `pip install 'thawline[spark]'`. Java is found by JAVA_HOME or on the PATH, else it is the one that comes with
     that. On a cluster, SOURCE and DIR must be where every worker sees them.
@@ -55,7 +59,9 @@ def ingest(sources: tuple[str, ...], to: str, **given: Any) -> int:
     from thawline.spark.pipeline import ingest as run
 
     watched = _Watched(given["progress"], is_quiet=given["quiet"])
-    spark = session(given["master"], {"spark.log.level": "ERROR", **dict(_settings(given["conf"]))}, "thawline ingest")
+    settings = {"spark.log.level": "ERROR", **dict(_settings(given["conf"]))}
+    with talking_to(Path(to, "_ingest", "spark.log")):
+        spark = session(given["master"], settings, "thawline ingest")
     try:
         found = run(spark, sources, to, output_format=given["output_format"], on_progress=watched.show)
     finally:
@@ -64,6 +70,25 @@ def ingest(sources: tuple[str, ...], to: str, **given: Any) -> int:
     _print(found, given["shape"])
     code = UNREADABLE if found.unreadable else DAMAGED if found.damaged else 0
     return 0 if given["exit_zero"] and code == DAMAGED else code
+
+
+@contextmanager
+def talking_to(log: Path) -> Iterator[None]:
+    """Have what is started meanwhile, Java and the workers, write its remarks to a file instead of the terminal."""
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    except OSError:
+        yield  # the pipeline says what is wrong with the folder
+        return
+    kept = os.dup(2)
+    os.dup2(file, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(file)
 
 
 def _settings(given: tuple[str, ...]) -> Iterator[tuple[str, str]]:
@@ -147,7 +172,7 @@ def _by_format(summary: Summary) -> list[tuple[str, int, int, int, int, int, int
                 name or "(unknown)",
                 len(those),
                 sum(account.status in {"damaged", "unreadable"} for account in those),
-                sum(account.rows for account in those),
+                sum(account.rows for account in those if account.work.startswith("file:")),
                 sum(account.intact_bytes for account in those),
                 sum(account.damaged_bytes for account in those),
                 sum(len(account.findings) for account in those),

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -57,6 +58,7 @@ def session(
     """
     from pyspark.sql import SparkSession  # noqa: PLC0415 - as above
 
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)  # not needed here
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if SparkSession.getActiveSession() is None and (home := find_java()):
