@@ -80,7 +80,18 @@ def main() -> int:
     build(cold)
     harm(cold)
     print(f"$ thawline ingest {cold.relative_to(ROOT)} --to {lake.relative_to(ROOT)}\n", flush=True)
-    command = [sys.executable, "-m", "thawline", "ingest", cold, "--to", lake, "--format", "table", "--exit-zero"]
+    command = [
+        sys.executable,
+        "-m",
+        "thawline",
+        "ingest",
+        str(cold),
+        "--to",
+        str(lake),
+        "--format",
+        "table",
+        "--exit-zero",
+    ]
     code = subprocess.run(command, check=False).returncode
     with talking_to(lake / "_ingest" / "spark.log"):
         spark = session(configuration={"spark.log.level": "ERROR", "spark.sql.shuffle.partitions": "2"})

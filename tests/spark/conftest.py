@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -18,7 +20,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def s3_port() -> int:
+    """Where an S3 server may be started: workers are told at the start of the session, as their environment."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    told = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}
+    os.environ.update(told, AWS_ENDPOINT_URL=f"http://127.0.0.1:{port}")
+    return port
+
+
+@pytest.fixture(scope="session")
+def spark(s3_port: int) -> Iterator[SparkSession]:
+    assert s3_port
     made = session("local[2,3]", {"spark.log.level": "OFF", "spark.sql.shuffle.partitions": "2"})
     yield made
     made.stop()

@@ -50,7 +50,7 @@ def pushdown(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[st
         ("partition in (0, 7)", 100),
         ("topic = 'orders'", 200),
         ("topic = 'invoices'", 0),
-        ("timestamp > timestamp'2023-11-14 22:14:50Z'", 98),
+        ("timestamp > timestamp'2023-11-14 22:14:50Z'", 18),
         ("value = cast('value 7' as binary)", 2),
         ("offset = 42 or partition = 1", 101),
         ("key is null", 0),

@@ -20,6 +20,7 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from thawline.errors import SourceError
+from thawline.formats.borg.modes import VERSION_1
 from thawline.formats.borg.writer import PackWriter
 from thawline.formats.kafka.writer import KafkaSegmentWriter
 from thawline.formats.rbf.writer import RbfWriter
@@ -173,16 +174,23 @@ def write_kafka(folder: Path, name: str, batches: _Counted, compression: str) ->
 
 
 def write_borg(folder: Path, _name: str, batches: _Counted, _compression: str) -> None:
-    """A pack of the blobs, named by its content: their ids, and their slots as they are stored."""
+    """A pack of the blobs, named by its content: their ids, and the payloads of their slots as they are stored.
+
+    Only of object version 1 and modes without encryption: any other envelope holds what a table does not.
+    """
+    types = {mode.name: bytes([key_type]) for key_type, mode in VERSION_1.items() if not mode.is_sealed}
     writer: PackWriter | None = None
     for batch in batches:
-        _columns(batch, "borg_pack", "chunk_id", "meta", "data")
-        version = batch["version"][0].as_py() if "version" in batch.schema.names and len(batch) else 2
-        writer = writer or PackWriter(folder, version=version)
-        for chunk_id, meta, data in zip(
-            *(batch[name].to_pylist() for name in ("chunk_id", "meta", "data")), strict=True
-        ):
-            writer.add(bytes.fromhex(chunk_id), meta, data)
+        _columns(batch, "borg_pack", "chunk_id", "mode", "version", "meta", "data")
+        writer = writer or PackWriter(folder, version=1)
+        for row in batch.select(["chunk_id", "mode", "version", "meta", "data"]).to_pylist():
+            if row["mode"] not in types or row["version"] != 1:
+                raise BadOption(
+                    f"a blob of mode {row['mode']} cannot be written: what its envelope holds is in no column; "
+                    f"object version 1 and the modes {', '.join(types)} can"
+                )
+            key_type = types[row["mode"]]
+            writer.add(bytes.fromhex(row["chunk_id"]), key_type + row["meta"], key_type + row["data"])
     if writer:
         writer.close()
 

@@ -1,0 +1,76 @@
+"""Files in a bucket: read through a real S3 server on loopback, in ranges, with credentials from the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import boto3
+import pytest
+from moto.server import ThreadedMotoServer
+from pyspark.sql import SparkSession
+
+from thawline.spark.files import Listing
+from thawline.spark.planning import Part, Planner
+from thawline.spark.sources import ColdReader, RbfSource
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+LOG = GOLDEN / "rbf" / "many-frames.rbf"
+
+
+@pytest.fixture(scope="module")
+def bucket(s3_port: int) -> Iterator[str]:
+    """A bucket with three logs, one of them below a folder, and a partition of a topic."""
+    server = ThreadedMotoServer("127.0.0.1", s3_port)
+    server.start()
+    client = boto3.client("s3")
+    client.create_bucket(Bucket="cold")
+    for key in ("logs/a.rbf", "logs/b.rbf", "logs/deep/c.rbf"):
+        client.put_object(Bucket="cold", Key=key, Body=LOG.read_bytes())
+    segment = (GOLDEN / "kafka" / "v2-none.log").read_bytes()
+    client.put_object(Bucket="cold", Key="orders-0/00000000000000000100.log", Body=segment)
+    yield "s3://cold"
+    server.stop()
+
+
+def test_workers_of_a_session_read_a_bucket(spark: SparkSession, bucket: str) -> None:
+    assert spark.read.format("rbf").option("maxPartitionBytes", "700").load(f"{bucket}/logs/a.rbf").count() == 40
+    records = spark.read.format("kafka_segment").load("s3a://cold/orders-0")
+    assert {(row["topic"], row["partition"]) for row in records.collect()} == {("orders", 0)}
+
+
+def reader(path: str, **options: str) -> ColdReader:
+    source = RbfSource({"path": path, **options})
+    return source.reader(source.schema())
+
+
+def rows(made: ColdReader) -> int:
+    return sum(batch.num_rows for portion in made.partitions() for batch in made.read(portion))
+
+
+@pytest.mark.parametrize(
+    "path, options, logs",
+    [
+        ("s3a://cold/logs/a.rbf", {}, 1),
+        ("s3://cold/logs", {}, 2),
+        ("s3://cold/logs/", {"recursiveFileLookup": "true"}, 3),
+        ("s3://cold/logs/*.rbf", {"maxPartitionBytes": "500"}, 2),
+        ("s3://cold/logs", {"pathGlobFilter": "b*"}, 1),
+    ],
+)
+def test_logs_in_a_bucket_are_read(bucket: str, path: str, options: dict[str, str], logs: int) -> None:
+    assert path.startswith((bucket, "s3a://cold"))
+    assert rows(reader(path, **options)) == 40 * logs
+
+
+def test_a_log_in_a_bucket_is_cut_where_its_frames_end(bucket: str) -> None:
+    settings = reader(f"{bucket}/logs/a.rbf").settings
+    files = Listing(settings).files
+    found = Planner(settings.format, "frames", 200).plan(files)
+    assert len(found) > 5
+    assert Planner(settings.format, "frames").plan(files) == [(Part(files[0]),)]
+
+
+def test_what_is_not_in_the_bucket_is_said(bucket: str) -> None:
+    with pytest.raises(OSError, match=r"s3://cold/logs/gone.rbf: no such file or folder"):
+        rows(reader(f"{bucket}/logs/gone.rbf"))

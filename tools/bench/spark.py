@@ -1,0 +1,220 @@
+"""Figures of Kafka segments on Spark: `python -m tools.bench.spark [--size 2000] [--repeat 3]`.
+
+Writes an uncompressed segment and the same rows as Parquet, and reads both in sessions of their own: on two cores, and
+on one. Ratios are those of the least times in one run; CPU time is that of Java, the driver and all workers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from tools.bench.kafka_segment import write
+
+COLUMNS = "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int"
+SMALL_FILES = 10_000
+
+
+def tree() -> list[int]:
+    """This process and all that it has started, and they in turn."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+    found = [os.getpid()]
+    for process in found:
+        found += [child for child, parent in parents.items() if parent == process]
+    return found
+
+
+def cpu_seconds() -> float:
+    """What the tree has used, with those of it that have ended."""
+    ticks = 0
+    for process in tree():
+        try:
+            ticks += sum(map(int, Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:15]))
+        except OSError:
+            continue
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def largest_worker() -> int:
+    """The most memory that a Python process of the tree has had, other than this one, in bytes."""
+    most = 0
+    for process in tree()[1:]:
+        try:
+            status = Path(f"/proc/{process}/status").read_text()
+        except OSError:
+            continue
+        if "Name:\tpython" in status:
+            most = max(most, *(int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith("VmHWM")))
+    return most
+
+
+def decoded_by_aiokafka(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """What one would write without thawline: the file in one piece, its records one by one."""
+    from aiokafka.record import MemoryRecords  # type: ignore[import-untyped]  # noqa: PLC0415 - in a worker
+
+    for batch in batches:
+        for content in batch["content"]:
+            records = MemoryRecords(content.as_buffer().to_pybytes())
+            rows: list[tuple[Any, ...]] = []
+            while records.has_next():
+                rows += [(record.offset, record.timestamp, record.key, record.value) for record in records.next_batch()]
+                if len(rows) >= 1 << 16:
+                    yield _batch(rows)
+                    rows = []
+            if rows:
+                yield _batch(rows)
+
+
+def _batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
+    types = (pa.int64(), pa.int64(), pa.binary(), pa.binary())
+    arrays = [pa.array(values, kind) for values, kind in zip(zip(*rows, strict=True), types, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, ["offset", "timestamp", "key", "value"])
+
+
+def measured(folder: Path, master: str, repeat: int) -> dict[str, Any]:
+    """The least wall and CPU time of each job, in a session of its own."""
+    from thawline.spark import session  # noqa: PLC0415 - in a process of its own
+
+    spark = session(master, {"spark.log.level": "OFF", "spark.driver.memory": "4g"})
+    segment, copy, out = str(folder / "orders-0"), str(folder / "parquet"), folder / "out"
+    ours = spark.read.format("kafka_segment").schema(COLUMNS)
+    if not Path(copy).exists():
+        ours.load(segment).write.parquet(copy)
+    small = folder / "small"
+    jobs: dict[str, Callable[[], Any]] = {
+        "segment to count": lambda: ours.load(segment).count(),
+        "segment to Parquet": lambda: ours.load(segment).write.parquet(str(out)),
+        "Parquet to Parquet": lambda: spark.read.parquet(copy).write.parquet(str(out)),
+    }
+    if master == "local[2]":
+        files = spark.read.format("binaryFile").load(str(folder / "piece")).select("content")
+        rows = "offset bigint, timestamp bigint, key binary, value binary"
+        jobs["piece by aiokafka to count"] = lambda: files.mapInArrow(decoded_by_aiokafka, rows).count()
+        jobs["piece to count"] = lambda: ours.load(str(folder / "piece")).count()
+        jobs["plan of small files"] = lambda: _partitions(spark.read.format("rbf").load(str(small)))
+    found: dict[str, Any] = {}
+    for name, job in jobs.items():
+        found[name] = min((_once(job, out) for _ in range(repeat)), key=lambda pair: pair[0])
+    found["largest worker"] = Watch.most
+    spark.stop()
+    return found
+
+
+def _partitions(frame: Any) -> int:
+    """How many partitions a frame is planned to have; nothing of it is read."""
+    return int(frame.rdd.getNumPartitions())
+
+
+class Watch(threading.Thread):
+    """Looks at the memory of workers while a job runs."""
+
+    most = 0
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.over = threading.Event()
+
+    def run(self) -> None:
+        """Look twice a second."""
+        while not self.over.wait(0.5):
+            Watch.most = max(Watch.most, largest_worker())
+
+
+def _once(job: Callable[[], Any], out: Path) -> tuple[float, float]:
+    shutil.rmtree(out, ignore_errors=True)
+    watch = Watch()
+    watch.start()
+    wall, cpu = time.perf_counter(), cpu_seconds()
+    job()
+    used = time.perf_counter() - wall, cpu_seconds() - cpu
+    watch.over.set()
+    watch.join()
+    return used
+
+
+def build(folder: Path, size: int) -> None:
+    """The segment, a smaller one for what is slow, and many small files."""
+    for name, bytes_ in (("orders-0", size), ("piece", size // 20)):
+        (folder / name).mkdir()
+        path = folder / name / "00000000000000000000.log"
+        records = write(path, bytes_, "none")
+        print(f"{name}: {path.stat().st_size:,} bytes, {records:,} records")
+    (folder / "small").mkdir()
+    log = Path("tests/golden/rbf/many-frames.rbf").read_bytes()
+    for number in range(SMALL_FILES):
+        (folder / "small" / f"{number:05}.rbf").write_bytes(log)
+
+
+def _judged(what: str, value: float, bound: float, *, at_most: bool) -> None:
+    is_reached = value <= bound if at_most else value >= bound
+    print(
+        f"{what}: {value:.2f} ({'at most' if at_most else 'at least'} {bound}: {'reached' if is_reached else 'MISSED'})"
+    )
+
+
+def main() -> None:
+    """Build the files and print the figures."""
+    parser = argparse.ArgumentParser(prog="python -m tools.bench.spark", description="Kafka segments on Spark.")
+    parser.add_argument("--size", type=int, default=2000, metavar="MB", help="size of the segment")
+    parser.add_argument("--repeat", type=int, default=3, metavar="N", help="times that each job is run")
+    parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        print(json.dumps(measured(Path(options.child[0]), options.child[1], options.repeat)))
+        return
+    with tempfile.TemporaryDirectory(prefix="thawline-bench-") as name:
+        build(Path(name), options.size * 1_000_000)
+        found: dict[str, dict[str, Any]] = {}
+        for master in ("local[2]", "local[1]"):
+            command = [
+                sys.executable,
+                "-m",
+                "tools.bench.spark",
+                "--repeat",
+                str(options.repeat),
+                "--child",
+                name,
+                master,
+            ]
+            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            found[master] = json.loads(done.stdout.splitlines()[-1])
+            for job, used in found[master].items():
+                print(
+                    f"{master} {job}: {used}"
+                    if job == "largest worker"
+                    else f"{master} {job}: {used[0]:.2f} s, CPU {used[1]:.2f} s"
+                )
+    two, one = found["local[2]"], found["local[1]"]
+    for index, clock in enumerate(("wall", "CPU")):
+        to_parquet = two["segment to Parquet"][index] / two["Parquet to Parquet"][index]
+        _judged(f"segment to Parquet / Parquet to Parquet, {clock}", to_parquet, 1.4, at_most=True)
+        against = two["piece by aiokafka to count"][index] / two["piece to count"][index]
+        _judged(f"binaryFile and aiokafka / ours, {clock}", against, 5, at_most=False)
+    _judged("one core / two cores, count", one["segment to count"][0] / two["segment to count"][0], 1.7, at_most=False)
+    _judged(
+        "one core / two cores, Parquet", one["segment to Parquet"][0] / two["segment to Parquet"][0], 1.7, at_most=False
+    )
+    _judged(f"seconds to plan {SMALL_FILES} files", two["plan of small files"][0], 10, at_most=True)
+    _judged("largest worker, GB", max(two["largest worker"], one["largest worker"]) / 1e9, 1, at_most=True)
+
+
+if __name__ == "__main__":
+    main()
