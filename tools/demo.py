@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
 from random import Random
 
+from thawline.cli import run
 from thawline.cli.ingest import talking_to
-from thawline.formats import FORMATS
+from thawline.formats.aerospike.units import Bin, Key, Record
+from thawline.formats.aerospike.writer import AsbWriter, digest_of
 from thawline.formats.kafka.writer import KafkaSegmentWriter
+from thawline.formats.rbak.writer import RbakWriter, record
 from thawline.formats.rbf.writer import RbfWriter
 from thawline.spark import session
 from tools.damage import damaged
@@ -30,12 +32,19 @@ QUERIES = {
     "What is wrong, in the words of those who have lost it?": """
         SELECT code, message, lost, count(*) AS times FROM findings
         WHERE severity = 'error' GROUP BY ALL ORDER BY code, lost LIMIT 8""",
-    "Orders that Kafka still has, by whether the audit log knows them: two formats, joined": """
-        WITH orders AS (SELECT cast(key AS string) AS id, get_json_object(cast(value AS string), '$.total') AS total
+    "Orders of Kafka by what RabbitMQ, Aerospike and the audit log know of them: four formats, joined": """
+        WITH orders AS (SELECT cast(key AS string) AS id,
+                               cast(get_json_object(cast(value AS string), '$.order') AS int) AS number,
+                               cast(get_json_object(cast(value AS string), '$.total') AS double) AS total
                         FROM kafka_records),
+             shipped AS (SELECT cast(get_json_object(cast(body AS string), '$.order') AS int) AS number
+                         FROM rbak_messages),
+             customers AS (SELECT cast(key AS string) AS id FROM aerospike_records),
              audit AS (SELECT cast(payload AS string) AS id FROM rbf_frames WHERE tag_text = 'AUDT')
-        SELECT audit.id IS NOT NULL AS audited, count(*) AS orders, round(sum(cast(total AS double)), 2) AS total
-        FROM orders LEFT JOIN audit USING (id) GROUP BY 1 ORDER BY 1""",
+        SELECT shipped.number IS NOT NULL AS shipped, customers.id IS NOT NULL AS known_customer,
+               audit.id IS NOT NULL AS audited, count(*) AS orders, round(sum(total), 2) AS total
+        FROM orders LEFT JOIN shipped USING (number) LEFT JOIN customers ON customers.id = orders.id
+             LEFT JOIN audit ON audit.id = orders.id GROUP BY ALL ORDER BY ALL""",
 }
 
 
@@ -54,21 +63,32 @@ def build(folder: Path) -> None:
     for order in range(0, ORDERS, 3):
         log.append(TAG, b"order-%d" % order)
     log.close()
-    for name in ("rbak", "aerospike", "borg"):
-        if name in FORMATS:
-            (folder / name).mkdir()
-            for file in sorted((GOLDEN / name).iterdir()):
-                if file.suffix not in {".json", ".bin"} and file.stat().st_size > 200:  # noqa: PLR2004
-                    shutil.copy(file, folder / name / file.name)
+    with RbakWriter(folder / "rabbitmq", segment_max_bytes=1 << 17) as backup:
+        for order in range(0, ORDERS, 5):
+            body = b'{"order": %d, "state": "shipped"}' % order
+            backup.append(record(body, queue="shipments", backed_up_at=NOON + 250 * order))
+    (folder / "aerospike").mkdir()
+    with AsbWriter(folder / "aerospike" / "shop.asb", "shop", first_file=True) as records:
+        for order in range(0, ORDERS, 4):
+            key = Key("S", b"order-%d" % order)
+            bins = (Bin("S", b"customer", b"customer %d" % (order % 97)), Bin("I", b"order", order))
+            records.write(Record(b"shop", digest_of(b"orders", key), bins, b"orders", key))
+    (folder / "borg").mkdir()
+    for file in sorted((GOLDEN / "borg").glob("none-*.pack")):
+        shutil.copy(file, folder / "borg" / file.name)
 
 
 def harm(folder: Path) -> None:
-    """Damage to one file of each format, as a disk or a cut copy does it."""
-    for name in ("kafka/orders-0", "rbf", "rbak", "aerospike", "borg"):
-        files = [file for file in sorted((folder / name).glob("*")) if file.suffix not in {".index", ".timeindex"}]
-        if files:
-            data = files[0].read_bytes()
-            files[0].write_bytes(damaged(data, "zero" if len(data) > 1 << 16 else "flip", 3).data)
+    """Damage to a file of each format, as a disk does it."""
+    for pattern in (
+        "kafka/orders-0/*.log",
+        "rbf/*.rbf",
+        "rabbitmq/queues/*/*/*",
+        "aerospike/*.asb",
+        "borg/none-l*.pack",
+    ):
+        file = min(folder.glob(pattern))
+        file.write_bytes(damaged(file.read_bytes(), "flip", 3).data)
 
 
 def main() -> int:
@@ -80,19 +100,7 @@ def main() -> int:
     build(cold)
     harm(cold)
     print(f"$ thawline ingest {cold.relative_to(ROOT)} --to {lake.relative_to(ROOT)}\n", flush=True)
-    command = [
-        sys.executable,
-        "-m",
-        "thawline",
-        "ingest",
-        str(cold),
-        "--to",
-        str(lake),
-        "--format",
-        "table",
-        "--exit-zero",
-    ]
-    code = subprocess.run(command, check=False).returncode
+    code = run(["ingest", str(cold), "--to", str(lake), "--format", "table", "--exit-zero"])
     with talking_to(lake / "_ingest" / "spark.log"):
         spark = session(configuration={"spark.log.level": "ERROR", "spark.sql.shuffle.partitions": "2"})
     for folder in [lake / "files", lake / "findings", *sorted((lake / "tables").iterdir())]:

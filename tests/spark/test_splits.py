@@ -60,6 +60,11 @@ def tables_of(file: Path) -> list[str]:
     return held
 
 
+def same(one: pa.Table, other: pa.Table) -> bool:
+    """Whether two tables have the same rows; that a number is none is the same as that another is none."""
+    return one.equals(other) or (one.schema == other.schema and repr(one.to_pylist()) == repr(other.to_pylist()))
+
+
 def check(file: Path, sizes: tuple[int, ...]) -> int:
     """How many partitions there are at the most, once it is sure that each choice of them gives the same rows."""
     most = 0
@@ -70,7 +75,7 @@ def check(file: Path, sizes: tuple[int, ...]) -> int:
             found = partitions(settings, size)
             most = max(most, len(found))
             together = rows(settings, whole.schema, (part for parts in found for part in parts))
-            assert together.equals(whole), (table, size)
+            assert same(together, whole), (table, size)
     return most
 
 
@@ -106,9 +111,9 @@ def test_the_place_of_a_row_is_the_same_however_the_file_is_cut(file: Path) -> N
         rows(settings, schema, (part for parts in partitions(settings, size) for part in parts))
         for size in (1, 500, 1 << 30)
     ]
-    assert tables[0].equals(tables[1])
-    assert tables[0].equals(tables[2])
-    assert tables[0].drop(METADATA.names).equals(in_one_process(settings, file))
+    assert same(tables[0], tables[1])
+    assert same(tables[0], tables[2])
+    assert same(tables[0].drop(METADATA.names), in_one_process(settings, file))
 
 
 def test_small_files_are_packed_and_keep_their_order() -> None:

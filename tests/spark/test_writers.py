@@ -65,6 +65,29 @@ def test_blobs_are_written_as_packs_that_are_named_by_their_content(spark: Spark
         sealed.write.format("borg_pack").mode("append").save(str(tmp_path / "packs"))
 
 
+def test_messages_are_written_as_one_backup_with_one_manifest(spark: SparkSession, tmp_path: Path) -> None:
+    reader = spark.read.format("rbak").option("mode", "DROPMALFORMED").option("pathGlobFilter", "*.rbak*")
+    kept = ["vhost", "queue", "exchange", "routing_key", "delivery_tag", "backed_up_at", "body", "headers_json", "type"]
+    frame = reader.load(str(GOLDEN / "rbak" / "*.rbak")).where(
+        "queue is not null and body is not null and backed_up_at is not null"
+    )
+    frame.repartition(2).write.format("rbak").mode("append").save(str(tmp_path / "backup"))
+    cold = thawline.open_folder(tmp_path / "backup")
+    reports = list(cold.reports())
+    assert [report.file for report in reports if not report.ok] == []
+    assert not list((tmp_path / "backup").glob(".*"))
+    again = spark.read.format("rbak").load(str(tmp_path / "backup"))
+    assert sorted(map(repr, again.select(kept).collect())) == sorted(map(repr, frame.select(kept).collect()))
+
+
+def test_records_are_written_as_a_backup_a_namespace(spark: SparkSession, tmp_path: Path) -> None:
+    frame = spark.read.format("aerospike_backup").load(str(GOLDEN / "aerospike" / "document-sample.asb"))
+    frame.coalesce(1).write.format("aerospike_backup").mode("append").save(str(tmp_path / "backup"))
+    again = spark.read.format("aerospike_backup").load(str(tmp_path / "backup"))
+    assert again.collect() == frame.collect()
+    assert len(frame.collect()) > 0
+
+
 def test_a_task_that_fails_leaves_nothing(spark: SparkSession, tmp_path: Path) -> None:
     @udf("binary")
     def fails(payload: bytes, tag: int) -> bytes:

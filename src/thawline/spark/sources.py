@@ -7,7 +7,7 @@ import logging
 import sys
 import uuid
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
 
@@ -16,9 +16,10 @@ from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSource
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
+from thawline.source import Source, open_source
 from thawline.spark.files import File, Listing, Members
 from thawline.spark.filters import Condition, chosen, conditions_of, may_hold, narrowed
-from thawline.spark.planning import Part, Planner
+from thawline.spark.planning import Part, Planner, is_ours
 from thawline.spark.rows import Reader, schema_of
 from thawline.spark.settings import Settings, understood
 
@@ -100,8 +101,9 @@ class ColdSource(DataSource):
 
     @property
     def settings(self) -> Settings:
-        """The options, understood."""
-        return understood(self.format_name, dict(self.options))
+        """The options, understood, and what the format has to learn from the files before their schema is known."""
+        found = understood(self.format_name, dict(self.options))
+        return replace(found, format=found.format.prepared(_opened(found)))
 
     def schema(self) -> StructType:
         """The columns of the table, as far as they are asked for."""
@@ -154,6 +156,14 @@ class KafkaSource(ColdSource):
 
 
 SOURCES = (RbakSource, RbfSource, AerospikeSource, BorgSource, KafkaSource)
+
+
+def _opened(settings: Settings) -> Iterator[Source]:
+    """Each file, open until the next one is asked for; most formats ask for none."""
+    for file in Listing(settings).files:
+        with open_source(file.path) as source:
+            if file.is_named or is_ours(settings.format, source, settings.table):
+                yield source
 
 
 _MEMBERS: dict[str, Members] = {}

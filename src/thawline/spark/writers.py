@@ -7,27 +7,38 @@ that count have written to its place, and takes the rest away.
 from __future__ import annotations
 
 import shutil
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
+import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from thawline.errors import SourceError
+from thawline.formats.aerospike.writer import AsbWriter
 from thawline.formats.borg.modes import VERSION_1
 from thawline.formats.borg.writer import PackWriter
 from thawline.formats.kafka.writer import KafkaSegmentWriter
+from thawline.formats.rbak.fields import PROPERTIES
+from thawline.formats.rbak.manifest import FILE as MANIFEST
+from thawline.formats.rbak.manifest import compose, parse
+from thawline.formats.rbak.writer import RbakWriter, record
 from thawline.formats.rbf.writer import RbfWriter
 from thawline.options import BadOption
+from thawline.outputs import replacing
 
 Batches = Iterator[pa.RecordBatch]
 OPTIONS = {"path", "compression"}
+FRAGMENT = ".manifest-"
 
 
 @dataclass
@@ -195,8 +206,85 @@ def write_borg(folder: Path, _name: str, batches: _Counted, _compression: str) -
         writer.close()
 
 
+def write_aerospike(folder: Path, name: str, batches: _Counted, _compression: str) -> None:
+    """A backup of the records for each namespace."""
+    with ExitStack() as stack:
+        writers: dict[tuple[Any, ...], AsbWriter] = {}
+        for batch in batches:
+            _columns(batch, "aerospike_backup", "namespace", "digest", "set", "key_type", "key", "generation", "bins")
+            _columns(batch, "aerospike_backup", "expiration")
+            for key, rows in _split(batch, ("namespace",)):
+                if key not in writers:
+                    place = folder / f"{name}-{quote(str(key[0]), safe='')}.asb"
+                    writers[key] = stack.enter_context(AsbWriter(place, key[0]))
+                writers[key].write_rows(rows)
+
+
+def write_rbak(folder: Path, name: str, batches: _Counted, compression: str) -> None:
+    """Segments for each queue, and a hidden manifest of them, from which the one of the backup is made in the end."""
+    backup = folder / "backup"
+    with RbakWriter(backup, compression=compression or "zstd", segment_max_interval_ms=1 << 62) as writer:
+        for batch in batches:
+            _columns(batch, "rbak", "queue", "backed_up_at", "body")
+            for row in batch.to_pylist():
+                writer.append(_record(row))
+    listed = []
+    for one in writer.segments:
+        key = one.key.replace("/segment-", f"/{name}-segment-")
+        (folder / key).parent.mkdir(parents=True, exist_ok=True)
+        (backup / one.key).replace(folder / key)
+        listed.append(replace(one, key=key))
+    shutil.rmtree(backup)
+    (folder / f"{FRAGMENT}{name}").write_bytes(compose({"backup_id": name}, listed))
+
+
+def _record(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of `messages` as the record that it is from; what was not read back to the letter stands for itself."""
+    if text := row.get("record_json"):
+        found: dict[str, Any] = orjson.loads(text)
+        return found
+    if row["queue"] is None or row["backed_up_at"] is None:
+        raise BadOption("a message cannot be written without its queue and the time that it was backed up at")
+    properties = {name: row.get("type" if name == "type_field" else name) for name in PROPERTIES}
+    plain = {name: int(value) if isinstance(value, Decimal) else value for name, value in properties.items()}
+    given = {
+        name: row[name] for name in ("vhost", "exchange", "routing_key", "redelivered") if row.get(name) is not None
+    }
+    return record(
+        row["body"],
+        queue=row["queue"],
+        backed_up_at=int(row["backed_up_at"].timestamp() * 1000),
+        delivery_tag=int(row.get("delivery_tag") or 0),
+        headers=orjson.loads(row.get("headers_json") or "[]"),
+        properties=plain,
+        **given,
+    )
+
+
+def finish_rbak(folder: Path) -> None:
+    """One manifest of all segments, those that were there before and those of each task."""
+    fragments = sorted(folder.glob(f"{FRAGMENT}*"))
+    kept = parse((folder / MANIFEST).read_bytes()) if (folder / MANIFEST).exists() else None
+    segments = [
+        *(kept.segments if kept else ()),
+        *(one for file in fragments for one in parse(file.read_bytes()).segments),
+    ]
+    now = int(time.time() * 1000)
+    known = dict(kept.raw) if kept else {"backup_id": folder.name, "created_at": now}
+    with replacing(folder / MANIFEST, overwrite=True) as file:
+        file.write(compose({**known, "completed_at": now}, segments))
+    for fragment in fragments:
+        fragment.unlink()
+
+
 Write = Callable[[Path, str, _Counted, str], None]
-WRITERS: dict[str, Write] = {"rbf": write_rbf, "kafka": write_kafka, "borg": write_borg}
+WRITERS: dict[str, Write] = {
+    "rbf": write_rbf,
+    "kafka": write_kafka,
+    "borg": write_borg,
+    "aerospike": write_aerospike,
+    "rbak": write_rbak,
+}
 """How a task writes its rows, by format."""
-FINISHED: dict[str, Callable[[Path], None]] = {}
+FINISHED: dict[str, Callable[[Path], None]] = {"rbak": finish_rbak}
 """What is left to do once all files are in their places."""
