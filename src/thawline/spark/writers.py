@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -269,6 +270,10 @@ def finish_rbak(folder: Path) -> None:
         *(kept.segments if kept else ()),
         *(one for file in fragments for one in parse(file.read_bytes()).segments),
     ]
+    counts: Counter[tuple[str, str]] = Counter()
+    for index, one in enumerate(segments):
+        counts[one.vhost, one.queue] += 1
+        segments[index] = replace(one, sequence=counts[one.vhost, one.queue])
     now = int(time.time() * 1000)
     known = dict(kept.raw) if kept else {"backup_id": folder.name, "created_at": now}
     with replacing(folder / MANIFEST, overwrite=True) as file:
