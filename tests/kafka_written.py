@@ -1,13 +1,20 @@
-"""Segments by KafkaSegmentWriter, with what readers have to find in them."""
+"""Segments by KafkaSegmentWriter, with what readers have to find in them, and a reader by the specs alone."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
+from thawline import codecs, specs
+from thawline.checksums import crc32c
 from thawline.formats.kafka.writer import KafkaSegmentWriter, Producer
 
+FIRST = "00000000000000000000"
+HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 START = 1_700_000_000_000
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 LONG = bytes(range(256)) * 300
@@ -87,3 +94,41 @@ def write_everything(path: Path, compression: str) -> tuple[Written, ...]:
     )
     rest = (*numbered(6, 7), *numbered(13, 3), markers[0], *numbered(17, 3), markers[1], *numbered(1000, 2))
     return (*EVERY_KIND, *rest)
+
+
+def batches(path: Path) -> Iterator[Any]:
+    """The batches of a segment by the plain parser of its spec, their checksums right."""
+    data, at = path.read_bytes(), 0
+    while at < len(data):
+        size = 12 + int.from_bytes(data[at + 8 : at + 12], "big")
+        batch = specs.parse("kafka_record_batch", data[at : at + size], file=path.name, base=at)
+        assert batch.body.crc == crc32c(batch.body.crc_input)
+        yield batch
+        at += size
+
+
+def records(path: Path) -> list[Written]:
+    return [record for batch in batches(path) for record in records_of(batch)]
+
+
+def records_of(batch: Any) -> Iterator[Written]:
+    body = batch.body
+    codec = codecs.kafka_codec(body.attributes.compression.name, 2, body.records)
+    for record in specs.parse("kafka_records", codecs.decompress(codec, body.records), body.num_records).records:
+        fields = record.body
+        is_append_time = body.attributes.timestamp_type.name == "log_append_time"
+        yield Written(
+            batch.base_offset + fields.offset_delta.value,
+            body.max_timestamp if is_append_time else body.base_timestamp + fields.timestamp_delta.value,
+            getattr(fields, "key", None),
+            getattr(fields, "value", None),
+            tuple((header.key.decode(), getattr(header, "value", None)) for header in fields.headers),
+        )
+
+
+def one_column(name: str, column: pa.Array) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([column], [name])
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
