@@ -12,7 +12,7 @@ from backups import HEADER, digest_of, keyed, numbered, text_bin
 from click.testing import CliRunner
 
 import thawline
-from thawline.cli import commands
+from thawline.cli import commands, run
 from thawline.formats.aerospike.rewriting import rewrite
 from thawline.formats.aerospike.tolerant import Look
 from thawline.formats.aerospike.units import Meta, encode
@@ -170,6 +170,14 @@ def test_salvage_leaves_out_what_cannot_be_mended_or_trusted(tmp_path: Path) -> 
     with thawline.open(HEADER + numbered(0) + long_name + wrong_digest + keyed(3)) as cold:
         done = salvage(cold, tmp_path / "out.asb")
     assert (done.suspects, (tmp_path / "out.asb").read_bytes()) == (2, HEADER + numbered(0) + keyed(3))
+
+
+@pytest.mark.parametrize("command", [["salvage"], ["aerospike", "rewrite"]])
+def test_what_is_left_out_of_a_new_file_shows_in_the_exit_code(command: list[str], tmp_path: Path) -> None:
+    source, target = tmp_path / "in.asb", tmp_path / "out.asb"
+    source.write_bytes(HEADER + keyed(1).replace(b"+ s demo", b"+ s demi") + keyed(2))
+    assert run([*command, str(source), "-o", str(target)]) == 1
+    assert target.read_bytes() == HEADER + keyed(2)
 
 
 def test_salvage_writes_a_header_where_the_old_one_is_lost(tmp_path: Path) -> None:

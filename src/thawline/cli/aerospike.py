@@ -39,5 +39,6 @@ def rewrite(run: Session, output: str, *, overwrite: bool) -> int:
         run.meet(cold)
     run.remark(f"wrote {counted(done.records, 'record')}, {exact(done.bytes_written)}, to {quoted(output)}")
     if done.suspects:
+        run.leave_out()
         run.remark(f"left out {counted(done.suspects, 'record')} that cannot be trusted; see thawline verify")
     return run.exit_code

@@ -214,8 +214,10 @@ def _say_salvaged(run: Session, cold: WatchedFile, done: Salvaged) -> None:
             f"recovered at {recovered.span}: {counted(recovered.units, unit)}{rows} ({recovered.labels['recovered']})"
         )
     if done.suspects:
+        run.leave_out()
         run.remark(
-            f"left out {counted(done.suspects, unit)} that may be part of a broken one; --include-suspects adds them"
+            f"left out {counted(done.suspects, unit)} that may be part of a broken one, or changed, or not for every "
+            "tool; --include-suspects adds them"
         )
     for line in done.advice:
         run.remark(line)

@@ -177,6 +177,10 @@ class Session:
         """Take what a file was like into the exit code."""
         self.code = max(self.code, DAMAGED if cold.errors else 0)
 
+    def leave_out(self) -> None:
+        """Take into the exit code that something of a file was left out of a new one."""
+        self.code = max(self.code, DAMAGED)
+
     def fail(self, error: ThawlineError) -> None:
         """Say an error and take it into the exit code."""
         self.code = max(self.code, error.exit_code)

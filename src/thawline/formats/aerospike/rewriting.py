@@ -34,7 +34,7 @@ def rewrite(cold: ColdFile, target: Path, where: Mapping[str, str], *, overwrite
     if not isinstance(cold.format, Aerospike):
         raise SourceError(f"{cold.name}: is no Aerospike backup but {cold.format.title}")
     refuse_same_file(cold.name, target)
-    schema = cold.format.schema("records")
+    schema = cold.every_column
     for name, text in where.items():
         if name not in schema.names:
             raise ValueError(f"records have no column {name}; they have {', '.join(schema.names)}")

@@ -11,7 +11,7 @@ import binascii
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from thawline.formats.aerospike.units import BYTES_LETTERS, Bin, Index, Key, Meta, Record, Udf, Unit
 
@@ -131,15 +131,7 @@ class Look:
 
     def record(self) -> Record:
         """A record: its header lines in their order, then its bins."""
-        key = self._key() if self._starts(b"+ k ") else None
-        self._expect(b"+ n ", "a record starts with its key or its namespace")
-        namespace = self._token(LF, "namespace", LONGEST_NAMESPACE)
-        self._expect(b"+ d ", "the line of the digest is due")
-        digest = self._digest()
-        found_set = None
-        if self._starts(b"+ s "):
-            self.pos += 4
-            found_set = self._token(LF, "set", LONGEST_SET)
+        head = self._first_lines()
         self._expect(b"+ g ", "the line of the set or the generation is due")
         generation = self._number(LF, "generation", UINT16_MAX)
         self._expect(b"+ t ", "the line of the expiration is due")
@@ -150,24 +142,27 @@ class Look:
         bins = tuple(self._bins(count))
         if self._starts(b"- "):
             raise Broken(count_at, f"the bin count is {count}, and more bins follow", self.pos)
-        return Record(namespace, digest, bins, found_set, key, generation, expiration)
+        return replace(head, bins=bins, generation=generation, expiration=expiration)
 
     def head(self) -> Record:
-        """The header of a record without its bins: what tells a record from text that looks like one."""
+        """The header of a record up to its set, without its bins: what tells a record from text that looks like one."""
         rest, self.text = self.text, self.text[: min(len(self.text), self.pos + LONGEST_RAW)]
         try:
-            key = self._key() if self._starts(b"+ k ") else None
-            self._expect(b"+ n ", "")
-            namespace = self._token(LF, "namespace", LONGEST_NAMESPACE)
-            self._expect(b"+ d ", "")
-            digest = self._digest()
-            found_set = None
-            if self._starts(b"+ s "):
-                self.pos += 4
-                found_set = self._token(LF, "set", LONGEST_SET)
-            return Record(namespace, digest, (), found_set, key)
+            return self._first_lines()
         finally:
             self.text = rest
+
+    def _first_lines(self) -> Record:
+        key = self._key() if self._starts(b"+ k ") else None
+        self._expect(b"+ n ", "a record starts with its key or its namespace")
+        namespace = self._token(LF, "namespace", LONGEST_NAMESPACE)
+        self._expect(b"+ d ", "the line of the digest is due")
+        digest = self._digest()
+        found_set = None
+        if self._starts(b"+ s "):
+            self.pos += 4
+            found_set = self._token(LF, "set", LONGEST_SET)
+        return Record(namespace, digest, (), found_set, key)
 
     def index(self) -> Index:
         """A secondary index."""
