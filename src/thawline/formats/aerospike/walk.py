@@ -280,7 +280,7 @@ class Walk:
             part = self._part(decoded, mark.row, mark.row + mark.rows, starts, ends)
             yield replace(part, suspect=part.suspect or SUSPECT.get(mark.code))
         if part:
-            yield self._remark(mark.code, span.end, detail)
+            yield self._remark(mark.code, span.end, detail if "at" in detail else {"at": span.start, **detail})
 
     def _mended(self, canonical: bytes, span: Span) -> Part | None:
         """An entry that only one tool reads, from the bytes that both would."""
