@@ -55,12 +55,13 @@ def _small_units() -> Iterator[tuple[str, tuple[int, ...], bytes]]:
     yield "borg_index", (), b"BORGHASH" + bytes([1, 0, 0, 0]) + bytes(4)
     # Values that a table takes for one field report their failure at that field, so they are swept by themselves.
     yield from (("zigzag_varlong", (), b"\xff" * 9 + b"\x01"), ("zigzag_varint", (), b"\xff" * 4 + b"\x01"))
+    yield "unsigned_varint", (), b"\xff" * 4 + b"\x01"
     yield from (("decimal_line", (), b"9223372036854775807\n"), ("decimal_word", (), b"9223372036854775807 "))
 
 
 def _changes(data: bytes) -> Iterator[bytes]:
     for at, byte in enumerate(data):
-        for value in {byte ^ 0x01, byte ^ 0x80, (byte + 4) & 0xFF, (byte - 1) & 0xFF, 0x7F, 0xFF, ord("z")} - {byte}:
+        for value in {byte ^ 0x01, byte ^ 0x80, (byte + 4) & 0xFF, (byte - 1) & 0xFF, 0, 0x7F, 0xFF, ord("z")} - {byte}:
             yield data[:at] + bytes([value]) + data[at + 1 :]
 
 

@@ -20,6 +20,7 @@ from thawline.model import Code, Finding, Report, Run, Span
 from thawline.source import Source
 
 Confidence = Literal["certain", "likely", "possible"]
+CONFIDENCE: tuple[Confidence, ...] = ("certain", "likely", "possible")
 
 FORMATS = {
     "rbf": "thawline.formats.rbf:Rbf",
@@ -175,11 +176,16 @@ def get(name: str, /, **given: object) -> Format:
 
 def identify(source: Source) -> Claim:
     """Which format a file is of; `UnknownFormat` if none claims it."""
-    claims = [claim for name in FORMATS if (claim := get(name).claim(source))]
-    if not claims:
+    found: Claim | None = None
+    for name in FORMATS:
+        claim = get(name).claim(source)
+        if claim and (found is None or CONFIDENCE.index(claim.confidence) < CONFIDENCE.index(found.confidence)):
+            found = claim
+        if found and found.confidence == CONFIDENCE[0]:
+            return found
+    if found is None:
         raise UnknownFormat(f"{source.name}: no format recognises this file; `thawline formats` lists what is known")
-    order = ("certain", "likely", "possible")
-    return min(claims, key=lambda claim: order.index(claim.confidence))
+    return found
 
 
 def identify_folder(folder: Folder) -> Claim | None:

@@ -127,10 +127,17 @@ def _piece(table: str, source: Source, start: int, rows: int) -> Iterator[Chunk 
 def head_at(source: Source, position: int) -> Heads | Break:
     """The head of the unit that starts at a position; a break if none does."""
     table = table_at(source, position)
-    end = source.size if source.is_local else min(position + columns.WINDOW, source.size)
-    view = source.view(position, end)
+    view = source.view(position, min(position + _claimed(source, position), source.size))
     item = next(columns.scan(table, view, Ranges.of([(0, len(view), 1)]), checksums=False))
     return Heads(_unified(item.moved(position), table)) if isinstance(item, Chunk) else item.moved(position)
+
+
+def _claimed(source: Source, position: int) -> int:
+    """Bytes to look at for one unit: as many as its length says, of a remote file not without bound."""
+    if source.is_local or source.size - position < HEAD_SIZE:
+        return source.size - position
+    length = int.from_bytes(source.view(position + 8, position + 12), "big")
+    return int(max(HEAD_SIZE, min(12 + length, columns.WINDOW)))
 
 
 def yielded_end(chunk: Chunk) -> int:
