@@ -20,6 +20,7 @@ from thawline.chunks import Chunk
 from thawline.formats.rbak import plain
 from thawline.formats.rbak.records import NOT_A_BYTE, NOT_JSON, WIRE, WRONG_TYPE, Decoded
 from tools.samples.rbak import ALL_PROPERTIES, HEADER_SHAPES, RECORD
+from tools.sanitize import exactly
 
 _native = pytest.importorskip("thawline._native")
 native = importlib.import_module("thawline.formats.rbak.native")
@@ -142,6 +143,17 @@ def test_the_readers_agree_on_samples_and_mutants(*, is_wide: bool) -> None:
             agree(decoded(native, documents), decoded(plain, documents))
     finally:
         _native.use_ssse3(wanted=True)
+
+
+def test_nothing_is_read_behind_the_buffer() -> None:
+    """What says so is `make sanitize`; here only nothing may go wrong."""
+    chance = random.Random(7)
+    for number in range(400):
+        documents = [mutant(chance) for _ in range(3)]
+        payload = framed([*documents, documents[0][: number % (len(documents[0]) + 1)]])
+        (chunk,) = chunks(payload)
+        with exactly(payload) as view:
+            assert native.decode(view, chunk, WIRE.names).batch.num_rows <= 4
 
 
 @pytest.mark.fuzz

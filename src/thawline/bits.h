@@ -150,10 +150,14 @@ __attribute__((target("ssse3"))) static long long sixteens_in_lanes(
         }
         left = commas;
         for (i = 0; i < 4; i++) {
-            unsigned way = ways[left >> start & 0xFFFF];
-            __m128i bytes = _mm_loadu_si128((const __m128i *)(block + start));
-            __m128i values, moved = _mm_shuffle_epi8(bytes, _mm_loadu_si128((const __m128i *)lanes[way].moves));
+            unsigned way;
+            __m128i bytes, values, moved;
             uint32_t four;
+            /* Numbers of a byte leave 16 bytes for the next four; behind anything else the block may end sooner. */
+            if (start > BLOCK - 16) break;
+            way = ways[left >> start & 0xFFFF];
+            bytes = _mm_loadu_si128((const __m128i *)(block + start));
+            moved = _mm_shuffle_epi8(bytes, _mm_loadu_si128((const __m128i *)lanes[way].moves));
             /* '0' is taken from digits only: an empty place is 0 and stays so. */
             moved = _mm_subs_epu8(moved, _mm_set1_epi8('0'));
             values = _mm_madd_epi16(_mm_maddubs_epi16(moved, weights), ones);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from thawline import columns
 from thawline.chunks import Break, Chunk
@@ -131,8 +132,8 @@ class _Framing:
 
 def _next_record(view: memoryview, start: int) -> int:
     """Where something that looks like a record begins, with a length before it that fits; the end if nowhere."""
-    whole: bytearray = view.obj
-    at = whole.find(FIRST_KEY, start + HEAD, len(view))
+    whole: Any = view.obj  # the bytes of `_Framing`, which can be searched
+    at: int = whole.find(FIRST_KEY, start + HEAD, len(view))
     while at >= 0:
         size = int.from_bytes(whole[at - HEAD : at], "little")
         if len(FIRST_KEY) <= size <= len(view) - at and whole[at + size - 1] == CLOSING:
