@@ -12,21 +12,16 @@ import pytest
 SCRIPT = """
 import os, signal, subprocess, sys, threading, time
 from pathlib import Path
-from pyspark import TaskContext
 from thawline.formats.rbf.writer import RbfWriter
 from thawline.spark import pipeline, session
 
 def executors():
     listed = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True).stdout.splitlines()
-    mine = {os.getpid()}
-    found = []
-    for line in sorted(listed[1:], key=lambda line: int(line.split()[0])):
-        pid, parent, arguments = line.split(None, 2)
-        if int(parent) in mine:
-            mine.add(int(pid))
-            if "CoarseGrainedExecutorBackend" in arguments:
-                found.append(int(pid))
-    return found
+    parents = {int(pid): (int(parent), arguments) for pid, parent, arguments in (line.split(None, 2) for line in listed[1:])}
+    mine = [os.getpid()]
+    for process in mine:
+        mine += [pid for pid, (parent, _) in parents.items() if parent == process]
+    return [pid for pid in mine if "CoarseGrainedExecutorBackend" in parents.get(pid, (0, ""))[1]]
 
 folder = Path(sys.argv[1])
 (folder / "cold").mkdir()
@@ -43,7 +38,10 @@ def slowly(batches):
         time.sleep(0.2)
         yield batch
 
-before = executors()
+spark.range(1000).repartition(8).count()
+deadline = time.monotonic() + 90
+while len(before := executors()) < 2 and time.monotonic() < deadline:
+    time.sleep(0.5)
 assert len(before) == 2, before
 killed = threading.Timer(4, lambda: os.kill(before[0], signal.SIGKILL))
 killed.start()

@@ -102,6 +102,7 @@ def test_a_large_file_that_is_cut_is_one_file_all_the_same(
 ) -> None:
     pipeline.ingest(spark, [str(cold)], tmp_path / "whole")
     monkeypatch.setattr(pipeline, "MOST_PARTITION", 300)
+    monkeypatch.setattr(pipeline, "LEAST_PARTITION", 1)
     monkeypatch.setattr(pipeline, "OPEN_COST", 8)
     pipeline.ingest(spark, [str(cold)], tmp_path / "cut")
     assert everything(tmp_path / "cut") == everything(tmp_path / "whole")
@@ -117,6 +118,22 @@ def test_tables_can_be_other_files_than_parquet(
     assert found.num_rows == 3 * 40 + 39
     with pytest.raises(SourceError, match=f"holds {output_format} files"):
         pipeline.ingest(spark, [str(cold)], tmp_path / "lake")
+
+
+def test_a_file_that_cannot_be_read_is_said_and_tried_again(
+    spark: SparkSession, cold: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake, clean, lost = tmp_path / "lake", tmp_path / "clean", cold / "host1" / "log1.rbf"
+    found = list(pipeline.discover([str(cold)]))
+    with monkeypatch.context() as patched:
+        patched.setattr(pipeline, "discover", lambda _: found)
+        lost.rename(tmp_path / "elsewhere")
+        first = pipeline.ingest(spark, [str(cold)], lake)
+    assert [account.path for account in first.accounts if account.status == "unreadable"] == [str(lost)]
+    (tmp_path / "elsewhere").rename(lost)
+    assert pipeline.ingest(spark, [str(cold)], lake).ingested == 1
+    pipeline.ingest(spark, [str(cold)], clean)
+    assert everything(lake) == everything(clean)
 
 
 def test_the_input_is_never_written_to(spark: SparkSession, cold: Path) -> None:

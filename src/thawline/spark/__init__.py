@@ -63,7 +63,9 @@ def session(
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if SparkSession.getActiveSession() is None and (home := find_java()):
         os.environ["JAVA_HOME"] = home
-    builder = SparkSession.builder.appName(name).master(master or os.environ.get("MASTER", "local[*]"))
+    builder = SparkSession.builder.appName(name)
+    if master or "PYSPARK_GATEWAY_PORT" not in os.environ:  # else it is spark-submit that says where to run
+        builder = builder.master(master or "local[*]")
     for key, value in {**CONFIGURATION, **(configuration or {})}.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()

@@ -178,6 +178,8 @@ def _file_account(share: Share, members: Members | None, tables: Tables) -> Acco
         pass
     except (ThawlineError, OSError) as error:
         account.error = str(error)
+    except Exception as error:  # noqa: BLE001 - one file must not keep the others from being taken in
+        account.error = f"a mistake in thawline, please report it: {type(error).__name__}: {error}"
     return account
 
 

@@ -26,7 +26,7 @@ from thawline.spark.discovery import Work, discover
 from thawline.spark.files import Members
 from thawline.spark.intake import FILES, FINDINGS, Account, Intake, Share, Taken
 from thawline.spark.lake import Entry, Lake, Output
-from thawline.spark.planning import MOST_PARTITION, OPEN_COST, Part, Planner
+from thawline.spark.planning import LEAST_PARTITION, MOST_PARTITION, OPEN_COST, Part, Planner
 from thawline.spark.tables import SUFFIXES, open_writer
 
 if TYPE_CHECKING:
@@ -131,7 +131,9 @@ class _Run:
         works = {share.work.key: share.work for shares in tasks for share in shares}
         accounts = _added_up(account for done in taken for account in done.accounts)
         outputs = [output for done in taken for output in done.outputs]
-        entry = Entry({key: work.signature for key, work in works.items()}, outputs)
+        unread = {account.work for account in accounts if account.status == "unreadable"}
+        # What could not be read has no signature that it could be known by, so the next run tries again.
+        entry = Entry({key: "" if key in unread else work.signature for key, work in works.items()}, outputs)
         self._supersede(entry, staging)
         for output in outputs:
             self.summary.rows[output.place.split("/")[1]] += output.rows
@@ -253,7 +255,7 @@ def _rounds(works: Sequence[Work], cores: int) -> Iterator[list[tuple[Share, ...
 
 def _shares(work: Work, size: int) -> list[Share]:
     """A file as a whole, or cut where its units end."""
-    if work.is_folder or work.file.size <= size:
+    if work.is_folder or work.file.size <= max(size, LEAST_PARTITION):
         return [Share(work, Part(work.file))]
     try:
         format_, table = _format_of(work)
