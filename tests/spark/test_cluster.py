@@ -17,7 +17,8 @@ from thawline.spark import pipeline, session
 
 def executors():
     listed = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True).stdout.splitlines()
-    parents = {int(pid): (int(parent), arguments) for pid, parent, arguments in (line.split(None, 2) for line in listed[1:])}
+    split = (line.split(None, 2) for line in listed[1:])
+    parents = {int(pid): (int(parent), arguments) for pid, parent, arguments in split}
     mine = [os.getpid()]
     for process in mine:
         mine += [pid for pid, (parent, _) in parents.items() if parent == process]
