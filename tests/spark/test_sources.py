@@ -12,8 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 import thawline
 from thawline import formats
+from thawline.errors import UnknownFormat
 from thawline.formats import FORMATS
-from thawline.spark.sources import SOURCES
+from thawline.spark.sources import SOURCES, AerospikeSource, RbfSource
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 SCHEMAS = Path(__file__).parent / "schemas"
@@ -151,6 +152,21 @@ def test_a_file_that_only_the_driver_saw_is_an_error_that_says_so(spark: SparkSe
     file.unlink()
     with pytest.raises(PythonException, match="it must lie where every worker can see it"):
         frame.count()
+
+
+def test_a_folder_without_a_file_of_the_format_is_an_error_that_says_so(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("nothing of interest")
+    source = RbfSource({"path": str(tmp_path)})
+    with pytest.raises(UnknownFormat, match="no file there is recognised as RBF log"):
+        source.reader(source.schema()).partitions()
+
+
+def test_bins_can_be_columns() -> None:
+    source = AerospikeSource({"path": str(GOLDEN / "aerospike" / "document-sample.asb"), "bins": "columns"})
+    assert "bins" not in source.schema().names
+    reader = source.reader(source.schema())
+    found = [batch for portion in reader.partitions() for batch in reader.read(portion)]
+    assert found[0].schema.names == source.schema().names
 
 
 def test_sql_reads_cold_files(spark: SparkSession) -> None:

@@ -7,6 +7,7 @@ import logging
 import sys
 import uuid
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
@@ -16,6 +17,7 @@ from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSource
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
+from thawline.errors import SourceError, UnknownFormat
 from thawline.source import Source, open_source
 from thawline.spark.files import File, Listing, Members
 from thawline.spark.filters import Condition, chosen, conditions_of, may_hold, narrowed
@@ -56,6 +58,9 @@ class ColdReader(DataSourceReader):
     def _files(self) -> list[File]:
         """The files that can hold what is asked for."""
         files = Listing(self.settings).files
+        if files and next(_opened(self.settings), None) is None:
+            format_, where = self.settings.format, ", ".join(self.settings.paths)
+            raise UnknownFormat(f"{where}: no file there is recognised as {format_.title}; see `thawline identify`")
         if not self.conditions:
             return files
         members = Members(self.settings.format)
@@ -107,8 +112,7 @@ class ColdSource(DataSource):
 
     def schema(self) -> StructType:
         """The columns of the table, as far as they are asked for."""
-        found = from_arrow_schema(schema_of(self.settings))
-        return found  # noqa: RET504 - typed
+        return from_arrow_schema(schema_of(self.settings))
 
     def reader(self, schema: StructType) -> ColdReader:
         """A reader of a schema, which may be the user's."""
@@ -161,7 +165,7 @@ SOURCES = (RbakSource, RbfSource, AerospikeSource, BorgSource, KafkaSource)
 def _opened(settings: Settings) -> Iterator[Source]:
     """Each file, open until the next one is asked for; most formats ask for none."""
     for file in Listing(settings).files:
-        with open_source(file.path) as source:
+        with suppress(SourceError), open_source(file.path) as source:  # the task says what is wrong with it
             if file.is_named or is_ours(settings.format, source, settings.table):
                 yield source
 
