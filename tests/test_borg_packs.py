@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 import time
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from accounts import GOLDEN, golden_files
 from blake3 import blake3
@@ -45,7 +47,7 @@ def golden(name: str) -> bytes:
 
 
 def place(row: dict[str, Any]) -> tuple[int, int, str]:
-    return row["offset"], row["size"], row["chunk_id"]
+    return row["offset"], row["size"], row["chunk_id"].hex()
 
 
 @pytest.mark.parametrize("name", PACKED)
@@ -57,7 +59,7 @@ def test_the_listing_is_that_of_borg(vectors: Path, tmp_path: Path, name: str) -
         assert len(rows) == len(pack["blobs"])
         for row, blob in zip(rows, pack["blobs"], strict=True):
             assert place(row) == (blob["offset"], blob["size"], blob["chunk_id"])
-            assert (row["version"], row["pack_id"]) == (blob["version"], pack["pack_id"])
+            assert (row["version"], row["pack_id"].hex()) == (blob["version"], pack["pack_id"])
             assert (row["len_meta"], row["len_data"]) == (blob["meta_size"], blob["data_size"])
             if "aes256" not in name:
                 meta = blob["meta"]
@@ -411,6 +413,17 @@ def test_the_rule_that_a_name_follows_is_told(tmp_path: Path, rule: str) -> None
     path = tmp_path / dict(zip(("sha256", "blake3"), names_of(data), strict=True))[rule]
     path.write_bytes(data)
     assert {row["name_rule"] for row in rows_of(path)} == {rule}
+
+
+@pytest.mark.parametrize("table", ["blobs", "index"])
+def test_ids_are_columns_of_bytes(table: str) -> None:
+    name = "index-archive.index" if table == "index" else "none-archive.pack"
+    listed = json.loads((GOLDEN / "borg" / f"{name}.json").read_bytes())["units"]
+    told = listed[0]["fields"]["entries"] if table == "index" else [unit["fields"] for unit in listed]
+    with thawline.open(GOLDEN / "borg" / name, "borg") as cold:
+        (batch,) = cold.batches()
+    assert {batch.schema.field(column).type for column in ("chunk_id", "pack_id")} == {pa.binary()}
+    assert batch["chunk_id"].to_pylist() == [bytes.fromhex(one["chunk_id"]) for one in told]
 
 
 def test_an_index_is_read_as_a_table(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import os
@@ -13,6 +14,7 @@ from typing import Any
 import msgpack
 import pyarrow.parquet as pq
 import pytest
+from accounts import GOLDEN
 from borg_repositories import KITCHEN, PACKED, READABLE, account, kitchen, pack_of, unpacked
 from click.testing import CliRunner
 
@@ -20,12 +22,14 @@ import thawline
 from thawline import specs
 from thawline.cli import commands
 from thawline.errors import SourceError
+from thawline.formats.borg import Borg
 from thawline.formats.borg.archives import Gap, Item
-from thawline.formats.borg.catalogue import Catalogue, LostArchive, NoSuchArchive
+from thawline.formats.borg.catalogue import Catalogue, LostArchive, NoSuchArchive, locate, repository_at
 from thawline.formats.borg.extract import BadPath, place_of
 from thawline.formats.borg.index import encode_index
 from thawline.formats.borg.rebuild import NeedsKey
 from thawline.formats.borg.store import Encrypted
+from thawline.formats.borg.writer import PackWriter
 from thawline.model import Report
 
 EMPTY_INDEX = "f7c384a6"
@@ -171,7 +175,7 @@ def test_a_crash_between_index_and_archive_is_called_so(tmp_path: Path) -> None:
     repo = kitchen(tmp_path)
     pack_id = add_pack(repo, "none-types")
     rows = [row for batch in thawline.open(pack_of(repo, pack_id)).batches() for row in batch.to_pylist()]
-    places = [(bytes.fromhex(row["chunk_id"]), bytes.fromhex(pack_id), row["offset"], row["size"]) for row in rows]
+    places = [(row["chunk_id"], bytes.fromhex(pack_id), row["offset"], row["size"]) for row in rows]
     rewrite_index(repo, lambda old: old + places)
     assert findings(repo, notes=True) == ["BRG303"]
     assert (detail(repo, "BRG303")["chunks"], detail(repo, "BRG303")["whole_packs"]) == (len(rows), 1)
@@ -383,7 +387,7 @@ def test_a_rebuilt_index_locates_what_borg_located(vectors: Path, tmp_path: Path
     assert run("borg", "index", repo, "--rebuild", out)[0] == 0
     told = account(vectors, name)
     listed = {
-        (blob["chunk_id"], pack["pack_id"], blob["offset"], blob["size"])
+        (bytes.fromhex(blob["chunk_id"]), bytes.fromhex(pack["pack_id"]), blob["offset"], blob["size"])
         for pack in told["packs"]
         for blob in pack["blobs"]
         if blob["in_index"]
@@ -391,6 +395,33 @@ def test_a_rebuilt_index_locates_what_borg_located(vectors: Path, tmp_path: Path
     rows = pq.read_table(out).to_pylist()
     assert {tuple(row.values()) for row in rows} == listed
     assert len(rows) == told["index_entries"]
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv"])
+def test_a_rebuilt_index_as_text_has_ids_the_way_borg_writes_them(tmp_path: Path, suffix: str) -> None:
+    out = tmp_path / f"index.{suffix}"
+    assert run("borg", "index", kitchen(tmp_path), "--rebuild", out)[0] == 0
+    lines = out.read_text().splitlines()
+    rows = [*csv.DictReader(lines)] if suffix == "csv" else [json.loads(line) for line in lines]
+    told = json.loads((GOLDEN / "borg/index-archive.index.json").read_bytes())["units"][0]["fields"]["entries"]
+    assert [(row["chunk_id"], row["pack_id"]) for row in rows] == [(one["chunk_id"], one["pack_id"]) for one in told]
+    assert list(rows[0]) == ["chunk_id", "pack_id", "offset", "length"]
+
+
+def test_places_of_large_blobs_take_no_more_memory_than_they_need(tmp_path: Path) -> None:
+    repo, borg = kitchen(tmp_path), Borg()
+    (tmp_path / "new").mkdir()
+    with PackWriter(tmp_path / "new", rule="sha256", version=1) as pack:
+        for number in range(20):
+            pack.add(bytes([number]) * 32, b"\x02" + bytes(60), b"\x02" + bytes(1 << 20))
+    (path,) = (tmp_path / "new").iterdir()
+    target = pack_of(repo, path.name)
+    target.parent.mkdir(exist_ok=True)
+    path.rename(target)
+    locate(repository_at(repo), borg)
+    places = borg.ledger.table()
+    assert places.num_rows == 26
+    assert places.get_total_buffer_size() < 26 * 200
 
 
 @pytest.mark.parametrize("name", ["b22-none", "b22-aes256-ocb", "b24-none-sha256", "b22-none-count1"])

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from thawline.formats.borg.catalogue import Catalogue
     from thawline.formats.borg.rebuild import Rebuilt
     from thawline.formats.borg.repository import Repository
+    from thawline.rendering.values import Bytes
 
 DAMAGED = 1
+IDS: Bytes = "hex"
+"""How ids are written: as borg writes them, so that the two can be compared."""
 REPOSITORY = click.argument("repository", type=click.Path(), metavar="REPOSITORY")
 ARCHIVE = click.argument("archive", metavar="ARCHIVE")
 PATHS = click.argument("paths", nargs=-1, metavar="[PATH]…")
@@ -199,7 +202,7 @@ def index(run: Session, repository: str, rebuild: str | None, *, overwrite: bool
 def _print_table(run: Session, table: pa.Table) -> None:
     from thawline.rendering.rows import RowSink
 
-    sink = RowSink(run.kind, run.stdout, run.console, run.options.bytes)
+    sink = RowSink(run.kind, run.stdout, run.console, IDS)
     sink.add(table.schema, table.to_batches(), "")
     sink.close()
 
@@ -236,5 +239,5 @@ def _write_table(found: Rebuilt, target: Path, *, overwrite: bool) -> None:
     from thawline.verbs.convert import kind_of
 
     kind = kind_of(target)
-    with replacing(target, overwrite=overwrite) as file, RowSink(kind, file, console(sys.stdout), "auto") as sink:
+    with replacing(target, overwrite=overwrite) as file, RowSink(kind, file, console(sys.stdout), IDS) as sink:
         sink.add(found.places.schema, found.places.to_batches(), "")

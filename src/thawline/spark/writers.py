@@ -202,7 +202,7 @@ def write_borg(folder: Path, _name: str, batches: _Counted, _compression: str) -
                     f"object version 1 and the modes {', '.join(types)} can"
                 )
             key_type = types[row["mode"]]
-            writer.add(bytes.fromhex(row["chunk_id"]), key_type + row["meta"], key_type + row["data"])
+            writer.add(row["chunk_id"], key_type + row["meta"], key_type + row["data"])
     if writer:
         writer.close()
 

@@ -130,7 +130,7 @@ class Check:
             yield self._found(SEALED_INDEX, {"files": len(self.repository.index_files())})
         elif not self.index.num_rows and self.blobs.num_rows:
             yield self._found(NO_INDEX, {"blobs": self.blobs.num_rows}, self._rebuild)
-        there = pa.array(list(self.paths), pa.string())
+        there = pa.array(map(bytes.fromhex, self.paths), pa.binary())
         is_there = pc.is_in(self.index["pack_id"], there)
         yield from self._missing(self.index.filter(pc.invert(is_there)))
         wrong = self.index.filter(is_there).join(
@@ -142,7 +142,7 @@ class Check:
         """Whether each entry points to a place that is not reported as damaged anyway."""
         damaged = self.ledger.damaged
         places = zip(entries["pack_id"].to_pylist(), entries["offset"].to_pylist(), strict=True)
-        return [not any(offset in span for span in damaged.get(pack_id, ())) for pack_id, offset in places]
+        return [not any(offset in span for span in damaged.get(pack_id.hex(), ())) for pack_id, offset in places]
 
     def _missing(self, entries: pa.Table) -> Iterator[Finding]:
         for pack_id, chunks in _by_pack(entries):
@@ -152,10 +152,10 @@ class Check:
 
     def _wrong(self, entries: pa.Table) -> Iterator[Finding]:
         for pack_id, chunks in _by_pack(entries):
-            detail = {"pack_id": pack_id, "entries": len(chunks), "first_chunk": chunks[0]}
+            detail = {"pack_id": pack_id, "entries": len(chunks), "first_chunk": chunks[0].hex()}
             yield self._found(WRONG_LOCATION, detail, self._rebuild)
 
-    def _is_known(self, chunk_id: str) -> bool:
+    def _is_known(self, chunk_id: bytes) -> bool:
         """Whether some pack holds a chunk intact."""
         return bool(pc.index(self.blobs["chunk_id"], chunk_id).as_py() >= 0)
 
@@ -164,9 +164,9 @@ class Check:
         if not self.index.num_rows:
             return
         indexed = set(self.index["pack_id"].unique().to_pylist())
-        for pack_id in sorted(set(self.paths) - indexed):
+        for pack_id in sorted(set(self.paths) - {one.hex() for one in indexed}):
             yield self._found(ORPHAN_PACK, {"pack_id": pack_id, "next": "borg compact removes it"})
-        rest = self.blobs.filter(pc.is_in(self.blobs["pack_id"], pa.array(list(indexed), pa.string())))
+        rest = self.blobs.filter(pc.is_in(self.blobs["pack_id"], pa.array(indexed, pa.binary())))
         unknown = rest.join(self.index.select(["chunk_id"]), ["chunk_id"], join_type="left anti")
         for pack_id, chunks in _by_pack(unknown):
             yield self._found(UNINDEXED, {"pack_id": pack_id, "blobs": len(chunks)}, self._rebuild)
@@ -188,7 +188,7 @@ class Check:
             store.close()
 
     def _pointer(self, archive_id: str) -> Iterator[Finding]:
-        if not self._is_known(archive_id):
+        if not self._is_known(bytes.fromhex(archive_id)):
             reason = "no pack holds this chunk"
             yield self._found(LOST_ARCHIVE, {"archive": archive_id, "lost": "1 archive", "reason": reason})
 
@@ -225,7 +225,7 @@ class Check:
         """Chunks that no archive needs, where all archives could be followed."""
         if self.is_sealed or not self.is_complete or not self.index.num_rows:
             return
-        needed = pc.is_in(self.index["chunk_id"], pa.array(list(self.referenced), pa.string()))
+        needed = pc.is_in(self.index["chunk_id"], pa.array(map(bytes.fromhex, self.referenced), pa.binary()))
         spare = self.index.filter(pc.invert(needed))
         if spare.num_rows:
             in_use = set(self.index.filter(needed)["pack_id"].to_pylist())
@@ -265,10 +265,11 @@ class Check:
         return Finding(code, HERE, detail, hint)
 
 
-def _by_pack(entries: pa.Table) -> Iterator[tuple[str, list[str]]]:
-    """The chunks of some entries, by the pack that they should be in."""
+def _by_pack(entries: pa.Table) -> Iterator[tuple[str, list[bytes]]]:
+    """The chunks of some entries, by the name of the pack that they should be in."""
     grouped = entries.group_by("pack_id").aggregate([("chunk_id", "list")]).sort_by("pack_id")
-    yield from zip(grouped["pack_id"].to_pylist(), grouped["chunk_id_list"].to_pylist(), strict=True)
+    names = map(bytes.hex, grouped["pack_id"].to_pylist())
+    yield from zip(names, grouped["chunk_id_list"].to_pylist(), strict=True)
 
 
 def index_items(source: Source, version: int | None) -> Iterator[Run | Finding]:

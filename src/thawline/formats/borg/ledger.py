@@ -10,7 +10,7 @@ from thawline.formats.borg.rows import Pack, blob_batches
 from thawline.formats.borg.walk import Depth, Stretch
 from thawline.model import Finding, Span
 
-PLACES = pa.schema([("pack_id", pa.string()), ("offset", pa.int64()), ("size", pa.int64()), ("chunk_id", pa.string())])
+PLACES = pa.schema([("pack_id", pa.binary()), ("offset", pa.int64()), ("size", pa.int64()), ("chunk_id", pa.binary())])
 
 
 class Ledger:
@@ -20,7 +20,7 @@ class Ledger:
         self.places: dict[str, list[pa.RecordBatch]] = {}
         """Where intact blobs lie; only of packs that were read to their end."""
         self.damaged: dict[str, list[Span]] = {}
-        """Damaged stretches of packs, by pack."""
+        """Damaged stretches of packs, by the pack's name."""
         self.modes: set[str] = set()
         self.are_named = True
         """Whether the packs are named by their bytes, not by the chunk that they hold."""
@@ -41,7 +41,8 @@ class Ledger:
             elif not item.doubt:
                 for batch in blob_batches(item, pack, {*PLACES.names, "mode"}):
                     self.modes |= set(batch["mode"].unique().to_pylist())
-                    found.append(batch.select(PLACES.names))
+                    # As a copy: a column of the kernel has room for many more rows than large blobs fill.
+                    found.append(pa.concat_batches([batch.select(PLACES.names)]))
             yield item
         self.places[path] = found
 

@@ -13,7 +13,7 @@ from thawline.formats.borg.index import LARGEST_PLACE, write_index
 from thawline.formats.borg.repository import Repository
 
 PLACES = pa.schema(
-    [("chunk_id", pa.string()), ("pack_id", pa.string()), ("offset", pa.int64()), ("length", pa.int64())]
+    [("chunk_id", pa.binary()), ("pack_id", pa.binary()), ("offset", pa.int64()), ("length", pa.int64())]
 )
 PLAIN_INDEX = 4
 """The repository version whose index files are plain; those of version 5 are kept in the envelope of the key."""
@@ -62,5 +62,5 @@ def _places(places: pa.Table) -> Iterator[tuple[bytes, bytes, int, int]]:
         columns = (batch[name].to_pylist() for name in PLACES.names)
         for chunk_id, pack_id, offset, length in zip(*columns, strict=True):
             if offset > LARGEST_PLACE:
-                raise SourceError(f"pack {pack_id}: a blob at {offset:#x} has no place in an index of borg")
-            yield bytes.fromhex(chunk_id), bytes.fromhex(pack_id), offset, length
+                raise SourceError(f"pack {pack_id.hex()}: a blob at {offset:#x} has no place in an index of borg")
+            yield chunk_id, pack_id, offset, length

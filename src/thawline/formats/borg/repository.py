@@ -128,7 +128,7 @@ class Repository:
         return whole.group_by(["chunk_id", "pack_id", "offset", "length"]).aggregate([]).sort_by("pack_id")
 
     @cached_property
-    def _rows(self) -> dict[str, tuple[int, int]]:
+    def _rows(self) -> dict[bytes, tuple[int, int]]:
         """The rows of the index that each pack has: the first, and how many."""
         counts = self.index["pack_id"].value_counts()
         sizes = dict(zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True))
@@ -138,9 +138,9 @@ class Repository:
 
     def located(self, pack_id: str) -> dict[int, Located]:
         """What the index says about one pack, by offset."""
-        mine = self.index.slice(*self._rows.get(pack_id, (0, 0)))
+        mine = self.index.slice(*self._rows.get(bytes.fromhex(pack_id), (0, 0)))
         rows = zip(*(mine[name].to_pylist() for name in ("offset", "chunk_id", "length")), strict=True)
-        return {offset: Located(bytes.fromhex(chunk_id), length) for offset, chunk_id, length in rows}
+        return {offset: Located(chunk_id, length) for offset, chunk_id, length in rows}
 
     @cached_property
     def archives(self) -> dict[str, bool]:

@@ -135,8 +135,7 @@ def _index(source: Source, version: int | None) -> Rescue:
     """The entries of an index that are whole, as a new index."""
     entries = read_index(source)
     names = ("chunk_id", "pack_id", "offset", "length")
-    rows = zip(*(entries[name].to_pylist() for name in names), strict=True)
-    data = encode_index((bytes.fromhex(a), bytes.fromhex(b), offset, size) for a, b, offset, size in rows)
+    data = encode_index(zip(*(entries[name].to_pylist() for name in names), strict=True))
     name = HASHES[HASH_RULES.get(version or 0, "sha256")](memoryview(data)).hex()
     return Rescue((data,), name, 1, entries.num_rows, (), (), 0, ())
 

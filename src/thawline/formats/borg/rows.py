@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,11 +17,11 @@ from thawline.formats.borg.walk import Stretch
 
 BLOBS = pa.schema(
     [
-        ("pack_id", pa.string()),
+        ("pack_id", pa.binary()),
         ("offset", pa.int64()),
         ("size", pa.int64()),
         ("version", pa.int16()),
-        ("chunk_id", pa.string()),
+        ("chunk_id", pa.binary()),
         ("len_meta", pa.int64()),
         ("len_data", pa.int64()),
         ("mode", pa.string()),
@@ -41,8 +39,8 @@ PAYLOADS = pa.schema([("meta", pa.binary()), ("data", pa.binary()), ("plaintext"
 """Payloads of the slots as they are stored, and the chunk itself where it can be read."""
 INDEX = pa.schema(
     [
-        ("chunk_id", pa.string()),
-        ("pack_id", pa.string()),
+        ("chunk_id", pa.binary()),
+        ("pack_id", pa.binary()),
         ("offset", pa.int64()),
         ("length", pa.int64()),
         ("flags", pa.int64()),
@@ -53,7 +51,6 @@ CONTENT = frozenset({"type", "ctype", "clevel", "csize", "plain_size", "verdict"
 """Columns that need more than headers and envelopes."""
 LARGEST_BATCH = 64 << 20
 """Bytes of plaintext after which a batch ends."""
-ID_SIZE = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +58,7 @@ class Pack:
     """What holds for every blob of a pack."""
 
     pack_id: str | None
+    """The id that it is named by, in hexadecimal digits."""
     rule: Rule
     repository_version: int | None
 
@@ -117,10 +115,9 @@ class _Columns:
     def column(self, field: pa.Field) -> pa.Array:
         """One column."""
         made: dict[str, Callable[[], pa.Array]] = {
-            "pack_id": lambda: self._repeated(self.pack.pack_id),
+            "pack_id": self._pack_ids,
             "offset": lambda: self._sliced(self.judged.chunk.starts),
             "size": lambda: pc.subtract(*map(self._sliced, (self.judged.chunk.ends, self.judged.chunk.starts))),
-            "chunk_id": lambda: hex_ids(self._wire("chunk_id")),
             "mode": self._modes,
             "name_rule": lambda: self._repeated(self.pack.rule),
             "plain_size": lambda: self._known(field, lambda known: known.plain_size),
@@ -143,6 +140,10 @@ class _Columns:
 
     def _repeated(self, value: str | None) -> pa.Array:
         return pa.repeat(pa.scalar(value, pa.string()), len(self.stretch))
+
+    def _pack_ids(self) -> pa.Array:
+        pack_id = None if self.pack.pack_id is None else bytes.fromhex(self.pack.pack_id)
+        return pa.repeat(pa.scalar(pack_id, pa.binary()), len(self.stretch))
 
     def _modes(self) -> pa.Array:
         return mode_names(self._wire("version"), self._wire("meta_key_type"), self.pack.repository_version)
@@ -172,30 +173,11 @@ class _Columns:
         return pa.array(["+".join(check) or "structure" for check in checks], pa.string())
 
 
-def hex_ids(ids: pa.BinaryArray) -> pa.StringArray:
-    """Ids of 32 bytes as hexadecimal digits, without an object for each.
-
-    >>> hex_ids(pa.array([bytes(31) + b"!"])).to_pylist()
-    ['0000000000000000000000000000000000000000000000000000000000000021']
-    """
-    _, offsets, data = ids.buffers()
-    count = len(ids)
-    first = ID_SIZE * ids.offset if offsets is None else memoryview(offsets).cast("i")[ids.offset] if count else 0
-    digits = memoryview(data)[first : first + ID_SIZE * count].hex() if count else ""
-    return pa.StringArray.from_buffers(count, _offsets(count), pa.py_buffer(digits.encode("ascii")))
-
-
-@lru_cache(maxsize=8)
-def _offsets(count: int) -> pa.Buffer:
-    return pa.py_buffer(array("i", range(0, 2 * ID_SIZE * count + 1, 2 * ID_SIZE)))
-
-
 def index_batch(chunk: Chunk, columns: Collection[str]) -> pa.RecordBatch:
     """Entries of an index file."""
     names: Sequence[str] = [name for name in INDEX.names if name in columns]
     if not names:
         return pa.RecordBatch.from_arrays([chunk.starts], ["offset"]).select([])
     wire = {"offset": "ofs_blob", "length": "len_blob"}
-    found = {name: chunk.batch[wire.get(name, name)] for name in names}
-    arrays = [hex_ids(found[name]) if name in {"chunk_id", "pack_id"} else found[name] for name in names]
+    arrays = [chunk.batch[wire.get(name, name)] for name in names]
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([INDEX.field(name) for name in names]))

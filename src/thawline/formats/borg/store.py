@@ -27,14 +27,14 @@ class Encrypted(ThawlineError):
 
 
 class Store:
-    """Chunks by id, from the places where blobs lie."""
+    """Chunks by id in hexadecimal digits, from the places where blobs lie."""
 
     def __init__(self, places: pa.Table, paths: Mapping[str, str], repository_version: int | None) -> None:
         self.paths, self.version = paths, repository_version
         self.asked: set[str] = set()
         """Every chunk that was asked for."""
-        self.rows: dict[str, int] = {}
-        self.others: dict[str, list[int]] = {}
+        self.rows: dict[bytes, int] = {}
+        self.others: dict[bytes, list[int]] = {}
         """Further rows of chunks that are stored more than once."""
         self.places = places.combine_chunks()
         for row, chunk_id in enumerate(places["chunk_id"].to_pylist()):
@@ -43,14 +43,15 @@ class Store:
         self.open: OrderedDict[str, LocalSource | RemoteSource] = OrderedDict()
 
     def __contains__(self, chunk_id: str) -> bool:
-        return chunk_id in self.rows
+        return bytes.fromhex(chunk_id) in self.rows
 
     def get(self, chunk_id: str) -> Content:
         """What a chunk holds; `LostChunk` says why if no copy of it can be read."""
         self.asked.add(chunk_id)
-        if chunk_id not in self.rows:
+        key = bytes.fromhex(chunk_id)
+        if key not in self.rows:
             raise LostChunk(f"chunk {chunk_id} is in no pack")
-        for row in (self.rows[chunk_id], *self.others.get(chunk_id, ())):
+        for row in (self.rows[key], *self.others.get(key, ())):
             try:
                 return self._read(row)
             except Flaw as error:
@@ -66,7 +67,7 @@ class Store:
 
     def _read(self, row: int) -> Content:
         pack_id, offset, size = (self.places[name][row].as_py() for name in ("pack_id", "offset", "size"))
-        source = self._source(pack_id)
+        source = self._source(pack_id.hex())
         if offset + size > source.size:
             raise SourceError(f"{source.name}: changed while it was read")
         item = next(columns.scan("borg_blobs", source.view(offset, offset + size), columns=CONTENT_COLUMNS))
@@ -93,4 +94,4 @@ class Store:
 
     def missing(self, chunk_ids: Iterable[str]) -> list[str]:
         """Those of some chunks that no pack holds."""
-        return [chunk_id for chunk_id in chunk_ids if chunk_id not in self.rows]
+        return [chunk_id for chunk_id in chunk_ids if chunk_id not in self]
