@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup generate check-generated golden lint test fuzz cluster oracle sanitize bench demo
+.PHONY: help setup generate check-generated golden lint test fuzz oracle sanitize bench demo
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,9 +42,6 @@ test: $(READY) ## run the tests
 
 fuzz: $(READY) ## compare kernels and parsers over many thousand mutants
 	$(BIN)/python -m pytest -q -n auto -m fuzz
-
-cluster: $(READY) ## lose an executor in the middle of a job, on a cluster of this machine
-	$(BIN)/python -m pytest -q -m cluster
 
 demo: $(READY) ## sample files of all formats, some damaged, taken in on Spark, and three queries
 	$(BIN)/python -m tools.demo
