@@ -63,13 +63,19 @@ class ColdWriter(DataSourceArrowWriter):
         """Make the folder that tasks write below; it is hidden until it is gone."""
         self.job = uuid.uuid4().hex
         self.staging = str(Path(self.path, f".thawline-{self.job}"))
+        Path(self.staging).mkdir(parents=True)
 
     def write(self, iterator: Batches) -> Written:
         """Write the rows of a task."""
         context = TaskContext.get()
         number, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
         folder = Path(self.staging, f"{number:05}-{attempt}")
-        folder.mkdir(parents=True)
+        try:
+            folder.mkdir()  # not its parents: a task that still runs must not bring back what was given up
+        except FileNotFoundError as error:
+            raise SourceError(
+                f"{self.path}: is not there for this task; only the driver sees it, or gave up"
+            ) from error
         counted = _Counted(iterator)
         WRITERS[self.format_name](folder, f"part-{number:05}-{self.job[:8]}", counted, self.compression)
         return Written(str(folder), counted.rows)
@@ -87,13 +93,22 @@ class ColdWriter(DataSourceArrowWriter):
                 place.parent.mkdir(parents=True, exist_ok=True)
                 source.replace(place)
         finally:
-            shutil.rmtree(self.staging, ignore_errors=True)
+            _remove(self.staging)
         FINISHED.get(self.format_name, _nothing)(target)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Take away what was written."""
         del messages
-        shutil.rmtree(self.staging, ignore_errors=True)
+        _remove(self.staging)
+
+
+def _remove(staging: str) -> None:
+    """Take a folder away, also while tasks that Spark has not stopped yet still write below it."""
+    for _ in range(50):
+        shutil.rmtree(staging, ignore_errors=True)
+        if not Path(staging).exists():
+            return
+        time.sleep(0.1)
 
 
 class _Counted:
