@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["BadCompression", "BadRecord", "KafkaSegmentWriter", "OutOfTurn", "Producer", "SegmentFull"]
 
 HEAD = struct.Struct(">qiibIhiqqqhii")
-"""A batch's head by hand: the generated structure takes 30 µs for it, which small batches feel. A test compares both."""
+"""A batch's head by hand: the generated structure takes 30 us for it, as long as 200 records. A test compares both."""
 LENGTH_END, CRC_AT, COVERED_AT = 12, 17, 21
 MAGIC = 2
 APPEND_TIME_BIT, TRANSACTIONAL_BIT, CONTROL_BIT = 1 << 3, 1 << 4, 1 << 5
