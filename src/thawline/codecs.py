@@ -29,7 +29,7 @@ import sys
 import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import cramjam
@@ -58,6 +58,7 @@ _ZSTD_MAGIC = bytes.fromhex("28b52ffd")
 _LZ4_MAGIC = bytes.fromhex("04224d18")
 _LZ4_DICTIONARY, _LZ4_RESERVED, _LZ4_CONTENT_CHECKSUM, _LZ4_CONTENT_SIZE = 1, 2, 4, 8  # bits of FLG
 _LZ4_BLOCK_CHECKSUM, _LZ4_INDEPENDENT = 16, 32
+_LZ4_LEAST = 11  # a head and the EndMark
 _LZ4_RATIO = 255  # a match length grows by 255 with each further byte
 _LZ4_OUTPUT_MAX = 0x7E000000  # LZ4_MAX_INPUT_SIZE
 _XERIAL_MAGIC = b"\x82SNAPPY\0"
@@ -137,8 +138,8 @@ def _fill(codec: str, data: memoryview, room: memoryview) -> int | None:
     try:
         if codec == "zstd":
             return _fill_zstd(data, room)
-        if codec == "lz4_kafka" and _lz4_is_whole(data):
-            return int(cramjam.lz4.decompress_into(data, room))
+        if codec == "lz4_kafka":
+            return _fill_lz4(data, room)
     except (cramjam.DecompressionError, zstandard.ZstdError):
         return None
     return None
@@ -157,14 +158,31 @@ def _fill_zstd(data: memoryview, room: memoryview) -> int | None:
     return len(output)
 
 
-def _lz4_is_whole(data: memoryview) -> bool:
-    """Whether a payload is one frame of independent blocks and nothing else, by the lengths of its blocks."""
-    if len(data) < 11 or data[:4] != _LZ4_MAGIC or data[4] & ~_LZ4_BLOCK_CHECKSUM != 0x40 | _LZ4_INDEPENDENT:  # noqa: PLR2004 - head and EndMark; version 01
-        return False
-    at, checksum = 7, (data[4] & _LZ4_BLOCK_CHECKSUM) >> 2
-    while at + 4 <= len(data) and (word := int.from_bytes(data[at : at + 4], "little")):
-        at += 4 + (word & 0x7FFFFFFF) + checksum
-    return at + 4 == len(data)
+def _fill_lz4(data: memoryview, room: memoryview) -> int | None:
+    """A whole frame of independent blocks takes a call for each of them, and none of the state that a stream has."""
+    if len(data) < _LZ4_LEAST or (most := _lz4_plain_heads().get(bytes(data[:7]))) is None:
+        return None
+    at, filled = 7, 0
+    while word := int.from_bytes(data[at : at + 4], "little"):
+        start, at = at + 4, at + 4 + (word & 0x7FFFFFFF)
+        left = min(most, len(room) - filled)
+        if at > len(data) or (word >> 31 and at - start > left):
+            return None
+        if word >> 31:
+            room[filled : filled + at - start] = data[start:at]
+            filled += at - start
+        else:
+            block = room[filled : filled + left]
+            filled += cramjam.lz4.decompress_block_into(data[start:at], block, output_len=left)
+    return filled if at + 4 == len(data) else None
+
+
+@cache
+def _lz4_plain_heads() -> dict[bytes, int]:
+    """Heads of frames without any checksum or size, and how large their blocks are at most."""
+    flags = 0x40 | _LZ4_INDEPENDENT  # version 01
+    heads = {size: bytes([flags, size << 4]) for size in (4, 5, 6, 7)}
+    return {_LZ4_MAGIC + head + bytes([_xxh32(head) >> 8 & 0xFF]): 1 << 8 + 2 * size for size, head in heads.items()}
 
 
 def kafka_codec(compression: str, magic: int, data: Buffer) -> str:

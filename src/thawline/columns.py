@@ -108,6 +108,7 @@ def scan_source(
     start: int = 0,
     *,
     columns: Collection[str] | None = None,
+    max_bytes: int = MAX_BYTES,
     checksums: bool = True,
 ) -> Iterator[Chunk | Break]:
     """Read rows of a table from a file, from a position to its end. Positions are those in the file.
@@ -118,7 +119,7 @@ def scan_source(
     while start < source.size:
         end = min(start + size, source.size)
         reached = start
-        for item in scan(table, source.view(start, end), columns=columns, checksums=checksums):
+        for item in scan(table, source.view(start, end), columns=columns, max_bytes=max_bytes, checksums=checksums):
             if isinstance(item, Break) and end < source.size and size < LONGEST_ROW:
                 reached = start + item.start
                 break

@@ -24,6 +24,10 @@ FIRST_ROWS = 64
 """Units that are looked at in one go behind damage; four times as many as long as they are intact. What is read in
 vain stays in proportion to what is not, however a hostile file mixes the two."""
 
+STRETCH_BYTES = 16 << 20
+"""Bytes of a file whose units are taken together: many, since each step costs the same however few units it takes, and
+few enough that what went into a checksum is still in the cache when its records are read."""
+
 HEADS = pa.schema(
     [
         ("position", pa.int64()),
@@ -114,13 +118,14 @@ def _pieces(table: str, source: Source, start: int) -> Iterator[Chunk | Break]:
                 return
             break  # the window may have ended before its time
         rows *= 4
-    yield from columns.scan_source(table, source, start, checksums=False)
+    yield from columns.scan_source(table, source, start, max_bytes=STRETCH_BYTES, checksums=False)
 
 
 def _piece(table: str, source: Source, start: int, rows: int) -> Iterator[Chunk | Break]:
     """So many units, and a break: where there are fewer of them, or bytes behind them."""
     view = source.view(start, source.size if source.is_local else min(start + columns.WINDOW, source.size))
-    found = columns.scan(table, view, Ranges.of([(0, len(view), rows)]), max_rows=rows, checksums=False)
+    ranges = Ranges.of([(0, len(view), rows)])
+    found = columns.scan(table, view, ranges, max_rows=rows, max_bytes=STRETCH_BYTES, checksums=False)
     return (item.moved(start) for item in found)
 
 
