@@ -116,8 +116,9 @@ def to_microseconds(
     microseconds: cython.longlong[::1],
     valid: cython.uchar[::1],
 ):
-    """Milliseconds times 1000; -1 is Kafka's word for no timestamp, and that and what does not fit is not valid."""
+    """Milliseconds times 1000; how many are not valid: Kafka's -1 for no timestamp, and what does not fit."""
     row: cython.longlong = 0
+    missing: cython.longlong = 0
     limit: cython.longlong = 9223372036854775
     value: cython.longlong
     with cython.nogil:
@@ -126,7 +127,9 @@ def to_microseconds(
             if value == -1 or value > limit or value < -limit:
                 valid[row] = 0
                 microseconds[row] = 0
+                missing += 1
             else:
                 valid[row] = 1
                 microseconds[row] = value * 1000
             row += 1
+    return missing

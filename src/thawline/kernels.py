@@ -84,6 +84,8 @@ class _Reading:
         self.schema, self.lists = plan.schema, plan.lists
         self.state = array("q", bytes(8 * (LISTS + len(self.lists))))
         self.state[POSITION] = ranges.starts[0]
+        self.rows_due = sum(ranges.counts) if min(ranges.counts) >= 0 else None
+        """How many rows can come at most, where every range counts them."""
         self.arrays = _Arrays(plan)
         self.builder = _Builder(view, self.arrays.columns)
 
@@ -93,6 +95,8 @@ class _Reading:
             self.prepare()
             status = self.run()
             if self.state[ROWS]:
+                if self.rows_due is not None:
+                    self.rows_due -= self.state[ROWS]
                 yield self.chunk()
             if status == FAILED:
                 yield self.broken()
@@ -102,15 +106,10 @@ class _Reading:
         """Make arrays for the next chunk, no larger than what is left of the buffer can fill."""
         bytes_left = self.ranges.ends[-1] - self.state[POSITION]
         rows = min(self.max_rows, max(min(bytes_left, self.max_bytes), 0) // self.table.least_size + 1)
-        rows = min(rows, self.rows_left())
+        if self.rows_due is not None:
+            rows = min(rows, max(self.rows_due, 1))
         most = [bytes_left // column.least_size + 1 for _, column in self.lists]
         self.arrays.renew(rows, most)
-
-    def rows_left(self) -> int:
-        """How many rows can come at most, as far as the only range left counts them."""
-        last = len(self.ranges.counts) - 1
-        counted = self.ranges.counts[last] - self.state[ROWS_IN_RANGE]
-        return max(counted, 1) if self.state[RANGE] == last and self.ranges.counts[last] >= 0 else self.max_rows
 
     def run(self) -> int:
         """Fill the arrays; a list that runs out of room gets more, and the kernel goes on with the row it is at."""

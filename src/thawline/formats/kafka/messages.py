@@ -14,7 +14,7 @@ from thawline.errors import CodecError
 from thawline.formats.kafka.findings import BAD_WRAPPER
 from thawline.formats.kafka.heads import MESSAGES, NO_TIMESTAMP, Heads
 from thawline.formats.kafka.records import GROUP_BYTES, not_decompressed
-from thawline.formats.kafka.rows import Failure, Part, Records, Request, parts
+from thawline.formats.kafka.rows import Failure, Part, Records, Request, Units, parts
 from thawline.model import Finding
 from thawline.source import Source
 
@@ -42,7 +42,7 @@ def _plain(source: Source, heads: Heads, request: Request) -> Iterator[Part | Fi
         milliseconds = chunk.batch["timestamp"].fill_null(NO_TIMESTAMP)
         groups.append(Records({name: chunk.batch[name] for name in wire}, chunk.batch["offset"], milliseconds, units))
         unit += len(chunk)
-    yield from parts(heads, groups, {}, request)
+    yield from parts(Units.of(heads), groups, {}, request)
 
 
 def _chunks(source: Source, heads: Heads, wanted: tuple[str, ...]) -> Iterator[Chunk]:
@@ -60,7 +60,7 @@ def _wrapped(source: Source, heads: Heads, request: Request) -> Iterator[Part | 
         while first < len(chunk):
             opened = _Opened(wrappers, first, request)
             part = heads.part(row + first, row + opened.end)
-            yield from parts(part, opened.records(), opened.failed, request)
+            yield from parts(Units.of(part), opened.records(), opened.failed, request)
             first = opened.end
         row += len(chunk)
 

@@ -71,9 +71,10 @@ def _wrapped(value: int) -> int:
 
 def to_microseconds(
     milliseconds: Sequence[int], rows: int, microseconds: MutableSequence[int], valid: MutableSequence[int]
-) -> None:
-    """Milliseconds times 1000, where there is a timestamp and it fits."""
+) -> int:
+    """Milliseconds times 1000, where there is a timestamp and it fits; gives how many do not."""
     for row in range(rows):
         value = milliseconds[row]
         valid[row] = value != -1 and -LARGEST_MICROSECONDS <= value <= LARGEST_MICROSECONDS
         microseconds[row] = value * 1000 if valid[row] else 0
+    return rows - sum(valid)

@@ -16,28 +16,30 @@ from thawline.formats.kafka import numbers
 from thawline.formats.kafka.findings import BAD_CODEC, BAD_RECORDS, TOO_LARGE
 from thawline.formats.kafka.heads import HEAD_SIZE, LATEST_MAGIC, Heads
 from thawline.formats.kafka.plain import OWN_TIME
-from thawline.formats.kafka.rows import Failure, Part, Records, Request, engine, parts
+from thawline.formats.kafka.rows import Failure, Part, Records, Request, Units, engine, parts
 from thawline.model import Finding
 from thawline.source import Source
 
-GROUP_BYTES = 4 << 20
+GROUP_BYTES = 8 << 20
 """Bytes of records that are decoded in one go: enough to make little of the cost of a call, and few enough that what
 was decompressed is still in the cache when it is read."""
+GROUP_ROWS = 1 << 16
+"""Records in one go at most."""
 WIRE = ("key", "value", "headers")
 
 
 def decode(source: Source, heads: Heads, request: Request) -> Iterator[Part | Finding]:
     """Units with their records, and a finding for each whose records cannot be returned, in file order."""
-    units = _Units(heads)
+    stretch = _Stretch(heads)
     room = _idle.pop() if _idle else codecs.Room(2 * GROUP_BYTES)
     first = 0
     while first < len(heads):
-        if units.compressions[first] == "none":
-            payload = _plain(source, units, first)
+        if stretch.compressions[first] == "none":
+            payload = _plain(source, stretch, first)
         else:
-            payload = _decompressed(source, units, first, request.max_batch_bytes, room)
-        yield from _decoded(payload, _Placing(units, first, first + len(payload.heads)), request)
-        first += len(payload.heads)
+            payload = _decompressed(source, stretch, first, request.max_batch_bytes, room)
+        yield from _decoded(payload, _Placing(stretch, first, first + len(payload.units.heads)), request)
+        first += len(payload.units.heads)
     if room.size == 2 * GROUP_BYTES:
         _idle.append(room)
 
@@ -46,12 +48,12 @@ _idle: list[codecs.Room] = []
 """Rooms that wait for the next batches: memory that has been used before is quicker than new one."""
 
 
-class _Units:
+class _Stretch:
     """What is asked of heads again and again, taken out of Arrow once."""
 
     def __init__(self, heads: Heads) -> None:
         rows = heads.rows
-        self.heads = heads
+        self.units = Units.of(heads)
         self.compressions: list[str] = rows["compression"].to_pylist()
         self.positions, self.sizes = (numbers.copied(rows[name]) for name in ("position", "size"))
         self.counts = numbers.copied(rows["num_records"].cast(pa.int64()))
@@ -72,38 +74,38 @@ class _Units:
 class Payload:
     """The records of some batches, not compressed, one behind the other."""
 
-    heads: Heads
+    units: Units
     data: memoryview | bytes
     ranges: Ranges
     failed: dict[int, Failure]
     """Batches that do not decompress, by their number."""
 
 
-def _plain(source: Source, units: _Units, first: int) -> Payload:
+def _plain(source: Source, stretch: _Stretch, first: int) -> Payload:
     """Batches that are not compressed, as they lie in the file, until there is enough to decode."""
-    positions, sizes = units.positions, units.sizes
+    positions, sizes = stretch.positions, stretch.sizes
     start, end = positions[first], first + 1
-    while end < len(positions) and units.compressions[end] == "none" and positions[end] - start < GROUP_BYTES:
+    while end < len(positions) and stretch.compressions[end] == "none" and positions[end] - start < GROUP_BYTES:
         end += 1
     starts = array("q", [position - start + HEAD_SIZE for position in positions[first:end]])
     ends = array(
         "q", [position - start + size for position, size in zip(positions[first:end], sizes[first:end], strict=True)]
     )
     view = source.view(start, start + ends[-1])
-    return Payload(units.heads.part(first, end), view, Ranges(starts, ends, units.counts[first:end]), {})
+    return Payload(stretch.units.part(first, end), view, Ranges(starts, ends, stretch.counts[first:end]), {})
 
 
-def _decompressed(source: Source, units: _Units, first: int, max_bytes: int, room: codecs.Room) -> Payload:
+def _decompressed(source: Source, stretch: _Stretch, first: int, max_bytes: int, room: codecs.Room) -> Payload:
     """Compressed batches until there is enough to decode."""
     room.clear()
     starts, ends, counts = array("q"), array("q"), array("q")
     failed: dict[int, Failure] = {}
     row = first
-    while row < len(units.positions) and units.compressions[row] != "none" and room.end < GROUP_BYTES:
-        start, count = room.end, units.counts[row]
-        position, compression = units.positions[row], units.compressions[row]
+    while row < len(stretch.positions) and stretch.compressions[row] != "none" and room.end < GROUP_BYTES:
+        start, count = room.end, stretch.counts[row]
+        position, compression = stretch.positions[row], stretch.compressions[row]
         try:
-            _open(compression, source.view(position + HEAD_SIZE, position + units.sizes[row]), max_bytes, room)
+            _open(compression, source.view(position + HEAD_SIZE, position + stretch.sizes[row]), max_bytes, room)
         except CodecError as error:
             failed[row - first] = not_decompressed(compression, error, max_bytes)
             count = 0  # nothing of it is read
@@ -111,7 +113,7 @@ def _decompressed(source: Source, units: _Units, first: int, max_bytes: int, roo
         ends.append(room.end)
         counts.append(count)
         row += 1
-    return Payload(units.heads.part(first, row), room.view(), Ranges(starts, ends, counts), failed)
+    return Payload(stretch.units.part(first, row), room.view(), Ranges(starts, ends, counts), failed)
 
 
 def _open(compression: str, stored: memoryview, max_bytes: int, room: codecs.Room) -> None:
@@ -133,7 +135,8 @@ def _decoded(payload: Payload, placing: _Placing, request: Request) -> Iterator[
     failed = dict(payload.failed)
     wire = [name for name in WIRE if name in request.columns]
     groups = []
-    for item in columns.scan("kafka_records", payload.data, payload.ranges, columns=[*wire, *_Placing.columns]):
+    wanted = [*wire, *_Placing.columns]
+    for item in columns.scan("kafka_records", payload.data, payload.ranges, columns=wanted, max_rows=GROUP_ROWS):
         if isinstance(item, Break):
             start = payload.ranges.starts[item.range_index]
             failed.setdefault(item.range_index, _unreadable(item, start))
@@ -141,7 +144,7 @@ def _decoded(payload: Payload, placing: _Placing, request: Request) -> Iterator[
             groups.append(placing.records(item, wire))
     for batch in placing.wrong():
         failed.setdefault(batch, Failure(BAD_RECORDS, {"reason": "offset deltas do not rise up to lastOffsetDelta"}))
-    yield from parts(payload.heads, groups, failed, request)
+    yield from parts(payload.units, groups, failed, request)
 
 
 def _unreadable(item: Break, start: int) -> Failure:
@@ -154,8 +157,8 @@ class _Placing:
 
     columns = ("offset_delta", "timestamp_delta")
 
-    def __init__(self, units: _Units, first: int, end: int) -> None:
-        self.heads = units.places[4 * first : 4 * end]
+    def __init__(self, stretch: _Stretch, first: int, end: int) -> None:
+        self.heads = stretch.places[4 * first : 4 * end]
         self.last_deltas = array("q", [-1]) * (end - first)
         self.is_wrong = bytearray(end - first)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -96,10 +96,10 @@ Part = tuple[Heads, int, list[pa.RecordBatch]]
 
 
 def parts(
-    heads: Heads, groups: Sequence[Records], failed: Mapping[int, Failure], request: Request
+    units: Units, groups: Sequence[Records], failed: Mapping[int, Failure], request: Request
 ) -> Iterator[Part | Finding]:
     """Units with their records, and a finding for each that failed, in file order."""
-    units = _Units(heads)
+    heads = units.heads
     built = [_Built(records, units, request) for records in groups]
     first = 0
     for unit in [*sorted(failed), len(heads)]:
@@ -120,25 +120,34 @@ def _finding(heads: Heads, failure: Failure) -> Finding:
     return Finding(failure.code, Span(heads.start, heads.end), {**failure.detail, "lost": lost}, failure.hint)
 
 
-class _Units:
-    """What several batches of records ask of the heads of their units, found once."""
+@dataclass(frozen=True, slots=True)
+class Units:
+    """Units with what many batches of their records ask of the heads, found once."""
 
-    def __init__(self, heads: Heads) -> None:
-        self.heads = heads
-        self.has_control = bool(pc.any(heads.rows["is_control"]).as_py())
+    heads: Heads
+    has_control: bool
+    timestamp_types: pa.Int32Array | pa.Int32Scalar
+    """Kafka's number for the timestamp type of each unit, or the one that all of them have."""
 
-    @cached_property
-    def timestamp_types(self) -> pa.Int32Array | pa.Int32Scalar:
-        """Kafka's number for the timestamp type of each unit, or the one that all of them have."""
-        types = timestamp_types(self.heads)
+    @classmethod
+    def of(cls, heads: Heads) -> Units:
+        """Units of some heads."""
+        types = timestamp_types(heads)
         least, most = pc.min_max(types).values()
-        return least if least == most else types
+        has_control = bool(pc.any(heads.rows["is_control"]).as_py())
+        return cls(heads, has_control, least if least == most else types)
+
+    def part(self, first: int, end: int) -> Units:
+        """Some of the units."""
+        types = self.timestamp_types
+        chosen = types if isinstance(types, pa.Scalar) else types.slice(first, end - first)
+        return Units(self.heads.part(first, end), self.has_control, chosen)
 
 
 class _Built:
     """Records as a batch of the columns that are asked for."""
 
-    def __init__(self, records: Records, units: _Units, request: Request) -> None:
+    def __init__(self, records: Records, units: Units, request: Request) -> None:
         self.records, self.of, self.request = records, units, request
         self.heads, self.has_control = units.heads, units.has_control
         self.batch = self._batch()
@@ -187,10 +196,10 @@ class _Built:
         return self.heads.rows[name].take(self.records.units)
 
     def _topic(self) -> pa.Array:
-        return pa.repeat(pa.scalar(self.request.topic, pa.string()), len(self.records.units))
+        return repeated(self.request.topic, pa.string(), len(self.records.units))
 
     def _partition(self) -> pa.Array:
-        return pa.repeat(pa.scalar(self.request.partition, pa.int32()), len(self.records.units))
+        return repeated(self.request.partition, pa.int32(), len(self.records.units))
 
     def _offset(self) -> pa.Array:
         return self.records.offsets
@@ -204,7 +213,7 @@ class _Built:
     def _timestampType(self) -> pa.Array:  # noqa: N802 - the column's name
         types = self.of.timestamp_types
         rows = self.records.units
-        return pa.repeat(types, len(rows)) if isinstance(types, pa.Scalar) else types.take(rows)
+        return repeated(types.as_py(), types.type, len(rows)) if isinstance(types, pa.Scalar) else types.take(rows)
 
     def _headers(self) -> pa.Array:
         """Before magic 2 there are none."""
@@ -257,12 +266,22 @@ def timestamp_types(heads: Heads) -> pa.Int32Array:
     return found.fill_null(NO_TIMESTAMP_TYPE) if found.null_count else found
 
 
+def repeated(value: object, kind: pa.DataType, rows: int) -> pa.Array:
+    """A column of one value. Columns of the same value share their memory, since nobody writes to it."""
+    return _repeated(value, kind, 1 << rows.bit_length())[:rows]
+
+
+@lru_cache(maxsize=8)
+def _repeated(value: object, kind: pa.DataType, rows: int) -> pa.Array:
+    return pa.repeat(pa.scalar(value, kind), rows)
+
+
 def microseconds(milliseconds: pa.Int64Array) -> pa.Array:
     """Timestamps; null for Kafka's -1 and for what no calendar has."""
     rows = len(milliseconds)
     made, valid = numbers.Room(rows), bytearray(rows)
-    engine().to_microseconds(numbers.view(milliseconds), rows, made.view, valid)
-    validity = None if valid.count(1) == rows else pa.array(valid, pa.uint8()).cast(pa.bool_()).buffers()[1]
+    missing = engine().to_microseconds(numbers.view(milliseconds), rows, made.view, valid)
+    validity = None if not missing else pa.array(valid, pa.uint8()).cast(pa.bool_()).buffers()[1]
     return made.column(MICROSECONDS, validity)
 
 
