@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thawline.literals import integer
 from thawline.tables import Column, Failure
 
 
@@ -31,7 +32,8 @@ class Chunk:
         """The same rows, with positions that count from `by` bytes earlier."""
         if not by:
             return self
-        return replace(self, starts=pc.add(self.starts, by), ends=pc.add(self.ends, by))
+        distance = integer(by)
+        return replace(self, starts=pc.add(self.starts, distance), ends=pc.add(self.ends, distance))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
-import yaml
 
 from thawline.errors import SourceError
 from thawline.folder import Folder
@@ -121,6 +120,8 @@ def _compared(folder: Folder, counted: Mapping[str, int], namespaces: Mapping[st
     found = _metadata(folder)
     if found is None:
         return
+    import yaml  # noqa: PLC0415 - only backups of the service have such a file
+
     place, text = found
     try:
         stated = yaml.safe_load(text)

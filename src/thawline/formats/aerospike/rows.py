@@ -11,9 +11,12 @@ import pyarrow.compute as pc
 from thawline.chunks import Chunk
 from thawline.formats.aerospike.bins import BinColumns
 from thawline.formats.aerospike.values import Decoded, decode_base64, doubles_of, json_of
+from thawline.literals import integer, null, texts
 
 EPOCH = 1_262_304_000
 """2010-01-01T00:00:00Z in seconds since 1970."""
+SECOND, NEVER = integer(1_000_000), integer(0)
+"""Microseconds in a second, and the void time of what does not expire."""
 BIN = pa.struct(
     [
         ("name", pa.string()),
@@ -77,12 +80,16 @@ def record_batch(
         "generation": lambda: batch["generation"].cast(pa.int32()),
         "expiration": lambda: _void_time(batch["expiration"]),
         "bins": lambda: _bins(decoded),
-        "suspect": lambda: pa.array([suspect] * decoded.rows, pa.string()),
+        "suspect": lambda: _repeated(suspect, decoded.rows),
         **_places(decoded.chunk),
     }
     if bins:
         made = {**made, **{name: partial(_same, values) for name, values in bins.arrays(decoded, wanted)}}
     return _chosen(pa.unify_schemas([schema, PLACE]), made, wanted, decoded.rows)
+
+
+def _repeated(text: str | None, rows: int) -> pa.StringArray:
+    return pa.nulls(rows, pa.string()) if text is None else pa.repeat(texts([text])[0], rows)
 
 
 def _same(values: pa.Array) -> pa.Array:
@@ -91,9 +98,9 @@ def _same(values: pa.Array) -> pa.Array:
 
 def _void_time(seconds: pa.Int64Array) -> pa.TimestampArray:
     """When records expire; null for never."""
-    times = pc.multiply(pc.add(seconds, EPOCH), 1_000_000).view(pa.timestamp("us", "UTC"))
-    is_never = pc.equal(seconds, 0)
-    return pc.if_else(is_never, pa.scalar(None, times.type), times) if pc.any(is_never).as_py() else times
+    times = pc.multiply(pc.add(seconds, integer(EPOCH)), SECOND).view(pa.timestamp("us", "UTC"))
+    is_never = pc.equal(seconds, NEVER)
+    return pc.if_else(is_never, null(times.type), times) if pc.any(is_never).as_py() else times
 
 
 def _bins(decoded: Decoded) -> pa.ListArray:

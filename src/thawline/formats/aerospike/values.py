@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from thawline import asb_values, columns
 from thawline.chunks import Chunk
+from thawline.literals import integer, null
 from thawline.ripemd160 import SIZE, hash_ranges
 
 BAD_NAME, BAD_DOUBLE, BAD_BASE64 = asb_values.BAD_NAME, asb_values.BAD_DOUBLE, asb_values.BAD_BASE64
@@ -171,7 +172,7 @@ class Decoded:
         wanted = memoryview(name.encode())
         loops().find_bins(self.rows, self.bin_offsets, *_slices(self.items.field("name")), wanted, _view(out, "q"))
         places = pa.Array.from_buffers(pa.int64(), self.rows, [None, out])
-        return pc.if_else(pc.less(places, 0), pa.scalar(None, pa.int64()), places)
+        return pc.if_else(pc.less(places, integer(0)), null(pa.int64()), places)
 
     def mismatches(self) -> set[int]:
         """Rows whose digest is not that of their set and key."""

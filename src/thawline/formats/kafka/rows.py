@@ -16,6 +16,7 @@ from thawline import columns
 from thawline.formats.kafka import numbers, plain
 from thawline.formats.kafka.heads import Heads
 from thawline.formats.kafka.selection import Selection
+from thawline.literals import texts
 from thawline.model import Code, Finding, Span
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ EXTRAS = pa.schema(
         ("is_control", pa.bool_()),
     ]
 )
-TIMESTAMP_TYPES, NO_TIMESTAMP_TYPE = pa.array(["create_time", "log_append_time"]), -1
+TIMESTAMP_TYPES, NO_TIMESTAMP_TYPE = texts(["create_time", "log_append_time"]), -1
 """Kafka's TimestampType in the order of their numbers; magic 0 has no timestamp."""
 SEQUENCES = 1 << 31
 """Sequence numbers go on with 0 behind the largest 32-bit integer."""

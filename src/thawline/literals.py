@@ -1,0 +1,38 @@
+"""Arrow values of Python's own, made of their bytes.
+
+`pyarrow.scalar` and `pyarrow.array` import pandas wherever it is installed, which takes longer than to verify 50 MB.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from itertools import accumulate
+
+import pyarrow as pa
+
+
+def integer(value: int) -> pa.Int64Scalar:
+    """An integer of 64 bits.
+
+    >>> integer(5)
+    <pyarrow.Int64Scalar: 5>
+    """
+    return pa.Array.from_buffers(pa.int64(), 1, [None, pa.py_buffer(array("q", [value]))])[0]
+
+
+def null(type_: pa.DataType) -> pa.Scalar:
+    """The null of a type."""
+    return pa.nulls(1, type_)[0]
+
+
+def texts(values: Sequence[str]) -> pa.StringArray:
+    """Some texts.
+
+    >>> texts(["a", "bc"]).to_pylist()
+    ['a', 'bc']
+    """
+    encoded = [value.encode() for value in values]
+    ends = array("i", accumulate(map(len, encoded), initial=0))
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.string(), len(encoded), buffers)
