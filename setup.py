@@ -17,6 +17,7 @@ SANITIZER = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer"]
 INCLUDED = [
     "asb_json.py",
     "asb_values.py",
+    "asb_checks.py",
     "gather.py",
     "rbf_reverse.py",
     "kafka_units.py",

@@ -29,6 +29,7 @@ prepare_numbers(1)
 
 include "asb_json.py"
 include "asb_values.py"
+include "asb_checks.py"
 include "gather.py"
 include "kafka_encode.py"
 include "rbf_reverse.py"

@@ -601,10 +601,11 @@ def _put_key(
 def _is_collection(
     names: cython.const[cython.uchar][::1],
     words: cython.const[cython.uchar][::1],
-    buf: cython.uchar[::1],
+    buf: cython.const[cython.uchar][::1],
     pos: cython.longlong,
     end: cython.longlong,
     letter: cython.longlong,
+    unused: cython.uchar[::1],
     place: cython.longlong[::1],
 ) -> cython.bint:
     """Whether bytes are one list or map, as the letter says, and nothing behind it; measures it as JSON."""
@@ -619,7 +620,7 @@ def _is_collection(
         return False
     is_list: cython.bint = 0x90 <= head <= 0x9F or head == 0xDC or head == 0xDD
     if is_map or is_list:
-        pos = _put_value(names, words, buf, pos, end, DEEPEST_COLLECTION, buf, place, False, False)
+        pos = _put_value(names, words, buf, pos, end, DEEPEST_COLLECTION, unused, place, False, False)
     if (is_map or is_list) and pos == end:
         return True
     place[0] = before

@@ -245,7 +245,7 @@ def decode_bins(
                     wrong |= BAD_BASE64
                 else:
                     if letter == 76 or letter == 77:
-                        if _is_collection(texts_of_json, words, out, at, after, letter, place):
+                        if _is_collection(texts_of_json, words, out, at, after, letter, out, place):
                             collections += 1
                         else:
                             wrong |= BAD_MSGPACK

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -34,6 +34,19 @@ class Chunk:
             return self
         distance = integer(by)
         return replace(self, starts=pc.add(self.starts, distance), ends=pc.add(self.ends, distance))
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Rows as a kernel leaves them: numbers, and where bytes lie. Its memory serves the next ones, too."""
+
+    rows: int
+    start: int
+    end: int
+    items: Mapping[tuple[str, ...], int]
+    """How many items there are in lists."""
+    arrays: Mapping[tuple[tuple[str, ...], str], memoryview]
+    """By the path of their column and the part of it that they are."""
 
 
 @dataclass(frozen=True, slots=True)

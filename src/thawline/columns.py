@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import sys
 from array import array
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from mmap import mmap
 from types import ModuleType
@@ -20,7 +21,7 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline.chunks import Break, Chunk, Ranges, schema_of
+from thawline.chunks import Break, Chunk, Places, Ranges, schema_of
 from thawline.generated.kernels.tables import TABLES
 from thawline.source import Source
 from thawline.tables import Column, Table, arrays
@@ -66,6 +67,7 @@ def scan(
 ) -> Iterator[Chunk | Break]:
     """Read rows of a table from a buffer, or from some ranges of it.
 
+    A list can be asked for with some columns of its items only, such as `bins.name`.
     Checksums are computed where the stored ones are asked for, unless `checksums` is false.
 
     >>> chunk, end = scan("kafka_offset_index", bytes([0, 0, 0, 7, 0, 0, 0, 42, 0]))
@@ -79,9 +81,30 @@ def scan(
     if ranges is None:
         ranges = Ranges.of([(0, len(view), -1)])
     ranges.check(len(view))
-    wanted = [column for column in found.columns if columns is None or column.name in columns]
+    wanted = list(_chosen(found.columns, columns))
     limits = (max_rows or _rows_in_cache(table, tuple(column.name for column in wanted)), max_bytes)
     return engine()(found, view, ranges, wanted, limits, checksums=checksums)
+
+
+def _chosen(offered: Iterable[Column], names: Collection[str] | None, above: str = "") -> Iterator[Column]:
+    """The columns that are asked for; of a list that is not, the columns of its items that are, such as `bins.name`."""
+    for column in offered:
+        name = above + column.name
+        if names is None or name in names:
+            yield column
+        elif column.items and (items := tuple(_chosen(column.items, names, f"{name}."))):
+            yield replace(column, items=items)
+
+
+def places(
+    table: str, buffer: Buffer, names: Collection[str], max_rows: int, max_bytes: int = MAX_BYTES
+) -> Iterator[Places | Break]:
+    """Rows as the kernel leaves them, for whoever has native code to look at them; it needs the native module."""
+    from thawline import kernels  # noqa: PLC0415 - as above
+
+    view = memoryview(buffer).cast("B")
+    wanted = list(_chosen(TABLES[table].columns, names))
+    return kernels.places(TABLES[table], view, Ranges.of([(0, len(view), -1)]), wanted, (max_rows, max_bytes))
 
 
 @cache

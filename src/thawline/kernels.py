@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from thawline import _native
-from thawline.chunks import ARROW_TYPES, Break, Chunk, Ranges, arrow_type, label_of, schema_of, text_of
+from thawline.chunks import ARROW_TYPES, Break, Chunk, Places, Ranges, arrow_type, label_of, schema_of, text_of
 from thawline.tables import SLICES, Array, Column, Table, arrays, lists
 
 DONE, FULL, FAILED, LIST_FULL = 0, 1, 2, 3
@@ -33,6 +34,7 @@ ROOM_BEHIND = 32
 INT64, INT32, BOOL, STRING, BINARY = pa.int64(), pa.int32(), pa.bool_(), pa.string(), pa.binary()
 
 Path = tuple[str, ...]
+Made = TypeVar("Made")
 
 
 def read(
@@ -47,6 +49,14 @@ def read(
     """Chunks of rows, and a break for each range that could not be read to its end."""
     if ranges.starts:
         yield from _Reading(table, view, ranges, wanted, limits, checksums=checksums).chunks()
+
+
+def places(
+    table: Table, view: memoryview, ranges: Ranges, wanted: Sequence[Column], limits: tuple[int, int]
+) -> Iterator[Places | Break]:
+    """The same rows before they become Arrow, in memory that serves again."""
+    if ranges.starts:
+        yield from _Reading(table, view, ranges, wanted, limits, checksums=False, is_kept=False).places()
 
 
 @dataclass(slots=True)
@@ -75,6 +85,7 @@ class _Reading:
         limits: tuple[int, int],
         *,
         checksums: bool,
+        is_kept: bool = True,
     ) -> None:
         self.table, self.view, self.ranges, self.wanted = table, view, ranges, wanted
         self.has_checksums = checksums
@@ -86,10 +97,17 @@ class _Reading:
         self.state[POSITION] = ranges.starts[0]
         self.rows_due = sum(ranges.counts) if min(ranges.counts) >= 0 else None
         """How many rows can come at most, where every range counts them."""
-        self.arrays = _Arrays(plan)
+        self.arrays = _Arrays(plan, is_kept=is_kept)
         self.builder = _Builder(view, self.arrays.columns)
 
     def chunks(self) -> Iterator[Chunk | Break]:
+        return self.made(self.chunk)
+
+    def places(self) -> Iterator[Places | Break]:
+        return self.made(self.place)
+
+    def made(self, make: Callable[[], Made]) -> Iterator[Made | Break]:
+        """What is made of the rows of each call of the kernel."""
         status = FULL
         while status != DONE:
             self.prepare()
@@ -97,7 +115,7 @@ class _Reading:
             if self.state[ROWS]:
                 if self.rows_due is not None:
                     self.rows_due -= self.state[ROWS]
-                yield self.chunk()
+                yield make()
             if status == FAILED:
                 yield self.broken()
                 status = self.skip_range()
@@ -144,6 +162,14 @@ class _Reading:
             self.checksums(rows),
         )
 
+    def place(self) -> Places:
+        """The rows that the kernel has read, as it left them."""
+        rows = self.state[ROWS]
+        starts, ends, _ = self.arrays.places
+        items = {path: self.state[LISTS + index] for index, (path, _) in enumerate(self.lists)}
+        views = {key: column.view for key, column in self.arrays.columns.items()}
+        return Places(rows, starts.view[0], ends.view[rows - 1], items, views)
+
     def checksums(self, rows: int) -> pa.Int64Array | None:
         checksum = self.table.checksum
         if checksum is None or not self.has_checksums or checksum.column not in self.schema.names:
@@ -169,9 +195,10 @@ class _Reading:
 
 
 class _Arrays:
-    """The arrays that a kernel fills. Those that become columns are new for every chunk; the others serve again."""
+    """The arrays that a kernel fills. Those that become columns that are kept are new for every chunk."""
 
-    def __init__(self, plan: _Plan) -> None:
+    def __init__(self, plan: _Plan, *, is_kept: bool) -> None:
+        self.is_kept = is_kept
         self.rooms = plan.rooms[:]
         self.most = [ENDLESS] * len(plan.lists)
         self.slots = plan.slots
@@ -185,12 +212,13 @@ class _Arrays:
         for index, room in enumerate(self.rooms):
             if room != ENDLESS:
                 self.rooms[index] = min(max(room, FIRST_ITEMS * rows), most[index])
-        self.places = [_Column.allocate(typecode, rows) for typecode in PLACES]
+        if self.is_kept or not self.places or len(self.places[0].view) < rows:
+            self.places = [_Column.allocate(typecode, rows) for typecode in PLACES]
         self.arguments[: len(PLACES)] = [place.view for place in self.places]
         for slot in self.slots:
             index, it, list_index, _ = slot
             size = rows if list_index is None else self.rooms[list_index]
-            if it.is_column or len(self.arguments[index]) < size * it.width:
+            if (it.is_column and self.is_kept) or len(self.arguments[index]) < size * it.width:
                 self.allocate(slot, size)
 
     def allocate(self, slot: Slot, size: int) -> None:
@@ -230,25 +258,39 @@ class _Plan:
     arguments: list[memoryview]
 
 
-_PLANS: dict[tuple[int, tuple[str, ...]], _Plan] = {}
+_PLANS: dict[tuple[int, tuple[Name, ...]], _Plan] = {}
 """By the identity of their table, which they keep alive: tables have no hash."""
 
 
 def _plan(table: Table, wanted: Sequence[Column]) -> _Plan:
-    names = tuple(column.name for column in wanted)
-    key = id(table), names
+    key = id(table), tuple(_name(column) for column in wanted)
     if key not in _PLANS:
         lists_ = list(lists(table.columns))
         paths = [path for path, _ in lists_]
+        kept = set(_paths(wanted))
         slots = [
             (index, it, paths.index(it.path[:-1]) if it.path[:-1] else None, it.path in paths)
             for index, it in enumerate(arrays(table), len(PLACES))
-            if not it.path or it.path[0] in names
+            if not it.path or it.path in kept
         ]
-        rooms = array("q", [0 if path[0] in names else ENDLESS for path in paths])
+        rooms = array("q", [0 if path in kept else ENDLESS for path in paths])
         arguments = [*(NOTHING[typecode] for typecode in PLACES), *(NOTHING[it.typecode] for it in arrays(table))]
         _PLANS[key] = _Plan(table, schema_of(wanted), lists_, rooms, slots, arguments)
     return _PLANS[key]
+
+
+Name = str | tuple[Any, ...]
+"""A column by its name; a list with the names of its items' columns."""
+
+
+def _name(column: Column) -> Name:
+    return (column.name, *map(_name, column.items)) if column.items else column.name
+
+
+def _paths(columns: Iterable[Column], above: Path = ()) -> Iterator[Path]:
+    for column in columns:
+        yield (*above, column.name)
+        yield from _paths(column.items, (*above, column.name))
 
 
 class _Builder:

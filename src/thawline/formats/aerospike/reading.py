@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from thawline.formats import Claim
 from thawline.formats.aerospike.findings import BROKEN_FRAME, ENCRYPTED, OTHER_FORMAT, TRUNCATED
 from thawline.formats.aerospike.rows import KERNELS
+from thawline.formats.aerospike.soundness import quick_look
 from thawline.formats.aerospike.text import ZSTD_MAGIC, PlainText, ZstdText, next_frame
 from thawline.formats.aerospike.walk import HEADER, HEADER_SIZE, Part, Walk
 from thawline.model import Finding, Run, Span
@@ -86,7 +87,7 @@ def items_of(source: Source, *, is_strict: bool, wants_rows: bool = True) -> Ite
     elif is_noise(head):
         yield Item(Finding(ENCRYPTED, Span(0, source.size), {"at": 0, "reason": "nothing in it is text of a backup"}))
     else:
-        walk = Walk(PlainText(source), is_strict, _hint(source), wants_rows=wants_rows)
+        walk = Walk(PlainText(source), is_strict, _hint(source), quick=None if wants_rows else quick_look())
         for found in walk.items():
             yield Item(found) if isinstance(found, Finding) else Item(_run(found, found.span), found)
 
@@ -110,7 +111,7 @@ class _Compressed:
     """A file of zstd frames. Entries have no bytes of their own in it: a run ends with the block that its end is in."""
 
     def __init__(self, source: Source, *, is_strict: bool, wants_rows: bool) -> None:
-        self.wants_rows = wants_rows
+        self.quick = None if wants_rows else quick_look()
         self.source = source.on_disk()
         self.data = self.source.view(0, self.source.size)
         self.is_strict = is_strict
@@ -120,7 +121,7 @@ class _Compressed:
         start, text_start, version = 0, 0, "3.1"
         while start < len(self.data):
             text = ZstdText(self.data, start, text_start)
-            walk = Walk(text, self.is_strict, _hint(self.source), text_start, version, self.wants_rows)
+            walk = Walk(text, self.is_strict, _hint(self.source), text_start, version, self.quick)
             yield from self._segment(walk, text, is_first=start == 0)
             start, text_start, version = text.reached, walk.pos, walk.version
             yield from self._rest(text)

@@ -32,6 +32,9 @@ class Text(Protocol):
     damage: str
     """Why the text ends where it does, if that is not its end."""
 
+    suspect_from: int
+    """Where text starts that decompresses although a checksum says that it is not what was written."""
+
     def window(self, start: int, size: int) -> tuple[memoryview, bool]:
         """The bytes from `start` on, at most so many, and whether the text ends with them."""
         ...
@@ -45,6 +48,7 @@ class PlainText:
     """Text as it lies in a file, or a part of it."""
 
     damage = ""
+    suspect_from = sys.maxsize
 
     def __init__(self, source: Source, end: int | None = None) -> None:
         self.source = source

@@ -30,6 +30,7 @@ from thawline.formats.aerospike.findings import (
 )
 from thawline.formats.aerospike.marks import Mark, lost_record, marks_of, refusal, wrong_contents
 from thawline.formats.aerospike.rows import KERNELS, context_json, index_batch, record_batch, udf_batch
+from thawline.formats.aerospike.soundness import LOOKED_AT, Soundness
 from thawline.formats.aerospike.text import LONGEST_ENTRY, Text
 from thawline.formats.aerospike.tolerant import ASRESTORE, Broken, Look, Note
 from thawline.formats.aerospike.units import Record, Unit, encode, header
@@ -53,6 +54,8 @@ CHECKED = frozenset(
 )  # fmt: skip
 """Columns of records that are looked at; the kernel checks the others by itself."""
 CODES_OF = {"digest": DIGEST_MISMATCH, "value": BROKEN_COLLECTION}
+ENTRIES = frozenset({b"+ ", b"* "})
+"""What entries start with."""
 TABLES = {b"+ k ": "records", b"+ n ": "records", b"* i ": "indexes", b"* e ": "indexes", b"* u ": "udfs"}
 
 
@@ -106,8 +109,8 @@ class Walk:
     hint: str = ""
     pos: int = 0
     version: str = "3.1"
-    wants_rows: bool = True
-    """Whether parts are asked for their rows; without, columns are left out that nothing is checked in."""
+    quick: Soundness | None = None
+    """What passes over records that are intact beyond doubt; with it, parts are not asked for their rows."""
     table: str = ""
     room: int = FIRST_ROOM
     size: int = 0
@@ -133,7 +136,9 @@ class Walk:
             before = self.pos
             table = TABLES.get(bytes(view[:4]))
             plain = self._without_escapes(view)
-            if table:
+            if table == "records" and self.quick and not self.quick.left:
+                yield from self._sound(self.quick, plain, is_last=is_last and len(plain) == len(view))
+            if table and self.pos == before:
                 yield from self._chunks(table, plain, is_last=is_last and len(plain) == len(view))
             if self.pos == before:
                 yield from self._closer(view, is_last=is_last)
@@ -225,11 +230,38 @@ class Walk:
 
     # Entries that the kernels read.
 
-    def _chunks(self, table: str, view: memoryview, *, is_last: bool) -> Iterator[Part | Finding]:
+    def _sound(self, quick: Soundness, view: memoryview, *, is_last: bool) -> Iterator[Part]:
+        """Records that are intact beyond doubt, chunk by chunk, up to the first that needs a closer look."""
         base = self.pos
-        wanted = CHECKED if table == "records" and not self.wants_rows else None
+        self._prepare("records")
+        for found in columns.places(KERNELS["records"], view, LOOKED_AT, self.room):
+            if isinstance(found, Break):
+                quick.misses(self.pos == base)
+                return
+            span = Span(base + found.start, base + found.end)
+            is_whole = bytes(view[found.end : found.end + 2]) in ENTRIES or (is_last and found.end == len(view))
+            if span.end > self.text.suspect_from or quick.misses(not is_whole or not quick.holds(view, found)):
+                return
+            yield Part(span, found.rows, "records", suspect="nested" if span.start < self.nested_to else None)
+            self.pos = self.last_complete = span.end
+            if self._grow():
+                return
+            self.text.release(span.end)
+
+    def _prepare(self, table: str) -> None:
         if table != self.table:
             self.table, self.room = table, FIRST_ROOM
+
+    def _grow(self) -> bool:
+        """Whether chunks were small, since the kind of entry had changed; the next ones are larger."""
+        is_small = self.room < columns.MAX_ROWS
+        self.room = min(16 * self.room, columns.MAX_ROWS)
+        return is_small
+
+    def _chunks(self, table: str, view: memoryview, *, is_last: bool) -> Iterator[Part | Finding]:
+        base = self.pos
+        wanted = CHECKED if table == "records" and self.quick else None
+        self._prepare(table)
         for item in columns.scan(KERNELS[table], view, columns=wanted, max_rows=self.room):
             if isinstance(item, Break):
                 return
@@ -240,8 +272,7 @@ class Walk:
             checked = self._records if table == "records" else self._globals
             yield from checked(chunk.moved(base), view, base)
             self.pos = self.last_complete = end
-            if is_cut or self.room < columns.MAX_ROWS:
-                self.room = min(16 * self.room, columns.MAX_ROWS)
+            if self._grow() or is_cut or (self.quick and self.quick.is_due()):
                 return
             self.text.release(end)
 
@@ -441,7 +472,7 @@ class Walk:
         for item in columns.scan("aerospike_records", view, columns=()):
             if isinstance(item, Break):
                 is_cut = is_last is False and len(view) - item.start < LARGEST_RECORD // 8
-                is_entry = bytes(view[item.start : item.start + 2]) in (b"+ ", b"* ")
+                is_entry = bytes(view[item.start : item.start + 2]) in ENTRIES
                 return 0 if is_cut or is_entry or not reached else self.pos + item.start
             reached = item.ends[-1].as_py()
         return 0

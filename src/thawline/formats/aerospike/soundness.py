@@ -1,0 +1,80 @@
+"""The quick look at records: whether a chunk of them is intact beyond doubt, without a column or an object of it."""
+
+from __future__ import annotations
+
+from array import array
+from types import ModuleType
+
+from thawline import columns
+from thawline.chunks import Places
+
+LOOKED_AT = frozenset(
+    {
+        "namespace", "set", "digest", "key_letter", "key_integer", "key_data", "key_is_compact", "bins.letter",
+        "bins.name", "bins.double", "bins.data", "bins.is_compact",
+    }
+)  # fmt: skip
+"""Columns of records that are checked here; the kernel checks the others by itself."""
+LONGEST_VALUE = 1 << 20
+"""Bytes of a value in base-64 that has room here: those of a server's block, which records usually fit."""
+LONGEST_WAIT = 16
+"""Chunks that get the closer look at most before the quick one is tried again."""
+MESSAGES, HASHES, DIGEST = 8 << 10, 160, 20
+
+
+class Soundness:
+    """Memory for the look at one chunk after the other, and how much the file has earned it."""
+
+    def __init__(self, native: ModuleType) -> None:
+        self._native = native
+        self._room, self._digests = memoryview(bytearray(LONGEST_VALUE)), bytearray()
+        self._messages, self._hashes, self._places = bytearray(MESSAGES), bytearray(HASHES), array("q", bytes(8 * 24))
+        self._place = array("q", [0])
+        self._wait = 0
+        self.left = 0
+        """Chunks that get the closer look anyway: twice as many each time that the quick one was in vain."""
+
+    def holds(self, view: memoryview, found: Places) -> bool:
+        """Whether both tools read all rows of a chunk and nothing is wrong with what is in them."""
+        if len(self._digests) <= DIGEST * found.rows:
+            self._digests = bytearray(DIGEST * found.rows + 1)
+        return self._are_heads_sound(view, found) and self._are_bins_sound(view, found)
+
+    def misses(self, is_miss: bool) -> bool:  # noqa: FBT001 - it is what is told
+        """Take note of whether a look was in vain."""
+        self._wait = min(max(2 * self._wait, 1), LONGEST_WAIT) if is_miss else 0
+        self.left = self._wait
+        return is_miss
+
+    def is_due(self) -> bool:
+        """Whether, after one more chunk that got the closer look, a quick one is worth a try."""
+        self.left = max(self.left - 1, 0)
+        return not self.left
+
+    def _are_heads_sound(self, view: memoryview, found: Places) -> bool:
+        def part(name: str, of: str = "value") -> memoryview:
+            return found.arrays[(name,), of]
+
+        slices = (part(name, of) for name in ("namespace", "digest", "set") for of in ("start", "length"))
+        is_sound: bool = self._native.are_sound_heads(
+            found.rows, view, *slices, part("key_letter", "valid"), part("key_letter"), part("key_is_compact"),
+            part("key_integer"), part("key_data", "start"), part("key_data", "length"),
+            self._digests, self._messages, self._places, self._hashes,
+        )  # fmt: skip
+        return is_sound
+
+    def _are_bins_sound(self, view: memoryview, found: Places) -> bool:
+        def part(name: str, of: str = "value") -> memoryview:
+            return found.arrays[("bins", name), of]
+
+        slices = (part(name, of) for name in ("name", "double", "data") for of in ("start", "length"))
+        is_sound: bool = self._native.are_sound_bins(
+            found.items["bins",], view, part("letter"), part("is_compact"), *slices, self._room, self._place
+        )
+        return is_sound
+
+
+def quick_look() -> Soundness | None:
+    """What looks at records quickly; None where the native module is not there."""
+    native = columns.native()
+    return Soundness(native) if native else None
