@@ -13,6 +13,7 @@ from rbak_segments import CODECS, START, codes, document, head, only, records, r
 
 import thawline
 from thawline.formats.rbak.payload import Ending, documents
+from thawline.inflow import Pieces
 from thawline.model import Report
 from tools.samples.rbak import ALL_PROPERTIES, HEADER_SHAPES, RECORD, TAGGED_VALUES
 
@@ -325,7 +326,7 @@ def test_rows_do_not_depend_on_how_the_codec_cuts_the_payload() -> None:
     payload = WHOLE[32:-8]
     for size in (1, 3, 7, 100, len(payload)):
         ending = Ending()
-        pieces = [payload[at : at + size] for at in range(0, len(payload), size)]
+        pieces = Pieces(payload[at : at + size] for at in range(0, len(payload), size))
         assert sum(len(found.chunk) for found in documents(pieces, ending)) == 5
         assert (ending.size, ending.torn, ending.error) == (len(payload), [], None)
 

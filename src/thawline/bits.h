@@ -11,7 +11,7 @@
 
 #if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
 #define HAS_SSSE3_BUILD 1
-#include <tmmintrin.h>
+#include <immintrin.h>
 #endif
 
 #ifdef _MSC_VER
@@ -130,17 +130,42 @@ static void prepare_ways(void) {
     memset(lanes[81].moves, 0x80, 16);
 }
 
+/* Where every fourth of sixteen numbers ends, by their commas; 0 if there are fewer. */
+typedef int (*ends_function)(uint64_t commas, int *ends);
+
+static inline int ends_by_steps(uint64_t commas, int *ends) {
+    int i, k;
+    for (i = 0; i < 4; i++) {
+        for (k = 0; k < 3; k++) commas &= commas - 1;
+        if (!commas) return 0;
+        ends[i] = lowest_bit(commas);
+        commas &= commas - 1;
+    }
+    return 1;
+}
+
+/* Steps wait for one another, and the next block for the last of them; this does not. */
+__attribute__((target("bmi2"))) static inline int ends_at_once(uint64_t commas, int *ends) {
+    uint64_t last = _pdep_u64(1 << 15, commas);
+    if (!last) return 0;
+    ends[0] = lowest_bit(_pdep_u64(1 << 3, commas));
+    ends[1] = lowest_bit(_pdep_u64(1 << 7, commas));
+    ends[2] = lowest_bit(_pdep_u64(1 << 11, commas));
+    ends[3] = lowest_bit(last);
+    return 1;
+}
+
 /* The same as `sixteens_plainly`, four numbers in one go. */
-__attribute__((target("ssse3"))) static long long sixteens_in_lanes(
-    const unsigned char *data, long long size, unsigned char *out, long long *count) {
+__attribute__((target("ssse3"), always_inline)) static inline long long in_lanes(
+    const unsigned char *data, long long size, unsigned char *out, long long *count, ends_function find_ends) {
     const __m128i weights = _mm_set1_epi32(0x010A6400), ones = _mm_set1_epi16(1), most = _mm_set1_epi32(255);
     const __m128i picked = _mm_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
     long long pos = 0, found = 0;
     while (pos + BLOCK <= size) {
         const unsigned char *block = data + pos;
-        uint64_t commas = 0, digits = 0, left;
+        uint64_t commas = 0, digits = 0;
         __m128i wrong = _mm_setzero_si128();
-        int start = 0, i;
+        int start = 0, ends[4], i;
         for (i = 0; i < 4; i++) {
             __m128i bytes = _mm_loadu_si128((const __m128i *)(block + 16 * i));
             __m128i values = _mm_sub_epi8(bytes, _mm_set1_epi8('0'));
@@ -148,16 +173,13 @@ __attribute__((target("ssse3"))) static long long sixteens_in_lanes(
             commas |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(','))) << 16 * i;
             digits |= (uint64_t)(uint32_t)_mm_movemask_epi8(is_digit) << 16 * i;
         }
-        left = commas;
+        /* Twelve numbers of a byte leave 16 bytes for the next four; behind anything else the block may end sooner. */
+        if (!find_ends(commas, ends) || ends[2] >= BLOCK - 16) break;
         for (i = 0; i < 4; i++) {
-            unsigned way;
-            __m128i bytes, values, moved;
+            unsigned way = ways[commas >> start & 0xFFFF];
+            __m128i bytes = _mm_loadu_si128((const __m128i *)(block + start)), values;
+            __m128i moved = _mm_shuffle_epi8(bytes, _mm_loadu_si128((const __m128i *)lanes[way].moves));
             uint32_t four;
-            /* Numbers of a byte leave 16 bytes for the next four; behind anything else the block may end sooner. */
-            if (start > BLOCK - 16) break;
-            way = ways[left >> start & 0xFFFF];
-            bytes = _mm_loadu_si128((const __m128i *)(block + start));
-            moved = _mm_shuffle_epi8(bytes, _mm_loadu_si128((const __m128i *)lanes[way].moves));
             /* '0' is taken from digits only: an empty place is 0 and stays so. */
             moved = _mm_subs_epu8(moved, _mm_set1_epi8('0'));
             values = _mm_madd_epi16(_mm_maddubs_epi16(moved, weights), ones);
@@ -167,20 +189,30 @@ __attribute__((target("ssse3"))) static long long sixteens_in_lanes(
                                        _mm_cmpgt_epi32(values, _mm_loadu_si128((const __m128i *)lanes[way].least))));
             four = (uint32_t)_mm_cvtsi128_si32(_mm_shuffle_epi8(values, picked));
             memcpy(out + found + 4 * i, &four, 4);
-            left &= left - 1;
-            left &= left - 1;
-            left &= left - 1;
-            if (!left) break;
-            start = lowest_bit(left) + 1;
-            left &= left - 1;
+            start = ends[i] + 1;
         }
         /* Up to the last comma there is nothing but digits and commas. */
-        if (i < 4 || _mm_movemask_epi8(wrong) || (~(commas | digits) & (((uint64_t)1 << (start - 1)) - 1))) break;
+        if (_mm_movemask_epi8(wrong) || (~(commas | digits) & (((uint64_t)1 << (start - 1)) - 1))) break;
         pos += start;
         found += SIXTEEN;
     }
     *count = found;
     return pos;
+}
+
+__attribute__((target("ssse3"))) static long long sixteens_in_lanes(
+    const unsigned char *data, long long size, unsigned char *out, long long *count) {
+    return in_lanes(data, size, out, count, ends_by_steps);
+}
+
+__attribute__((target("ssse3,bmi2"))) static long long sixteens_by_bits(
+    const unsigned char *data, long long size, unsigned char *out, long long *count) {
+    return in_lanes(data, size, out, count, ends_at_once);
+}
+
+/* AMD's first two of this kind take as long for one such instruction as for all the steps. */
+static int has_quick_bits(void) {
+    return __builtin_cpu_supports("bmi2") && !__builtin_cpu_is("znver1") && !__builtin_cpu_is("znver2");
 }
 #endif
 
@@ -212,7 +244,8 @@ static void prepare_numbers(int use_instruction) {
 #ifdef HAS_SSSE3_BUILD
     prepare_ways();
     __builtin_cpu_init();
-    if (use_instruction && __builtin_cpu_supports("ssse3")) sixteens = sixteens_in_lanes;
+    if (use_instruction && __builtin_cpu_supports("ssse3"))
+        sixteens = has_quick_bits() ? sixteens_by_bits : sixteens_in_lanes;
 #else
     (void)use_instruction;
 #endif

@@ -42,7 +42,17 @@ from thawline.errors import CodecError, OutputTooLarge
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # collections.abc has it from Python 3.12 on
 
-__all__ = ["DEFAULT_MAX_BYTES", "Room", "decompress", "decompress_chunks", "kafka_codec", "rbak_codec", "zstd_blocks"]
+__all__ = [
+    "DEFAULT_MAX_BYTES",
+    "Room",
+    "decompress",
+    "decompress_chunks",
+    "kafka_codec",
+    "rbak_codec",
+    "zstd_blocks",
+    "zstd_is_whole",
+    "zstd_stream",
+]
 
 DEFAULT_MAX_BYTES = 256 << 20
 """The bound on one payload's output where the caller states none."""
@@ -55,6 +65,7 @@ _FIRST_READ, _LAST_READ = 4 << 10, 64 << 10  # small, because a stream's end han
 _NOT_ZERO = re.compile(rb"[^\0]")
 _WINDOW_MAX = 128 << 20  # zstd's own default, hence what zstd-jni accepts; xz -9 needs half of it
 _ZSTD_MAGIC = bytes.fromhex("28b52ffd")
+_ZSTD_LONGEST_HEAD = 18  # ZSTD_FRAMEHEADERSIZE_MAX
 _LZ4_MAGIC = bytes.fromhex("04224d18")
 _LZ4_DICTIONARY, _LZ4_RESERVED, _LZ4_CONTENT_CHECKSUM, _LZ4_CONTENT_SIZE = 1, 2, 4, 8  # bits of FLG
 _LZ4_BLOCK_CHECKSUM, _LZ4_INDEPENDENT = 16, 32
@@ -324,6 +335,36 @@ def zstd_blocks(data: Buffer, at: int = 0) -> Iterator[tuple[int, bytes]]:
             yield from _zstd_steps(decoder, sys.maxsize, view, at)
     except zstandard.ZstdError as error:
         raise CodecError(f"zstd: {error}") from error
+
+
+def zstd_is_whole(data: Buffer, *, max_bytes: int = DEFAULT_MAX_BYTES) -> bool:
+    """Whether a payload is whole frames and nothing else, by the lengths of their blocks, and claims no more."""
+    view, at = memoryview(data).cast("B"), 0
+    try:
+        while at < len(view) or not at:
+            _expect("zstd", view, at, _ZSTD_MAGIC)
+            frame = zstandard.get_frame_parameters(view[at : at + _ZSTD_LONGEST_HEAD])
+            is_sized = frame.content_size != zstandard.CONTENTSIZE_UNKNOWN
+            if frame.window_size > _WINDOW_MAX or (is_sized and frame.content_size > max_bytes):
+                return False
+            at = _behind_zstd_blocks(view, at + zstandard.frame_header_size(view[at:])) + 4 * frame.has_checksum
+    except (CodecError, zstandard.ZstdError):
+        return False
+    return at == len(view)
+
+
+def _behind_zstd_blocks(data: memoryview, at: int) -> int:
+    last = 0
+    while not last:
+        block = _zstd_block(data, at)
+        at, last = at + len(block), block[0] & 1
+    return at
+
+
+def zstd_stream(data: Buffer) -> zstandard.ZstdDecompressionReader:
+    """Frames as a stream; a payload that is cut ends it without an error."""
+    decoder = zstandard.ZstdDecompressor(max_window_size=_WINDOW_MAX)
+    return decoder.stream_reader(memoryview(data), read_across_frames=True)
 
 
 def _zstd_steps(

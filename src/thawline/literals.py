@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import accumulate
 
 import pyarrow as pa
@@ -36,3 +37,13 @@ def texts(values: Sequence[str]) -> pa.StringArray:
     ends = array("i", accumulate(map(len, encoded), initial=0))
     buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))]
     return pa.Array.from_buffers(pa.string(), len(encoded), buffers)
+
+
+def repeated(value: object, kind: pa.DataType, rows: int) -> pa.Array:
+    """A column of one value. Columns of the same value share their memory, since nobody writes to it."""
+    return _repeated(value, kind, 1 << rows.bit_length())[:rows]
+
+
+@lru_cache(maxsize=8)
+def _repeated(value: object, kind: pa.DataType, rows: int) -> pa.Array:
+    return pa.repeat(pa.scalar(value, kind), rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from thawline import columns
 from thawline.formats.kafka import numbers, plain
 from thawline.formats.kafka.heads import Heads
 from thawline.formats.kafka.selection import Selection
-from thawline.literals import texts
+from thawline.literals import repeated, texts
 from thawline.model import Code, Finding, Span
 
 if TYPE_CHECKING:
@@ -265,16 +265,6 @@ def timestamp_types(heads: Heads) -> pa.Int32Array:
     """Kafka's numbers for the timestamp types of units."""
     found = pc.index_in(heads.rows["timestamp_type"], value_set=TIMESTAMP_TYPES)
     return found.fill_null(NO_TIMESTAMP_TYPE) if found.null_count else found
-
-
-def repeated(value: object, kind: pa.DataType, rows: int) -> pa.Array:
-    """A column of one value. Columns of the same value share their memory, since nobody writes to it."""
-    return _repeated(value, kind, 1 << rows.bit_length())[:rows]
-
-
-@lru_cache(maxsize=8)
-def _repeated(value: object, kind: pa.DataType, rows: int) -> pa.Array:
-    return pa.repeat(pa.scalar(value, kind), rows)
 
 
 def microseconds(milliseconds: pa.Int64Array) -> pa.Array:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from thawline.formats.rbak.fields import PROPERTIES
 from thawline.formats.rbak.records import WIRE
+from thawline.literals import repeated
 
 TIME = pa.timestamp("us", "UTC")
 MOST_MILLISECONDS = (2**63 - 1) // 1000
@@ -97,11 +98,11 @@ def within(times: pa.Int64Array, context: Context) -> pa.BooleanArray:
 def _column(wire: pa.RecordBatch, name: str, context: Context) -> pa.Array:
     match name:
         case "segment":
-            return pa.repeat(pa.scalar(context.segment), wire.num_rows)
+            return repeated(context.segment, pa.string(), wire.num_rows)
         case "record_index":
             return pc.add(wire["index"], context.first_index)
         case "verified":
-            return pa.repeat(pa.scalar(context.verified), wire.num_rows)
+            return repeated(context.verified, pa.bool_(), wire.num_rows)
         case "backed_up_at":
             return _time(wire["backed_up_at"], 1000, MOST_MILLISECONDS)
         case "backed_up_at_ms":

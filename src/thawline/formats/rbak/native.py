@@ -31,10 +31,10 @@ def decode(view: memoryview, chunk: Chunk, wanted: Collection[str]) -> Decoded:
 
 
 class Decoder:
-    """The native reader with the arrays that it fills, which serve one chunk after the other."""
+    """The native reader with the arrays that it fills, which serve one chunk after the other; bodies have their own."""
 
     def __init__(self) -> None:
-        self.room, self.body_room = 0, 0
+        self.room = 0
 
     def __call__(self, view: memoryview, chunk: Chunk, wanted: Collection[str]) -> Decoded:
         """The documents of a chunk; nothing of them is left in the arrays."""
@@ -49,10 +49,6 @@ class Decoder:
             self.values, self.lengths = _Array("q", len(FIELDS) * rows), _Array("i", len(FIELDS) * rows)
             self.seen, self.entries, self.indices = _Array("i", rows), _Array("i", rows), _Array("q", rows)
             self.offsets, self.faults = _Array("i", rows + 1), _Array("q", 4 * rows)
-        # An element of a body takes two bytes of JSON at least.
-        body = (chunk.ends[-1].as_py() - chunk.starts[0].as_py()) // 2 + 16
-        if body > self.body_room:
-            self.body_room, self.body = body, _Array("B", body)
 
 
 class _Array:
@@ -77,11 +73,13 @@ class _Decoding:
     def __init__(self, room: Decoder, view: memoryview, chunk: Chunk) -> None:
         self.arrays, self.view, self.chunk = room, view, chunk
         self.step = len(chunk)
+        # An element of a body takes two bytes of JSON at least.
+        self.body = _Array("B", (chunk.ends[-1].as_py() - chunk.starts[0].as_py()) // 2 + 16)
         self.escaped = bytearray(len(FIELDS))
         self.work, self.scratch = memoryview(array("q", bytes(8 * WORK))), memoryview(bytearray(SCRATCH))
         self.rows, self.bad = _native.decode_records(
             view, _items(chunk.starts, "q"), _items(chunk.ends, "q"), len(chunk), HEAD, NAMES, NAME_ENDS, KINDS,
-            room.values.view, room.lengths.view, room.seen.view, room.entries.view, room.offsets.view, room.body.view,
+            room.values.view, room.lengths.view, room.seen.view, room.entries.view, room.offsets.view, self.body.view,
             room.indices.view, room.faults.view, self.escaped, self.work, self.scratch,
         )  # fmt: skip
 
@@ -161,8 +159,7 @@ class _Decoding:
 
     def bodies(self) -> pa.BinaryArray:
         bits, nulls = self.valid(NUMBERS["body"])
-        offsets = self.arrays.offsets
-        parts = [bits, offsets.copy("i", self.rows + 1), self.arrays.body.copy("B", offsets.view[self.rows])]
+        parts = [bits, self.arrays.offsets.copy("i", self.rows + 1), self.body.buffer]
         return pa.Array.from_buffers(pa.binary(), self.rows, parts, nulls)
 
     def headers(self) -> pa.ListArray:

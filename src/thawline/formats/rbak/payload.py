@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,8 +12,9 @@ from thawline.codecs import decompress_chunks, rbak_codec
 from thawline.errors import CodecError
 from thawline.formats.rbak.lz4_prefix import decoded_prefix
 from thawline.formats.rbak.records import HEAD
+from thawline.inflow import Inflow, Pieces, decompressing
 
-WINDOW = 4 << 20
+WINDOW = 8 << 20
 """Bytes of decompressed payload that are framed in one go; more where a record is longer."""
 MAX_ROWS = 1 << 16
 FIRST_STEP, LARGEST_STEP = 64 << 10, 256 << 20
@@ -44,64 +45,68 @@ class Ending:
     """Stretches of the payload in which no record was found."""
 
 
-def decompressed(
-    compression: str, data: memoryview, max_bytes: int, *, is_damaged: bool = False
-) -> Iterator[bytes | memoryview]:
-    """The payload piece by piece; then `CodecError` if it is damaged. What is known to be so is decoded bit by bit."""
+def decompressed(compression: str, data: memoryview, max_bytes: int, *, is_damaged: bool = False) -> Inflow:
+    """The payload; then `CodecError` if it is damaged. What is known to be so is decoded bit by bit."""
     if compression == "none":
-        yield from (data[at : at + WINDOW] for at in range(0, len(data), WINDOW))
-        return
+        return Pieces(iter([data]))
     codec = rbak_codec(compression, data)
     if is_damaged and codec == "lz4_sized_block":
-        yield from decoded_prefix(data, max_bytes)
-        return
-    pieces = decompress_chunks(codec, data, max_bytes=max_bytes)
-    first = None
+        return Pieces(decoded_prefix(data, max_bytes))
+    if codec == "lz4":
+        return Pieces(_lz4(data, max_bytes))
+    return decompressing(codec, data, max_bytes=max_bytes)
+
+
+def _lz4(data: memoryview, max_bytes: int) -> Iterator[bytes]:
+    """Blocks of frames, or a block of exactly 0x184D2204 bytes, which begins like one (formats/rbak.md, section 2)."""
+    pieces = decompress_chunks("lz4", data, max_bytes=max_bytes)
     try:
         first = next(pieces, b"")
     except CodecError:
-        if codec != "lz4":
-            raise
-        # A block of exactly 0x184D2204 bytes begins like a frame (formats/rbak.md, section 2).
         pieces = decompress_chunks("lz4_sized_block", data, max_bytes=max_bytes)
         first = next(pieces, b"")
     yield first
     yield from pieces
 
 
-def documents(pieces: Iterable[bytes | memoryview], ending: Ending, *, resync: bool = False) -> Iterator[Documents]:
-    """Records of a payload that comes in pieces; `ending` tells what became of the rest.
+def documents(inflow: Inflow, ending: Ending, *, resync: bool = False) -> Iterator[Documents]:
+    """Records of a payload that comes bit by bit; `ending` tells what became of the rest.
 
     With `resync`, bytes that are no record are passed over up to the next place that looks like one; the payload is
     then held as a whole.
     """
-    framing = _Framing(ending, resync=resync)
+    framing = _Framing(ending, resync=resync, buffer=_idle.pop() if _idle else bytearray())
     try:
-        for piece in pieces:
-            framing.add(piece)
+        while framing.fill(inflow):
             if framing.held >= framing.needed and not resync:
                 yield from framing.frame()
     except CodecError as error:
         ending.error = error
     yield from framing.frame(is_last=True)
+    if len(framing.buffer) <= WINDOW:
+        _idle.append(framing.buffer)
+
+
+_idle: list[bytearray] = []
+"""Windows that wait for the next payload: memory that is new to the process takes as long as what is done with it."""
 
 
 class _Framing:
     """What has been decompressed and not yet been framed, in memory that serves one window after the other."""
 
-    def __init__(self, ending: Ending, *, resync: bool) -> None:
-        self.ending, self.resync = ending, resync
-        self.buffer = bytearray()
+    def __init__(self, ending: Ending, *, resync: bool, buffer: bytearray) -> None:
+        self.ending, self.resync, self.buffer = ending, resync, buffer
         self.held, self.needed, self.base = 0, WINDOW, 0
 
-    def add(self, piece: bytes | memoryview) -> None:
-        """Take what was decompressed next."""
-        end = self.held + len(piece)
-        if end > len(self.buffer):
-            self.buffer += bytes(max(end - len(self.buffer), min(len(self.buffer), LARGEST_STEP), FIRST_STEP))
-        self.buffer[self.held : end] = piece
-        self.held = end
-        self.ending.size += len(piece)
+    def fill(self, inflow: Inflow) -> bool:
+        """Take what is decompressed next; False at the end."""
+        if self.held == len(self.buffer):
+            self.buffer += bytes(max(min(len(self.buffer), LARGEST_STEP), FIRST_STEP))
+        with memoryview(self.buffer) as whole, whole[self.held :] as room:
+            size = inflow.readinto(room)
+        self.held += size
+        self.ending.size += size
+        return size > 0
 
     def frame(self, *, is_last: bool = False) -> Iterator[Documents]:
         """The whole records of what is held; what is left begins the next window, or is torn if there is none."""

@@ -67,8 +67,8 @@ class Reading:
     def found(self) -> Iterator[Documents]:
         """The documents of the payload."""
         data = self.source.view(self.payload.start, self.payload.end)
-        pieces = decompressed(self.header.compression, data, self.max_payload, is_damaged=self.resync)
-        return documents(pieces, self.ending, resync=self.resync)
+        inflow = decompressed(self.header.compression, data, self.max_payload, is_damaged=self.resync)
+        return documents(inflow, self.ending, resync=self.resync)
 
     def note(self, found: Documents, decoded: Decoded) -> Context:
         """Keep what is to be said about some documents; their place in the segment."""
