@@ -48,10 +48,11 @@ __all__ = [
     "decompress",
     "decompress_chunks",
     "kafka_codec",
+    "keep_zstd_decoder",
     "rbak_codec",
+    "take_zstd_decoder",
     "zstd_blocks",
     "zstd_is_whole",
-    "zstd_stream",
 ]
 
 DEFAULT_MAX_BYTES = 256 << 20
@@ -302,13 +303,21 @@ def _zstd(data: memoryview, limit: int) -> Iterator[bytes]:
 
 @contextmanager
 def _zstd_decoder() -> Iterator[zstandard.ZstdDecompressor]:
-    # Making a decompressor takes longer than decoding a small batch, so one that ended well and stayed small waits for
-    # the next payload. Until then nobody else holds it: no other thread, no second unfinished iterator.
-    try:
-        decoder = _idle_zstd.pop()
-    except IndexError:
-        decoder = zstandard.ZstdDecompressor(max_window_size=_WINDOW_MAX)
+    decoder = take_zstd_decoder()
     yield decoder
+    keep_zstd_decoder(decoder)
+
+
+def take_zstd_decoder() -> zstandard.ZstdDecompressor:
+    """A decompressor that nobody else holds: no other thread, no second unfinished iterator."""
+    try:
+        return _idle_zstd.pop()
+    except IndexError:
+        return zstandard.ZstdDecompressor(max_window_size=_WINDOW_MAX)
+
+
+def keep_zstd_decoder(decoder: zstandard.ZstdDecompressor) -> None:
+    """Let it wait for the next payload, if it stayed small: making one takes longer than decoding a small batch."""
     if decoder.memory_size() < _WINDOW_MAX >> 3:
         _idle_zstd.append(decoder)
 
@@ -359,12 +368,6 @@ def _behind_zstd_blocks(data: memoryview, at: int) -> int:
         block = _zstd_block(data, at)
         at, last = at + len(block), block[0] & 1
     return at
-
-
-def zstd_stream(data: Buffer) -> zstandard.ZstdDecompressionReader:
-    """Frames as a stream; a payload that is cut ends it without an error."""
-    decoder = zstandard.ZstdDecompressor(max_window_size=_WINDOW_MAX)
-    return decoder.stream_reader(memoryview(data), read_across_frames=True)
 
 
 def _zstd_steps(

@@ -60,7 +60,10 @@ class _Zstd:
 
     def __init__(self, data: Buffer, max_bytes: int) -> None:
         self._data, self._max_bytes = data, max_bytes
-        self._stream, self._given = codecs.zstd_stream(data), 0
+        decoder = codecs.take_zstd_decoder()
+        self._decoder: zstandard.ZstdDecompressor | None = decoder
+        self._stream = decoder.stream_reader(memoryview(data), read_across_frames=True)
+        self._given = 0
         self._by_blocks: Inflow | None = None
 
     def readinto(self, room: memoryview) -> int:
@@ -82,6 +85,9 @@ class _Zstd:
             size: int = self._stream.readinto(room)
         except zstandard.ZstdError:
             return None
+        if not size and self._decoder:
+            codecs.keep_zstd_decoder(self._decoder)
+            self._decoder = None
         return size
 
 

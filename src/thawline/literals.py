@@ -39,11 +39,19 @@ def texts(values: Sequence[str]) -> pa.StringArray:
     return pa.Array.from_buffers(pa.string(), len(encoded), buffers)
 
 
-def repeated(value: object, kind: pa.DataType, rows: int) -> pa.Array:
-    """A column of one value. Columns of the same value share their memory, since nobody writes to it."""
+def repeated(value: int | str | None, kind: pa.DataType, rows: int) -> pa.Array:
+    """A column of one value. Columns of the same value share their memory, since nobody writes to it.
+
+    >>> repeated("a", pa.string(), 3).to_pylist()
+    ['a', 'a', 'a']
+    """
     return _repeated(value, kind, 1 << rows.bit_length())[:rows]
 
 
-@lru_cache(maxsize=8)
-def _repeated(value: object, kind: pa.DataType, rows: int) -> pa.Array:
-    return pa.repeat(pa.scalar(value, kind), rows)
+@lru_cache(maxsize=64)
+def _repeated(value: int | str | None, kind: pa.DataType, rows: int) -> pa.Array:
+    if value is None:
+        return pa.nulls(rows, kind)
+    if isinstance(value, str):
+        return pa.repeat(texts([value])[0], rows)
+    return pa.repeat(integer(value), rows).cast(kind)

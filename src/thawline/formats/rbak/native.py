@@ -15,6 +15,7 @@ from thawline.chunks import Chunk
 from thawline.formats.rbak.fields import FIELDS, KINDS, NAME_ENDS, NAMES, NUMBERS, PROPERTIES, RECORD, REQUIRED
 from thawline.formats.rbak.records import HEAD, HEADERS, NAMED_FAULTS, TYPES, Decoded, Fault, projected
 from thawline.kernels import ROOM_BEHIND
+from thawline.literals import repeated
 
 WORK, SCRATCH = 128, 512
 """What the native module needs besides: a record's cells, the stack of nesting, a key without its escapes."""
@@ -107,26 +108,29 @@ class _Decoding:
 
     def column(self, name: str) -> pa.Array:
         """One wire column."""
-        match KIND_OF.get(name):
+        kind = KIND_OF.get(name)
+        if kind is None:
+            return self.further(name)
+        if kind != "headers" and not self.work[ANY_SEEN] >> NUMBERS[name] & 1:
+            return repeated(None, TYPES[kind], self.rows)
+        match kind:
             case "body":
                 return self.bodies()
             case "headers":
                 return self.headers()
             case "text":
                 return self.text(name)
-            case None:
-                return self.further(name)
-            case kind:
-                if kind == "int64":
-                    return pc.add(self.numbers(name, pa.int64()), 0)  # a copy
-                return self.numbers(name, pa.uint64() if kind == "uint64" else pa.int64()).cast(TYPES[kind])
+            case "int64":
+                return self.integers(name)
+        return self.numbers(name, pa.uint64() if kind == "uint64" else pa.int64()).cast(TYPES[kind])
 
     def further(self, name: str) -> pa.Array:
         """A column that is no field."""
         if name == "index":
             return pa.Array.from_buffers(pa.int64(), self.rows, [None, self.arrays.indices.copy("q", self.rows)])
         if name == "headers_json":
-            return self.text("headers")
+            is_seen = self.work[ANY_SEEN] >> NUMBERS["headers"] & 1
+            return self.text("headers") if is_seen else repeated(None, pa.string(), self.rows)
         rows = pa.Array.from_buffers(pa.int64(), self.rows, [None, self.arrays.indices.buffer])
         starts = pc.add(self.chunk.starts.take(rows), HEAD)
         if name == "headers_at":
@@ -140,20 +144,28 @@ class _Decoding:
 
     def valid(self, field: int) -> tuple[pa.Buffer | None, int]:
         """The bitmap of a field, and how many nulls it has."""
+        if self.work[ALL_SEEN] >> field & 1:
+            return None, 0
         bits = _Array("B", (self.rows + 7) // 8, is_zero=True)
         nulls = _native.pack_seen(self.arrays.seen.view, field, self.rows, bits.view)
         return (bits.buffer, nulls) if nulls else (None, 0)
 
     def numbers(self, name: str, kind: pa.DataType) -> pa.Array:
+        """Numbers in the arrays that serve again."""
         field = NUMBERS[name]
         bits, nulls = self.valid(field)
         values = self.arrays.values.buffer.slice(8 * field * self.step, 8 * self.rows)
         return pa.Array.from_buffers(kind, self.rows, [bits, values], nulls)
 
+    def integers(self, name: str) -> pa.Int64Array:
+        field = NUMBERS[name]
+        bits, nulls = self.valid(field)
+        values = _Array("q", self.rows)
+        values.view[: self.rows] = self.part(self.arrays.values, field)
+        return pa.Array.from_buffers(pa.int64(), self.rows, [bits, values.buffer], nulls)
+
     def text(self, name: str) -> pa.StringArray:
         field = NUMBERS[name]
-        if not self.work[ANY_SEEN] >> field & 1:
-            return pa.nulls(self.rows, pa.string())
         starts, lengths = self.part(self.arrays.values, field), self.part(self.arrays.lengths, field)
         return _text(self.view, starts, lengths, self.rows, is_escaped=bool(self.escaped[field]))
 
