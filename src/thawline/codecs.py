@@ -363,10 +363,11 @@ def zstd_is_whole(data: Buffer, *, max_bytes: int = DEFAULT_MAX_BYTES) -> bool:
 
 
 def _behind_zstd_blocks(data: memoryview, at: int) -> int:
-    last = 0
-    while not last:
-        block = _zstd_block(data, at)
-        at, last = at + len(block), block[0] & 1
+    """Where the blocks end that start here, as far as their heads tell."""
+    head = 0
+    while not head & 1:
+        head = int.from_bytes(_span("zstd", data, at, 3), "little")
+        at += _zstd_block_size(head)
     return at
 
 
@@ -394,8 +395,12 @@ def _zstd_steps(
 def _zstd_block(data: memoryview, at: int) -> memoryview:
     """Block with its 3-byte head: 1 bit last, 2 bits type, 21 bits size."""
     head = int.from_bytes(_span("zstd", data, at, 3), "little")
+    return _span("zstd", data, at, _zstd_block_size(head))
+
+
+def _zstd_block_size(head: int) -> int:
     repeats_one_byte = head >> 1 & 3 == 1  # its size is that of the output
-    return _span("zstd", data, at, 3 + (1 if repeats_one_byte else head >> 3))
+    return 3 + (1 if repeats_one_byte else head >> 3)
 
 
 def _lz4_frame(data: memoryview, at: int) -> Frame:

@@ -253,3 +253,13 @@ def pack_seen(
                 zeros += 1
             row += 1
     return zeros
+
+
+def widen(values: cython.const[cython.longlong][::1], rows: cython.longlong, wide: cython.longlong[::1]):
+    """Unsigned integers of 64 bits as integers of 128 bits, the lower half first."""
+    row: cython.longlong = 0
+    with cython.nogil:
+        while row < rows:
+            wide[2 * row] = values[row]
+            wide[2 * row + 1] = 0
+            row += 1

@@ -8,9 +8,11 @@ believed before the checksum is right, and nothing of it is a row if it is not.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections import deque
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import PurePath
 from typing import Literal
 
@@ -43,6 +45,9 @@ from thawline.source import Source
 
 CLOCK_STEP = 3_600_000
 """Milliseconds that a clock may have stepped: a header is a hint, not more, about the times of its records."""
+HELD = 2
+"""Batches that wait until their segment has been read; the rows of a longer one are passed on at once, and its run says
+how many there are by its header."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +135,11 @@ class Rbak(Format):
             yield header
             return
         reading = self._reading(source, segment, header, columns)
-        batches = _consumed(reading.batches(), keep=keep)
-        yield Run(segment.span, 1, reading.rows), batches
+        batches = reading.batches()
+        first = _consumed(islice(batches, HELD + 1) if keep else batches, keep=keep)
+        rows = reading.rows if len(first) <= HELD else header.num_records
+        yield Run(segment.span, 1, rows), _in_turn(first, batches)
+        deque(batches, maxlen=0)  # only behind the last row it is known what is to be said
         yield from remarks(segment, header)
         yield from reading.remarks()
         yield from backup.compare(self.listed, source, segment, header, reading.documents)
@@ -253,9 +261,16 @@ def _shown(milliseconds: int | None) -> str:
         return str(milliseconds)
 
 
-def _consumed(batches: Iterator[pa.RecordBatch], *, keep: bool) -> Iterable[pa.RecordBatch]:
+def _consumed(batches: Iterator[pa.RecordBatch], *, keep: bool) -> list[pa.RecordBatch]:
     """Batches read to the end, since only then it is known what is to be said; kept if someone wants their rows."""
     return [batch for batch in batches if keep]
+
+
+def _in_turn(first: list[pa.RecordBatch], more: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Batches that wait, and then those that are still to be read; none is held longer than it takes to pass it on."""
+    while first:
+        yield first.pop(0)
+    yield from more
 
 
 def _head(source: Source, segment: Segment) -> Header | Finding:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from thawline.formats.rbak.fields import PROPERTIES
 from thawline.formats.rbak.records import WIRE
-from thawline.literals import repeated
+from thawline.literals import integer, repeated
 
 TIME = pa.timestamp("us", "UTC")
 MOST_MILLISECONDS = (2**63 - 1) // 1000
@@ -100,7 +100,7 @@ def _column(wire: pa.RecordBatch, name: str, context: Context) -> pa.Array:
         case "segment":
             return repeated(context.segment, pa.string(), wire.num_rows)
         case "record_index":
-            return pc.add(wire["index"], context.first_index)
+            return pc.add(wire["index"], integer(context.first_index))
         case "verified":
             return repeated(context.verified, pa.bool_(), wire.num_rows)
         case "backed_up_at":
@@ -114,10 +114,17 @@ def _column(wire: pa.RecordBatch, name: str, context: Context) -> pa.Array:
 
 def _time(values: pa.Int64Array, factor: int, most: int) -> pa.TimestampArray:
     """Times of whole numbers of units; null where they do not fit."""
-    fitting = pc.and_(pc.less_equal(values, most), pc.greater_equal(values, -most))
-    if pc.all(fitting, skip_nulls=True).as_py() is False:
+    if not _is_within(values, most):
+        fitting = pc.and_(pc.less_equal(values, most), pc.greater_equal(values, -most))
         values = pc.if_else(fitting, values, pa.scalar(None, pa.int64()))
-    return pc.multiply(values, factor).cast(TIME)
+    return pc.multiply(values, integer(factor)).cast(TIME)
+
+
+def _is_within(values: pa.Int64Array, most: int) -> bool:
+    """Whether no number is further from 0 than `most`."""
+    bounds = pc.min_max(values)
+    least, greatest = bounds["min"].as_py(), bounds["max"].as_py()
+    return least is None or -most <= least <= greatest <= most
 
 
 def _seconds(values: pa.Array) -> pa.Int64Array:
@@ -128,5 +135,7 @@ def _seconds(values: pa.Array) -> pa.Int64Array:
 
 def out_of_time(times: pa.Int64Array) -> int:
     """How many times are too far away for microseconds."""
+    if _is_within(times, MOST_MILLISECONDS):
+        return 0
     beyond = pc.or_(pc.greater(times, MOST_MILLISECONDS), pc.less(times, -MOST_MILLISECONDS))
     return pc.sum(beyond).as_py() or 0

@@ -122,7 +122,9 @@ class _Decoding:
                 return self.text(name)
             case "int64":
                 return self.integers(name)
-        return self.numbers(name, pa.uint64() if kind == "uint64" else pa.int64()).cast(TYPES[kind])
+            case "uint64":
+                return self.decimals(name)
+        return self.numbers(name).cast(TYPES[kind])
 
     def further(self, name: str) -> pa.Array:
         """A column that is no field."""
@@ -134,7 +136,7 @@ class _Decoding:
         rows = pa.Array.from_buffers(pa.int64(), self.rows, [None, self.arrays.indices.buffer])
         starts = pc.add(self.chunk.starts.take(rows), HEAD)
         if name == "headers_at":
-            return pc.subtract(self.numbers("headers", pa.int64()), starts)
+            return pc.subtract(self.numbers("headers"), starts)
         lengths = pc.subtract(self.chunk.ends.take(rows), starts).cast(pa.int32())
         return _text(self.view, _items(starts, "q"), _items(lengths, "i"), self.rows)
 
@@ -150,12 +152,20 @@ class _Decoding:
         nulls = _native.pack_seen(self.arrays.seen.view, field, self.rows, bits.view)
         return (bits.buffer, nulls) if nulls else (None, 0)
 
-    def numbers(self, name: str, kind: pa.DataType) -> pa.Array:
+    def numbers(self, name: str) -> pa.Int64Array:
         """Numbers in the arrays that serve again."""
         field = NUMBERS[name]
         bits, nulls = self.valid(field)
         values = self.arrays.values.buffer.slice(8 * field * self.step, 8 * self.rows)
-        return pa.Array.from_buffers(kind, self.rows, [bits, values], nulls)
+        return pa.Array.from_buffers(pa.int64(), self.rows, [bits, values], nulls)
+
+    def decimals(self, name: str) -> pa.Decimal128Array:
+        """Unsigned numbers: Arrow's decimals are integers of 128 bits."""
+        field = NUMBERS[name]
+        bits, nulls = self.valid(field)
+        wide = _Array("q", 2 * self.rows)
+        _native.widen(self.part(self.arrays.values, field), self.rows, wide.view)
+        return pa.Array.from_buffers(TYPES["uint64"], self.rows, [bits, wide.buffer], nulls)
 
     def integers(self, name: str) -> pa.Int64Array:
         field = NUMBERS[name]

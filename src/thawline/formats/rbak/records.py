@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 import pyarrow as pa
@@ -84,4 +85,9 @@ def decoder() -> Decode:
 
 def projected(wanted: Collection[str]) -> pa.Schema:
     """The wire columns that are wanted, in their own order."""
+    return _projected(frozenset(wanted))
+
+
+@cache
+def _projected(wanted: frozenset[str]) -> pa.Schema:
     return pa.schema([field for field in WIRE if field.name in wanted])
