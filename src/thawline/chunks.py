@@ -77,6 +77,21 @@ class Ranges:
         starts, ends, counts = zip(*stretches, strict=True) if stretches else ((), (), ())
         return cls(array("q", starts), array("q", ends), array("q", counts))
 
+    @classmethod
+    def covering(cls, starts: pa.Int64Array, ends: pa.Int64Array) -> Ranges:
+        """The ranges of some rows; rows that follow one another share one.
+
+        >>> found = Ranges.covering(pa.array([0, 5, 20]), pa.array([5, 9, 30]))
+        >>> list(found.starts), list(found.ends)
+        ([0, 20], [9, 30])
+        """
+        if not len(starts):
+            return cls.of([])
+        is_apart = pc.not_equal(starts[1:], ends[:-1])
+        first = array("q", [starts[0].as_py(), *starts[1:].filter(is_apart).to_pylist()])
+        last = array("q", [*ends[:-1].filter(is_apart).to_pylist(), ends[-1].as_py()])
+        return cls(first, last, array("q", [-1]) * len(first))
+
     def check(self, size: int) -> None:
         """Raise ValueError unless every range lies within a buffer of this size, after the one before it."""
         last = 0

@@ -14,8 +14,9 @@ from typing import Literal
 
 from thawline.errors import ThawlineError
 
-Kind = Literal["flag", "switch", "time", "size", "span", "choice", "text"]
+Kind = Literal["flag", "switch", "time", "size", "span", "choice", "text", "names", "tags"]
 SIZES = {"": 1, "k": 10, "m": 20, "g": 30}
+FOUR_LETTERS = 4
 
 
 class BadOption(ThawlineError, ValueError):
@@ -58,6 +59,10 @@ class Option:
                 return _bytes(text)
             case "span":
                 return _span(text)
+            case "names":
+                return _names(text)
+            case "tags":
+                return tuple(_tag(name) for name in _names(text))
             case "choice" if text not in self.choices:
                 raise ValueError(f"it is one of {', '.join(self.choices)}")
         return text
@@ -98,6 +103,30 @@ def _span(text: str) -> tuple[int | None, int | None]:
     return first, last
 
 
+def _names(text: str) -> tuple[str, ...]:
+    r"""Names with commas between them; a comma in a name has a backslash before it.
+
+    >>> _names(r"orders,a\,b")
+    ('orders', 'a,b')
+    """
+    return tuple(re.sub(r"\\(.)", r"\1", name) for name in re.findall(r"(?:[^,\\]|\\.)+", text))
+
+
+def _tag(text: str) -> int:
+    """A tag as a number, or as the four letters that it spells.
+
+    >>> _tag("0x100"), _tag("AUDT")
+    (256, 1413764417)
+    """
+    try:
+        return int(text, 0)
+    except ValueError:
+        letters = text.encode()
+    if len(letters) != FOUR_LETTERS:
+        raise ValueError("a tag is a number such as 256 or 0x100, or four letters")
+    return int.from_bytes(letters, "little")
+
+
 OPTIONS: tuple[Option, ...] = (
     Option("since", ("kafka", "rbak"), "time", "Only rows from this time on, such as 2026-11-16T12:00:00Z."),
     Option("until", ("kafka", "rbak"), "time", "Only rows up to this time."),
@@ -111,12 +140,17 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("control", ("kafka",), "flag", "Also give control records, such as the markers of transactions."),
     Option("max_batch_bytes", ("kafka",), "size", "The most that a batch may decompress to; 256 MiB by default."),
+    Option("queue", ("rbak",), "names", "Only messages of these queues, such as orders or orders,invoices."),
+    Option("vhost", ("rbak",), "names", "Only messages of these virtual hosts."),
+    Option("namespace", ("aerospike",), "names", "Only entries of these namespaces."),
+    Option("set", ("aerospike",), "names", "Only entries of these sets."),
+    Option("tag", ("rbf",), "tags", "Only frames with these tags, such as 256, 0x100 or AUDT."),
     Option("repository_version", ("borg",), "choice", "Which repository a lone pack is from.", ("4", "5")),
     Option(
         "prune",
-        ("rbak",),
+        ("rbak", "aerospike"),
         "choice",
-        "How far headers are believed about times: hint allows for clocks that stepped, off reads every segment.",
+        "How far headers and manifests are believed: hint only where nothing speaks against them, off reads all.",
         ("hint", "strict", "off"),
     ),
     Option("unverified", ("rbak",), "flag", "Also give rows that no checksum vouches for, as far as damage lets."),
@@ -130,6 +164,11 @@ OPTIONS: tuple[Option, ...] = (
         ("lenient",),
     ),
 )
+
+
+def names(format_name: str) -> set[str]:
+    """The names of the options that a format has."""
+    return {option.name for option in OPTIONS if format_name in option.formats}
 
 
 def check(format_name: str, given: Mapping[str, object]) -> dict[str, object]:

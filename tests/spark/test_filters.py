@@ -12,8 +12,13 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import EqualTo, GreaterThan, GreaterThanOrEqual, In, LessThan, LessThanOrEqual
 
 from thawline import codecs
+from thawline.formats.aerospike.units import Bin, Key, Record
+from thawline.formats.aerospike.writer import AsbWriter, digest_of
 from thawline.formats.kafka.writer import KafkaSegmentWriter
-from thawline.spark.sources import KafkaSource
+from thawline.formats.rbak import reading
+from thawline.formats.rbak.writer import RbakWriter, record
+from thawline.formats.rbf.writer import RbfWriter
+from thawline.spark.sources import SOURCES, KafkaSource
 
 START = 1_700_000_000_000
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
@@ -100,4 +105,99 @@ def test_what_was_skipped_is_in_the_log(partition: Path, caplog: pytest.LogCaptu
     read(partition, EqualTo(("partition",), 0), GreaterThanOrEqual(("offset",), 90))
     said = " ".join(caplog.messages)
     assert "skipped 1 of 2 files" in said
-    assert "00000000000000000000.log: skipped 9 units" in said
+    assert "00000000000000000000.log: skipped 9 of 10 units, 1529 of 1699 bytes" in said
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A backup of two queues, two backups of a namespace each with two sets, and a log of two tags."""
+    data = tmp_path_factory.mktemp("shop")
+    with RbakWriter(data / "rbak", segment_max_bytes=2000) as writer:
+        for number in range(60):
+            writer.append(record(b"body", queue=("orders", "mail")[number % 2], backed_up_at=START + number))
+    (data / "asb").mkdir()
+    for namespace in ("shop", "logs"):
+        with AsbWriter(data / "asb" / f"{namespace}.asb", namespace) as backup:
+            for number in range(90):
+                key, name = Key("I", number), b"orders" if number % 3 else b"users"
+                bins = (Bin("I", b"number", number),)
+                backup.write(Record(namespace.encode(), digest_of(name, key), bins, name, key))
+    log = RbfWriter(data / "log.rbf")
+    for number in range(40):
+        log.append(1 + number % 4, b"payload %d" % number)
+    log.close()
+    return data
+
+
+NEW_YEAR = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
+TAG_2 = [In(("tag",), [1, 2]), EqualTo(("tag",), 2)]
+USERS = EqualTo(("set",), "users")
+CASES: list[tuple[str, str, str, list[Any], int, str]] = [
+    ("rbak", "rbak", "queue = 'orders'", [EqualTo(("queue",), "orders")], 30, "skipped 6 of 12 files"),
+    ("rbak", "rbak", "vhost in ('staging')", [In(("vhost",), ["staging"])], 0, "skipped 12 of 12 files"),
+    (
+        "rbak",
+        "rbak",
+        "backed_up_at > timestamp'2024-01-01 00:00:00Z'",
+        [GreaterThan(("backed_up_at",), NEW_YEAR)],
+        0,
+        "skipped 1 of 1 units",
+    ),
+    ("aerospike_backup", "asb", "namespace = 'shop'", [EqualTo(("namespace",), "shop")], 90, "logs.asb: skipped 64 of"),
+    ("aerospike_backup", "asb", "set = 'users'", [USERS], 60, "shop.asb: skipped 60 of 92 units"),
+    (
+        "aerospike_backup",
+        "asb",
+        "set = 'users' and namespace in ('shop')",
+        [USERS, In(("namespace",), ["shop"])],
+        30,
+        "shop.asb: skipped 60 of 92 units",
+    ),
+    ("rbf", "log.rbf", "tag = 3", [EqualTo(("tag",), 3)], 10, "log.rbf: skipped 30 of 40 units"),
+    ("rbf", "log.rbf", "tag in (1, 2) and tag = 2", TAG_2, 10, "log.rbf: skipped 30 of 40 units"),
+    ("rbf", "log.rbf", "tag = 7", [EqualTo(("tag",), 7)], 0, "log.rbf: skipped 40 of 40 units"),
+]
+
+
+@pytest.mark.parametrize("source, path, condition, count", [(*case[:3], case[4]) for case in CASES])
+@pytest.mark.usefixtures("pushdown")
+def test_filters_of_every_format_give_the_same_rows_either_way(
+    spark: SparkSession, shop: Path, source: str, path: str, condition: str, count: int
+) -> None:
+    assert spark.read.format(source).load(str(shop / path)).where(condition).count() == count
+
+
+@pytest.mark.parametrize("name, path, filters, count, said", [(*case[:2], *case[3:]) for case in CASES])
+@pytest.mark.parametrize("size", ["1", "1g"])
+def test_what_a_filter_spares_is_in_the_log_however_files_are_cut(
+    shop: Path,
+    size: str,
+    name: str,
+    path: str,
+    filters: list[Any],
+    count: int,
+    said: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    source = next(one for one in SOURCES if one.name() == name)({"path": str(shop / path), "maxpartitionbytes": size})
+    reader = source.reader(source.schema())
+    reader.pushFilters(filters)  # type: ignore[attr-defined]
+    assert sum(batch.num_rows for portion in reader.partitions() for batch in reader.read(portion)) == count
+    log = "\n".join(caplog.messages)
+    assert (said if size == "1g" else "skipped") in log
+
+
+def test_a_segment_of_another_queue_is_not_decompressed(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[int] = []
+    original = reading.decompressed
+
+    def counted(*given: Any, **named: Any) -> Any:
+        opened.append(1)
+        return original(*given, **named)
+
+    monkeypatch.setattr(reading, "decompressed", counted)
+    source = SOURCES[0]({"path": str(shop / "rbak")})
+    reader = source.reader(source.schema())
+    reader.pushFilters([EqualTo(("queue",), "orders")])  # type: ignore[attr-defined]
+    assert sum(batch.num_rows for portion in reader.partitions() for batch in reader.read(portion)) == 30
+    assert len(opened) == len(list((shop / "rbak").glob("queues/*/orders/*")))

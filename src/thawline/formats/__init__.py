@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -72,9 +72,19 @@ class Format(Protocol):
     has_heads: ClassVar[bool] = False
     """Whether `outline` tells what is in a file without reading all of it."""
 
+    spared: ClassVar[tuple[Code, ...]] = ()
+    """Codes of findings about what was not read because nothing in it was asked for."""
+
     def claim(self, source: Source) -> Claim | None:
         """Whether the file is of this format, from a look at a few bytes."""
         ...
+
+    def known(self) -> Mapping[str, object]:
+        """Columns whose value is the same in all rows of a file, as far as its folder has told."""
+        told = {field.name for field in fields(self)} - options.names(self.name)  # type: ignore[arg-type]
+        columns = {name for table in self.tables for name in self.schema(table).names}
+        held = {name: getattr(self, name) for name in sorted(told & columns)}
+        return {name: value for name, value in held.items() if value is not None}
 
     def prepared(self, sources: Iterable[Source]) -> Format:
         """The format with what it has to learn from files before their schema is known."""

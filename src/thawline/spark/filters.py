@@ -6,8 +6,8 @@ Spark applies every filter once more itself, so what is done here only has to le
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -38,6 +38,8 @@ TIMES = {"kafka": "timestamp", "rbak": "backed_up_at"}
 """The column that the options `since` and `until` of a format are about."""
 OFFSETS = {"kafka": "offset"}
 """The column that the option `offsets` is about."""
+NAMED = {"rbak": ("queue", "vhost"), "aerospike": ("namespace", "set"), "rbf": ("tag",)}
+"""Columns with an option of the same name, which is given the values that they may have."""
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
@@ -69,39 +71,47 @@ def conditions_of(filters: Iterable[Filter]) -> tuple[Condition, ...]:
     return tuple(found)
 
 
-def narrowed(settings: Settings, conditions: Iterable[Condition]) -> Settings:
-    """Settings whose format passes over units that cannot hold a row of such times and offsets.
+def narrowed(settings: Settings, conditions: Sequence[Condition]) -> Settings:
+    """Settings whose format passes over units that cannot hold a row that is asked for.
 
     Only of a format's first table: in another one a time may be that of something else.
     """
-    name = settings.format.name
     if settings.table != settings.format.tables[0]:
         return settings
-    given: dict[str, Any] = {}
-    for column, first, last in ((TIMES.get(name), "since", "until"), (OFFSETS.get(name), "first", "last")):
-        least, most = _bounds(condition for condition in conditions if condition.column == column)
-        given |= {first: least, last: most}
     held: Any = settings.format
-    changes: dict[str, Any] = {}
-    if given["since"] is not None or given["until"] is not None:
-        changes["since"] = _tighter(max, held.since, given["since"])
-        changes["until"] = _tighter(min, held.until, given["until"])
-    if given["first"] is not None or given["last"] is not None:
-        pair = held.offsets
-        changes["offsets"] = (_tighter(max, pair[0], given["first"]), _tighter(min, pair[1], given["last"]))
+    changes = {**_windows(held, conditions), **dict(_names(held, conditions))}
     return replace(settings, format=replace(held, **changes)) if changes else settings
 
 
-def known_values(format_: Format) -> dict[str, object]:
-    """Columns whose value is the same in all rows, as a format knows that was told it by its folder."""
-    columns = {name for table in format_.tables for name in format_.schema(table).names}
-    held = {field.name: getattr(format_, field.name) for field in fields(format_)}  # type: ignore[arg-type]
-    return {name: value for name, value in held.items() if name in columns and value is not None}
+def _windows(held: Any, conditions: Sequence[Condition]) -> dict[str, Any]:
+    """The options for times and offsets, no wider than they are."""
+    since, until = _bounds(condition for condition in conditions if condition.column == TIMES.get(held.name))
+    first, last = _bounds(condition for condition in conditions if condition.column == OFFSETS.get(held.name))
+    changes: dict[str, Any] = {}
+    if since is not None or until is not None:
+        changes = {"since": _tighter(max, held.since, since), "until": _tighter(min, held.until, until)}
+    if first is not None or last is not None:
+        changes["offsets"] = (_tighter(max, held.offsets[0], first), _tighter(min, held.offsets[1], last))
+    return changes
+
+
+def _names(held: Any, conditions: Sequence[Condition]) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """The options for what columns may be called, with what all conditions leave of them."""
+    for column in NAMED.get(held.name, ()):
+        kept: tuple[Any, ...] | None = getattr(held, column)
+        given = [condition for condition in conditions if condition.column == column]
+        for condition in given:
+            if condition.comparison in {"=", "in"}:
+                values = tuple(condition.value) if condition.comparison == "in" else (condition.value,)
+                values = tuple(value for value in values if value is not None)  # null is equal to nothing
+                kept = values if kept is None else tuple(value for value in kept if value in values)
+        if given and kept is not None:
+            yield column, kept
 
 
 def may_hold(format_: Format, conditions: Iterable[Condition]) -> bool:
     """Whether a file can hold a row that is asked for, as far as is known without a look at it."""
-    known = known_values(format_)
+    known = format_.known()
     return all(condition.allows(known[condition.column]) for condition in conditions if condition.column in known)
 
 

@@ -104,6 +104,8 @@ def cut(format_: Format, source: Source, run: Run, size: int) -> Iterator[Run]:
     if run.span.size <= size or run.units <= 1:
         yield run
         return
+    # How much of a run is left out holds for the whole of it.
+    run = replace(run, labels={name: value for name, value in run.labels.items() if name != "left_out"})
     starts = [unit.start for unit in format_.units(source, run)]
     starts[:1] = [run.span.start]
     first, units = starts[0], 0

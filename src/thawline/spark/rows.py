@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -10,7 +10,7 @@ import pyarrow as pa
 from thawline.cold import LONGEST_CORRUPT
 from thawline.errors import FormatError, SourceError
 from thawline.formats import Format, Reading
-from thawline.model import Finding, Run, Span
+from thawline.model import Code, Finding, Run, Span
 from thawline.options import BadOption
 from thawline.source import LocalSource, RemoteSource, Source, open_source
 from thawline.spark.files import File, Members
@@ -94,23 +94,14 @@ class Reader:
         table = self.settings.table
         wanted = [*format_.schema(table).names, *format_.extras(table).names]
         columns = [name for name in wanted if name in self.schema.names]
+        spared = _Spared(format_.spared)
         if START in self.schema.names or END in self.schema.names:
-            return _by_unit(format_, source, part, table, columns)
-        return self._by_run(source, items_of(format_, source, part, table, columns))
-
-    def _by_run(self, source: Source, items: Reading) -> Placed:
-        """Rows run by run; units that a filter has spared are counted in the log."""
-        units = size = 0
-        for item in items:
-            if isinstance(item, Finding):
-                yield item
-                continue
-            run, batches = item
-            if batches == ():
-                units, size = units + run.units, size + run.span.size
-            yield from ((run.span, batch) for batch in batches)
-        if size:
-            self.log(f"{source.name}: skipped {units} units, {size} bytes")
+            yield from _by_unit(format_, source, part, table, columns, spared)
+        else:
+            yield from _by_run(items_of(format_, source, part, table, columns), spared)
+        if spared.size:
+            units = f"{spared.units} of {spared.seen} units"
+            self.log(f"{source.name}: skipped {units}, {spared.size} of {part.weight} bytes")
 
     def _shaped(self, source: Source, items: Placed) -> Iterator[pa.RecordBatch]:
         for item in items:
@@ -168,16 +159,50 @@ def items_of(format_: Format, source: Source, part: Part, table: str, columns: l
             yield item
 
 
-def _by_unit(format_: Format, source: Source, part: Part, table: str, columns: list[str]) -> Placed:
+@dataclass(slots=True)
+class _Spared:
+    """What of a part was not decoded, since nothing in it is asked for."""
+
+    codes: tuple[Code, ...]
+    """Codes of findings that say so."""
+    units: int = 0
+    seen: int = 0
+    size: int = 0
+
+    def note(self, item: tuple[Run, Iterable[pa.RecordBatch]] | Finding) -> None:
+        """Count an item."""
+        if isinstance(item, Finding):
+            if item.code in self.codes:
+                self.units, self.seen, self.size = self.units + 1, self.seen + 1, self.size + item.span.size
+            return
+        run, batches = item
+        found = (run.units, run.span.size) if batches == () else run.labels.get("left_out")
+        units, size = found if isinstance(found, tuple) else (0, 0)
+        self.units, self.seen, self.size = self.units + units, self.seen + run.units, self.size + size
+
+
+def _by_run(items: Reading, spared: _Spared) -> Placed:
+    """Run by run: each row comes with the place of its run."""
+    for item in items:
+        spared.note(item)
+        if isinstance(item, Finding):
+            yield item
+        else:
+            yield from ((item[0].span, batch) for batch in item[1])
+
+
+def _by_unit(format_: Format, source: Source, part: Part, table: str, columns: list[str], spared: _Spared) -> Placed:
     """Unit by unit, so that each row comes with the place of its own."""
     items = format_.divide(source, table) if part.items is None else part.items
     for item in items:
         if isinstance(item, Finding):
+            spared.note(item)
             yield item
             continue
         for run in cut(format_, source, item, 1):
             span = next(format_.units(source, run), run.span)
             for found in format_.read_run(source, run, table, columns):
+                spared.note(found)
                 if isinstance(found, Finding):
                     yield found
                 else:

@@ -19,6 +19,7 @@ from thawline.folder import Folder
 from thawline.formats import Claim, Format, Member, Reading
 from thawline.formats.aerospike import folder, salvage
 from thawline.formats.aerospike.bins import BinColumns, Learning
+from thawline.formats.aerospike.choice import Choice
 from thawline.formats.aerospike.findings import CODES
 from thawline.formats.aerospike.reading import items_of, parts_of, recognised, unit_spans
 from thawline.formats.aerospike.rows import PLACE, SCHEMAS
@@ -46,6 +47,10 @@ class Aerospike(Format):
     bins: Literal["list", "columns"] | BinColumns = "list"
     """Whether bins are a list in each record or columns of the table, which then have to be learned first."""
 
+    namespace: tuple[str, ...] | None = None
+    set: tuple[str, ...] | None = None
+    prune: Literal["hint", "strict", "off"] = "hint"
+
     def prepared(self, sources: Iterable[Source]) -> Self:
         """The format that knows the names and types of the bins, if they are to be columns: a pass over the files."""
         if self.bins != "columns":
@@ -61,6 +66,12 @@ class Aerospike(Format):
     @property
     def _columns(self) -> BinColumns | None:
         return self.bins if isinstance(self.bins, BinColumns) else None
+
+    @property
+    def _choice(self) -> Choice | None:
+        if self.namespace is None and self.set is None:
+            return None
+        return Choice(self.namespace, self.set, self.prune != "off")
 
     def claim(self, source: Source) -> Claim | None:
         """A backup starts with its version, or with a zstd frame; one that is encrypted has only its name."""
@@ -81,16 +92,36 @@ class Aerospike(Format):
 
     def read(self, source: Source, table: str, columns: Collection[str]) -> Reading:
         """The same with rows; leniently, unless the option says otherwise."""
-        for item in items_of(source, is_strict=self.strict is True):
+        choice = self._choice
+        chosen = choice if table == "records" else None
+        for item in items_of(source, is_strict=self.strict is True, choice=chosen):
             if isinstance(item.shown, Finding):
                 yield item.shown
+            elif item.part is None or item.part.taken == 0:
+                yield item.shown, ()
             else:
-                yield item.shown, item.part.batches(table, columns, self._columns) if item.part else ()
+                yield item.shown, item.part.batches(table, columns, self._columns, choice)
+
+    def read_run(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Reading:
+        """Rows of a run; what it says is left out are entries of other namespaces and sets."""
+        if "skipped" in run.labels:
+            yield run, ()
+            return
+        if self._choice is None or table != "records":
+            yield run, self.batches(source, run, table, columns)
+            return
+        parts = list(parts_of(source, run, self._choice))
+        units = sum(part.units - part.taken for part in parts if part.taken is not None)
+        size = sum(part.left_out_bytes for part in parts if part.taken is not None)
+        yield replace(run, labels={**run.labels, "left_out": (units, size)}), self._rows(parts, table, columns)
 
     def batches(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
         """Rows of a run."""
-        for part in parts_of(source, run):
-            yield from part.batches(table, columns, self._columns)
+        return self._rows(parts_of(source, run, self._choice if table == "records" else None), table, columns)
+
+    def _rows(self, parts: Iterable[Part], table: str, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
+        for part in parts:
+            yield from part.batches(table, columns, self._columns, self._choice)
 
     def units(self, source: Source, run: Run) -> Iterator[Span]:
         """The entries of a run; of a compressed file the run itself, since they have no bytes of their own there."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from thawline.formats import Claim
+from thawline.formats.aerospike.choice import Choice
 from thawline.formats.aerospike.findings import BROKEN_FRAME, ENCRYPTED, OTHER_FORMAT, TRUNCATED
 from thawline.formats.aerospike.rows import KERNELS
 from thawline.formats.aerospike.soundness import quick_look
@@ -22,6 +23,8 @@ LOOKED_AT = 1 << 12
 ANY_VERSION = re.compile(rb"Version [0-9][0-9.]*\n")
 ASBX_HEAD = re.compile(rb"\x01.{8}.{4}[!-~]{1,31}\0{0,30}", re.DOTALL)
 ASBX_HEAD_SIZE = 44
+SPARED = {"skipped": True}
+"""The label of runs that hold nothing that is asked for."""
 LINES = re.compile(rb"(?:^|\n)\+ [kndsgtb] |\n- [A-Z]!? ")
 
 
@@ -75,21 +78,26 @@ def _is_texty(head: bytes) -> bool:
     return 4 * printable > 3 * len(head)
 
 
-def items_of(source: Source, *, is_strict: bool, wants_rows: bool = True) -> Iterator[Item]:
+def items_of(
+    source: Source, *, is_strict: bool, wants_rows: bool = True, choice: Choice | None = None
+) -> Iterator[Item]:
     """Everything that is in a file, in its order; the spans tile it. Rows can be had only if they are wanted."""
     head = bytes(source.view(0, min(source.size, LOOKED_AT)))
     if not head:
         yield Item(Finding(TRUNCATED, Span(0, 0), {"reason": "the file is empty"}))
     elif head[:4] == ZSTD_MAGIC:
-        yield from _Compressed(source, is_strict=is_strict, wants_rows=wants_rows).items()
+        yield from _Compressed(source, is_strict=is_strict, wants_rows=wants_rows, choice=choice).items()
     elif is_asbx(source, head):
         yield Item(Finding(OTHER_FORMAT, Span(0, source.size)))
     elif is_noise(head):
         yield Item(Finding(ENCRYPTED, Span(0, source.size), {"at": 0, "reason": "nothing in it is text of a backup"}))
     else:
-        walk = Walk(PlainText(source), is_strict, _hint(source), quick=None if wants_rows else quick_look())
+        quick = None if wants_rows else quick_look()
+        walk = Walk(PlainText(source), is_strict, _hint(source), quick=quick, choice=choice)
         for found in walk.items():
             yield Item(found) if isinstance(found, Finding) else Item(_run(found, found.span), found)
+        if walk.is_spared and walk.pos < source.size:
+            yield Item(Run(Span(walk.pos, source.size), 0, 0, SPARED))
 
 
 def _run(part: Part, span: Span, **labels: object) -> Run:
@@ -100,6 +108,10 @@ def _run(part: Part, span: Span, **labels: object) -> Run:
         named["suspect"] = part.suspect
     if part.mended:
         named["mended"] = part.mended
+    if part.taken is not None:
+        named["left_out"] = part.units - part.taken, part.left_out_bytes
+    if part.taken == 0:
+        named |= SPARED
     return Run(span, part.units, part.rows, named)
 
 
@@ -110,8 +122,8 @@ def _hint(source: Source) -> str:
 class _Compressed:
     """A file of zstd frames. Entries have no bytes of their own in it: a run ends with the block that its end is in."""
 
-    def __init__(self, source: Source, *, is_strict: bool, wants_rows: bool) -> None:
-        self.quick = None if wants_rows else quick_look()
+    def __init__(self, source: Source, *, is_strict: bool, wants_rows: bool, choice: Choice | None) -> None:
+        self.quick, self.choice = None if wants_rows else quick_look(), choice
         self.source = source.on_disk()
         self.data = self.source.view(0, self.source.size)
         self.is_strict = is_strict
@@ -122,7 +134,11 @@ class _Compressed:
         while start < len(self.data):
             text = ZstdText(self.data, start, text_start)
             walk = Walk(text, self.is_strict, _hint(self.source), text_start, version, self.quick)
+            walk.choice = self.choice
             yield from self._segment(walk, text, is_first=start == 0)
+            if walk.is_spared:
+                yield Item(Run(Span(self.position, len(self.data)), 0, 0, SPARED))
+                return
             start, text_start, version = text.reached, walk.pos, walk.version
             yield from self._rest(text)
             if text.damage:
@@ -164,6 +180,9 @@ def _split(part: Part, suspect_from: int) -> Iterator[Part]:
     if part.span.end <= suspect_from:
         yield part
         return
+    if part.taken is not None:
+        yield replace(part, suspect=part.suspect or "frame")
+        return
     ends = [end for _, end in part.places()]
     sound = bisect_right(ends, suspect_from)
     middle = ends[sound - 1] if sound else part.span.start
@@ -174,7 +193,7 @@ def _split(part: Part, suspect_from: int) -> Iterator[Part]:
     yield replace(part, span=rest, first=part.first + sound, units=part.units - sound, suspect=suspect)
 
 
-def parts_of(source: Source, run: Run) -> Iterator[Part]:
+def parts_of(source: Source, run: Run, choice: Choice | None = None) -> Iterator[Part]:
     """What a run of an earlier scan is made of."""
     table, place = run.labels.get("table"), run.labels.get("text")
     if table not in KERNELS:
@@ -184,6 +203,7 @@ def parts_of(source: Source, run: Run) -> Iterator[Part]:
     if isinstance(place, tuple):
         text = _Part(opened_at(source, run), span.end)
     walk = Walk(text, is_strict=False, pos=span.start, version=str(run.labels.get("version", "3.1")))
+    walk.choice = choice
     if run.labels.get("suspect") == "nested":
         walk.nested_to = span.end
     suspect = run.labels.get("suspect")

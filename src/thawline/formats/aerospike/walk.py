@@ -12,10 +12,12 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from thawline import columns
 from thawline.chunks import Break, Chunk
 from thawline.formats.aerospike.bins import BinColumns
+from thawline.formats.aerospike.choice import HEADS, Choice, rows_of
 from thawline.formats.aerospike.findings import (
     BROKEN,
     BROKEN_COLLECTION,
@@ -73,23 +75,33 @@ class Part:
     mended: bytes = b""
     """The bytes that both tools read for it, where only one of them reads those in the file."""
     labels: Mapping[str, object] = field(default_factory=dict)
+    taken: int | None = None
+    """How many rows of the content are its own, where others of its entries were left out; else one an entry."""
 
     @property
     def rows(self) -> int:
         """Rows of `records`."""
         return self.units if self.table == "records" else 0
 
+    @property
+    def left_out_bytes(self) -> int:
+        """How many of its bytes belong to entries that are not asked for."""
+        kept = sum(end - start for start, end in self.places()) if self.taken else 0
+        return self.span.size - kept
+
     def places(self) -> list[tuple[int, int]]:
         """Where its entries start and end."""
         chunk = self.content.chunk if isinstance(self.content, Decoded) else self.content
         if chunk is None:
             return [(self.span.start, self.span.end)]
-        rows = slice(self.first, self.first + self.units)
+        rows = slice(self.first, self.first + (self.taken or self.units))
         return list(zip(chunk.starts[rows].to_pylist(), chunk.ends[rows].to_pylist(), strict=True))
 
-    def batches(self, table: str, wanted: Collection[str], bins: BinColumns | None = None) -> Iterator[pa.RecordBatch]:
-        """Its rows of a table."""
-        if table != self.table or self.content is None:
+    def batches(
+        self, table: str, wanted: Collection[str], bins: BinColumns | None = None, choice: Choice | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Its rows of a table, those that are asked for."""
+        if table != self.table or self.content is None or self.taken == 0:
             return
         if isinstance(self.content, Decoded):
             batch = record_batch(self.content, self.suspect, wanted, bins)
@@ -97,7 +109,10 @@ class Part:
             batch = index_batch(self.content, wanted)
         else:
             batch = udf_batch(self.content, wanted)
-        yield batch.slice(self.first, self.units)
+        rows = self.units if self.taken is None else self.taken
+        batch = batch.slice(self.first, rows)
+        mask = choice.mask(self.content.batch) if choice else None
+        yield batch if mask is None else batch.filter(mask.slice(self.first, rows))
 
 
 @dataclass(slots=True)
@@ -120,6 +135,14 @@ class Walk:
     last_complete: int = 0
     backslash: int = -1
     """Where the next one is, in a text of version 3.0."""
+    choice: Choice | None = None
+    """Which records are asked for."""
+    namespace: str | None = None
+    """What the meta data says."""
+    is_behind_first: bool = False
+    """Whether a record has been seen."""
+    is_spared: bool = False
+    """Whether the rest of the text holds nothing that is asked for."""
 
     def items(self) -> Iterator[Part | Finding]:
         """Everything from the header line on."""
@@ -129,7 +152,7 @@ class Walk:
     def entries(self) -> Iterator[Part | Finding]:
         """Everything behind the header and the meta data, or from anywhere in a text."""
         self.size = self.size or self.text.step
-        while True:
+        while not self.is_spared:
             view, is_last = self.text.window(self.pos, self.size)
             if not len(view):
                 return
@@ -226,6 +249,7 @@ class Walk:
                 continue
             span = Span(self.pos, self.pos + look.pos)
             self.pos = span.end
+            self.namespace = self.namespace if meta.namespace is None else meta.namespace.decode("utf-8", "replace")
             yield from self._one(span, _moved(look.notes, span.start), is_first_file=meta.namespace is None)
 
     # Entries that the kernels read.
@@ -260,7 +284,7 @@ class Walk:
 
     def _chunks(self, table: str, view: memoryview, *, is_last: bool) -> Iterator[Part | Finding]:
         base = self.pos
-        wanted = CHECKED if table == "records" and self.quick else None
+        wanted = None if table != "records" else HEADS if self.choice else CHECKED if self.quick else None
         self._prepare(table)
         for item in columns.scan(KERNELS[table], view, columns=wanted, max_rows=self.room):
             if isinstance(item, Break):
@@ -269,12 +293,35 @@ class Walk:
             if not len(chunk):
                 return
             end = base + chunk.ends[-1].as_py()
-            checked = self._records if table == "records" else self._globals
+            checked = self._globals if table != "records" else self._chosen if self.choice else self._records
             yield from checked(chunk.moved(base), view, base)
             self.pos = self.last_complete = end
-            if self._grow() or is_cut or (self.quick and self.quick.is_due()):
+            if self._grow() or is_cut or self.is_spared or (self.quick and self.quick.is_due()):
                 return
             self.text.release(end)
+
+    def _chosen(self, heads: Chunk, view: memoryview, base: int) -> Iterator[Part | Finding]:
+        """Records that are asked for, and how many are left out; of those nothing but the head is decoded."""
+        choice = self.choice or Choice()
+        is_first, self.is_behind_first = not self.is_behind_first, True
+        mask = choice.mask(heads.batch)
+        taken = len(heads) if mask is None else pc.sum(mask).as_py()
+        starts, ends = _positions(heads.starts), _positions(heads.ends)
+        span = Span(starts[0], ends[-1])
+        suspect = "nested" if span.start < self.nested_to else None
+        if not taken:
+            self.is_spared = is_first and choice.spares(self.namespace, heads.batch)
+            yield Part(span, len(heads), "records", heads, suspect=suspect, taken=0)
+            return
+        every = pa.repeat(pa.scalar(True), len(heads))  # noqa: FBT003 - a value, not a flag
+        chunk = rows_of(KERNELS["records"], heads, every if mask is None else mask, view, base)
+        decoded = Decoded(chunk) if chunk else None
+        if decoded is None or marks_of(decoded, view, base, self.version):
+            whole = rows_of(KERNELS["records"], heads, every, view, base)
+            yield from self._records(whole, view, base) if whole else [self._found(BROKEN, span, {"at": span.start})]
+            return
+        yield Part(span, len(heads), "records", decoded, suspect=suspect, taken=taken)
+        yield from _not_utf8(decoded, starts, ends[-1])
 
     def _records(self, chunk: Chunk, view: memoryview, base: int) -> Iterator[Part | Finding]:
         decoded = Decoded(chunk)

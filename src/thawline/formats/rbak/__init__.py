@@ -56,6 +56,8 @@ class Rbak(Format):
 
     since: int | None = None
     until: int | None = None
+    queue: tuple[str, ...] | None = None
+    vhost: tuple[str, ...] | None = None
     prune: Literal["hint", "strict", "off"] = "hint"
     unverified: bool = False
     max_payload: int = 1 << 30
@@ -70,6 +72,7 @@ class Rbak(Format):
     codes = findings.CODES
     unit_name = "segment"
     has_heads = True
+    spared = (findings.NOT_READ, findings.OTHER_QUEUE)
 
     def claim(self, source: Source) -> Claim | None:
         """A segment starts with RBAK; one that lost its beginning still ends with KABR."""
@@ -107,18 +110,19 @@ class Rbak(Format):
         span = Span(0, source.size)
         segment = Segment(span, "")
         header = _head(source, segment)
-        if isinstance(header, Header) and self._is_pruned(source):
-            header = Finding(findings.NOT_READ, span, {"window": self._window()})
         if isinstance(header, Finding):
             yield header
+            return
+        if spared := self._spared(source):
+            yield spared
             return
         yield Run(span, 1, header.num_records)
         yield from remarks(segment, header)
         yield from backup.compare_head(self.listed, segment, header)
 
     def _read(self, source: Source, columns: Collection[str], *, keep: bool = False) -> Reading:
-        if self._is_pruned(source):
-            yield Finding(findings.NOT_READ, Span(0, source.size), {"window": self._window()})
+        if spared := self._spared(source):
+            yield spared
             return
         source = source.on_disk()
         if not source.size:
@@ -169,7 +173,7 @@ class Rbak(Format):
         self, source: Source, segment: Segment, header: Header, columns: Collection[str], *, resync: bool = False
     ) -> PayloadReading:
         name = self.key or PurePath(source.name).name
-        context = Context(name, 0, bool(segment.proof), self.since, self.until)
+        context = Context(name, 0, bool(segment.proof), self.since, self.until, self.queue, self.vhost)
         payload = rescue.payload_of(source, segment.span) if resync else segment.payload
         return PayloadReading(source, segment, header, columns, context, self.max_payload, payload, resync)
 
@@ -234,6 +238,27 @@ class Rbak(Format):
     def accounts(self, folder: Folder) -> Iterator[Report]:
         """What the manifest is like, the definitions, and what is missing or too much in the backup."""
         return backup.accounts(folder)
+
+    def known(self) -> dict[str, object]:
+        """The queue and the virtual host of the segment, as the manifest has them.
+
+        A manifest has no checksum, so as a hint it counts only where the folders of the file are called the same.
+        """
+        if self.listed is None or self.prune == "off":
+            return {}
+        told = {"queue": self.listed.queue, "vhost": self.listed.vhost}
+        if self.prune == "hint":
+            told = {name: value for name, value in told.items() if backup.folder_of(self.key, name) == value}
+        return {name: value for name, value in told.items() if value}
+
+    def _spared(self, source: Source) -> Finding | None:
+        """Why the segment need not be read: the header or the manifest says that it has nothing that is asked for."""
+        span = Span(0, source.size)
+        for name, value in self.known().items():
+            asked = self.queue if name == "queue" else self.vhost
+            if asked is not None and value not in asked:
+                return Finding(findings.OTHER_QUEUE, span, {name: value})
+        return Finding(findings.NOT_READ, span, {"window": self._window()}) if self._is_pruned(source) else None
 
     def _is_pruned(self, source: Source) -> bool:
         """Whether the header says that no record lies in the time window."""

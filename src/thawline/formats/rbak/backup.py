@@ -35,6 +35,8 @@ DEEPEST = 8
 """Folders inside one another that are looked into."""
 LOOKED_AT = 3
 """Files whose first bytes must be right before a folder without a manifest counts as a backup."""
+LAYOUT = ("queues", "vhost", "queue", "segment")
+"""Folders of a segment within its backup."""
 HERE = Span(0, 0)
 
 
@@ -121,6 +123,19 @@ def members(rbak: Rbak, folder: Folder) -> Iterator[Member]:
     listed, _ = backup.pairs()
     for path in (*listed, *(path for path in backup.files if path not in listed)):
         yield Member(folder.path_of(path), replace(rbak, listed=listed.get(path), key=path))
+
+
+def folder_of(key: str, what: str) -> str:
+    """What the folder of a segment says of its queue or virtual host: queues/<vhost>/<queue>/segment-0001.zst.
+
+    >>> folder_of("nightly/queues/_default/orders/segment-0001.zst", "vhost")
+    '/'
+    """
+    parts = PurePosixPath(key).parts
+    if len(parts) < len(LAYOUT) or parts[-4] != LAYOUT[0]:
+        return ""
+    name = parts[LAYOUT.index(what) - len(LAYOUT)]
+    return "/" if what == "vhost" and name == "_default" else name
 
 
 def accounts(folder: Folder) -> Iterator[Report]:

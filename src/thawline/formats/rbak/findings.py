@@ -242,11 +242,19 @@ UNPROVEN = Code(
     "note",
     "--unverified gives what decodes of a damaged segment. It may be right; nothing proves it.",
 )
+OTHER_QUEUE = Code(
+    "RBK305",
+    "of another queue or virtual host, so not read",
+    "note",
+    "The manifest says that the segment holds messages of a queue, or of a virtual host, that was not asked for, and "
+    "the folder that it lies in is called like that. --prune off reads every segment, --prune strict takes the "
+    "manifest at its word.",
+)
 
 CODES = (
     TOO_SHORT, NO_MAGIC, NO_END, BAD_CHECKSUM, UNKNOWN_VERSION, UNKNOWN_COMPRESSION, BAD_PAYLOAD, TORN_RECORD,
     WRONG_COUNT, NOT_JSON, NOT_A_BYTE, WRONG_TYPE, TRAILING, TOO_LARGE, OTHER_FILE, OTHER_SIZE, OTHER_COUNT,
     OTHER_TIMES, MISSING, LISTED_TWICE, BAD_MANIFEST, WRONG_TOTALS, BAD_DEFINITIONS, CASTAGNOLI, OTHER_HEADER_TIMES,
     FIELD_MISSING, ODD_HEADERS, INTERRUPTED, ORPHAN, SAME_CONTENT, OUT_OF_TIME, RESERVED, STEPPED_BACK, NOT_READ,
-    UNPROVEN,
+    UNPROVEN, OTHER_QUEUE,
 )  # fmt: skip

@@ -58,17 +58,25 @@ class Context:
     verified: bool
     since: int | None = None
     until: int | None = None
+    queue: tuple[str, ...] | None = None
+    vhost: tuple[str, ...] | None = None
 
     @property
     def is_windowed(self) -> bool:
-        """Whether only some of the rows are asked for."""
+        """Whether only rows of some time are asked for."""
         return self.since is not None or self.until is not None
 
+    @property
+    def named(self) -> dict[str, tuple[str, ...]]:
+        """Wire columns that must have one of some values."""
+        asked = {"source_queue": self.queue, "source_vhost": self.vhost}
+        return {name: values for name, values in asked.items() if values is not None}
 
-def wire_columns(wanted: Collection[str]) -> set[str]:
-    """The wire columns that the wanted ones are made from; what every reading needs among them."""
+
+def wire_columns(wanted: Collection[str], compared: Collection[str] = ()) -> set[str]:
+    """The wire columns that the wanted ones are made from; what is compared and what every reading needs among them."""
     made_from = {SOURCES.get(name, NAMES.get(name, name)) for name in wanted}
-    return {name for name in made_from if name in WIRE.names} | {"backed_up_at", "index"}
+    return {name for name in made_from if name in WIRE.names} | {"backed_up_at", "index", *compared}
 
 
 def schema_of(wanted: Collection[str]) -> pa.Schema:
@@ -77,9 +85,11 @@ def schema_of(wanted: Collection[str]) -> pa.Schema:
 
 
 def batch_of(wire: pa.RecordBatch, schema: pa.Schema, context: Context) -> pa.RecordBatch:
-    """Rows of the table from wire columns, those within the time window."""
+    """Rows of the table from wire columns, those within the time window and of the queues that are asked for."""
     if context.is_windowed:
         wire = wire.filter(within(wire["backed_up_at"], context))
+    for name, values in context.named.items():
+        wire = wire.filter(pc.is_in(wire[name], value_set=pa.array(values, pa.string())))
     if not schema.names:
         return wire.select([])
     return pa.RecordBatch.from_arrays([_column(wire, name, context) for name in schema.names], schema=schema)

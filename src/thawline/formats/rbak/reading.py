@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -55,7 +55,8 @@ class Reading:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows; afterwards `remarks` knows what is wrong."""
-        schema, wire, decode = schema_of(self.wanted), wire_columns(self.wanted), decoder()
+        schema, wire = schema_of(self.wanted), wire_columns(self.wanted, self.context.named)
+        decode = decoder()
         for found in self.found():
             decoded = decode(found.view, found.chunk, wire)
             context = self.note(found, decoded)
@@ -86,8 +87,7 @@ class Reading:
             self._fault(found, fault, first)
         for kind, count in decoded.more_faults.items():
             self.more_faults[KINDS[kind]] += count
-        context = self.context
-        return Context(context.segment, first, context.verified, context.since, context.until)
+        return replace(self.context, first_index=first)
 
     def _odd(self, code: Code, indices: list[int], first: int) -> None:
         if indices:

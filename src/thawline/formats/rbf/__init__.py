@@ -9,7 +9,7 @@ same read forward, which is what happens first; only behind the first damage the
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 import pyarrow as pa
@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 
 from thawline import columns
 from thawline.batches import last
-from thawline.chunks import Break, Chunk
+from thawline.chunks import Break, Chunk, Ranges
 from thawline.errors import SourceError
-from thawline.formats import Claim, Format
+from thawline.formats import Claim, Format, Reading
 from thawline.formats.rbf import salvage
 from thawline.formats.rbf.findings import CODES, NEWER_LAYOUT, TOO_SHORT, Gaps
 from thawline.formats.rbf.frames import FENCE, LEAST_FRAME, Segment, may_start_before, read_backward, read_forward
@@ -52,6 +52,8 @@ class Rbf(Format):
     codes = CODES
     unit_name = "frame"
 
+    tag: tuple[int, ...] | None = None
+
     def claim(self, source: Source) -> Claim | None:
         """An RBF file starts with a fence; one that lost it may still be told by its first frame."""
         head = bytes(source.view(0, min(source.size, 4)))
@@ -80,11 +82,33 @@ class Rbf(Format):
             segments = list(_segments(source))
             yield from _tiles(source, segments)
 
+    def read(self, source: Source, table: str, columns: Collection[str]) -> Reading:
+        """Intact frames with their rows; of those with other tags than are asked for only the head is looked at."""
+        for item in self.scan(source):
+            yield from [item] if isinstance(item, Finding) else self.read_run(source, item, table, columns)
+
+    def read_run(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Reading:
+        """Rows of a run; what it says is left out are frames with other tags."""
+        if self.tag is None or not run.units:
+            yield run, self.batches(source, run, table, columns)
+            return
+        found = _tagged(source, run, self.tag)
+        left_out = run.units - found.frames, run.span.size - sum(found.ranges.ends) + sum(found.ranges.starts)
+        if found.frames:
+            run = replace(run, labels={**run.labels, "left_out": left_out})
+        yield run, self._rows(source, run, columns, found.ranges) if found.frames else ()
+
     def batches(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
         """The frames of a run."""
+        ranges = None if self.tag is None else _tagged(source, run, self.tag).ranges
+        return self._rows(source, run, columns, ranges)
+
+    def _rows(
+        self, source: Source, run: Run, columns: Collection[str], ranges: Ranges | None
+    ) -> Iterator[pa.RecordBatch]:
         start = _first_frame(run)
         wanted = [field.name for field in SCHEMA if field.name in columns]
-        for chunk in _chunks(source, Span(start, run.span.end), wanted):
+        for chunk in _chunks(source, Span(start, run.span.end), wanted, ranges):
             yield _batch(chunk, start, wanted, is_suspect=bool(run.labels.get("nested_suspect")))
 
     def tail(self, source: Source, rows: int, table: str, columns: Collection[str]) -> list[pa.RecordBatch] | None:
@@ -93,6 +117,8 @@ class Rbf(Format):
         Where that comes upon damage the whole file is looked at, since only that tells what is nested in what. Not
         noticed is a file that was cut exactly behind a fence inside a torn frame's payload.
         """
+        if self.tag is not None:
+            return None
         ending = _ending(source, rows)
         if ending is None:
             runs = [item for item in self.scan(source) if isinstance(item, Run) and item.units]
@@ -235,13 +261,35 @@ def _run(segment: Segment, *, has_genesis: bool = False, is_suspect: bool = Fals
     )
 
 
-def _chunks(source: Source, span: Span, wanted: Collection[str]) -> Iterator[Chunk]:
+@dataclass(frozen=True, slots=True)
+class _Tagged:
+    """How many frames of a run have some tags, and where they lie; positions count from its first frame."""
+
+    frames: int
+    ranges: Ranges
+
+
+def _tagged(source: Source, run: Run, tags: tuple[int, ...]) -> _Tagged:
+    start, wanted = _first_frame(run), pa.array(tags, pa.int64())
+    frames, found = 0, Ranges.of([])
+    for chunk in _chunks(source, Span(start, run.span.end), ["tag"]):
+        mask = pc.is_in(chunk.batch["frame_tag"], value_set=wanted)
+        starts, ends = chunk.starts.filter(mask), chunk.ends.filter(mask)
+        frames += len(starts)
+        here = Ranges.covering(starts, ends)
+        found.starts.extend(here.starts)
+        found.ends.extend(here.ends)
+        found.counts.extend(here.counts)
+    return _Tagged(frames, found)
+
+
+def _chunks(source: Source, span: Span, wanted: Collection[str], ranges: Ranges | None = None) -> Iterator[Chunk]:
     """Chunks of frames that are known to be intact; positions count from the span's start."""
     view = source.view(span.start, span.end)
     wire = [WIRE_COLUMNS[name] for name in wanted if name in WIRE_COLUMNS] + (
         ["frame_tag"] if "tag_text" in wanted else []
     )
-    for item in columns.scan("rbf_frames", view, columns=set(wire)):
+    for item in columns.scan("rbf_frames", view, ranges, columns=set(wire)):
         if isinstance(item, Break):
             at = span.start + item.start
             raise SourceError(f"{source.name}: the frame at {at:#x} changed while the file was read")
