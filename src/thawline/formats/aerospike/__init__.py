@@ -21,10 +21,11 @@ from thawline.formats.aerospike import folder, salvage
 from thawline.formats.aerospike.bins import BinColumns, Learning
 from thawline.formats.aerospike.choice import Choice
 from thawline.formats.aerospike.findings import CODES
+from thawline.formats.aerospike.parts import Part
 from thawline.formats.aerospike.reading import items_of, parts_of, recognised, unit_spans
 from thawline.formats.aerospike.rows import PLACE, SCHEMAS
 from thawline.formats.aerospike.values import Decoded
-from thawline.formats.aerospike.walk import TABLES, Part
+from thawline.formats.aerospike.walk import TABLES
 from thawline.model import Finding, Report, Run, Span
 from thawline.source import Source
 

@@ -14,9 +14,9 @@ from thawline.folder import Folder
 from thawline.formats import Claim, Format, Member
 from thawline.formats.aerospike.digests import Digests
 from thawline.formats.aerospike.findings import DUPLICATE_RECORDS, FIRST_FILES, UNREADABLE_METADATA, WRONG_COUNTS
+from thawline.formats.aerospike.parts import Part
 from thawline.formats.aerospike.reading import items_of
 from thawline.formats.aerospike.values import Decoded
-from thawline.formats.aerospike.walk import Part
 from thawline.model import Code, Finding, Report, Span
 from thawline.source import Source, open_source
 

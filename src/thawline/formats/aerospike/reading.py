@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from thawline.formats import Claim
 from thawline.formats.aerospike.choice import Choice
 from thawline.formats.aerospike.findings import BROKEN_FRAME, ENCRYPTED, OTHER_FORMAT, TRUNCATED
+from thawline.formats.aerospike.parts import Part
 from thawline.formats.aerospike.rows import KERNELS
 from thawline.formats.aerospike.soundness import quick_look
 from thawline.formats.aerospike.text import ZSTD_MAGIC, PlainText, ZstdText, next_frame
-from thawline.formats.aerospike.walk import HEADER, HEADER_SIZE, Part, Walk
+from thawline.formats.aerospike.walk import HEADER, HEADER_SIZE, Walk
 from thawline.model import Finding, Run, Span
 from thawline.source import Source
 

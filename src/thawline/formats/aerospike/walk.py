@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from thawline import columns
 from thawline.chunks import Break, Chunk
-from thawline.formats.aerospike.bins import BinColumns
 from thawline.formats.aerospike.choice import HEADS, Choice, rows_of
 from thawline.formats.aerospike.findings import (
     BROKEN,
@@ -31,7 +30,8 @@ from thawline.formats.aerospike.findings import (
     UNKNOWN_KIND,
 )
 from thawline.formats.aerospike.marks import Mark, lost_record, marks_of, refusal, wrong_contents
-from thawline.formats.aerospike.rows import KERNELS, context_json, index_batch, record_batch, udf_batch
+from thawline.formats.aerospike.parts import Part
+from thawline.formats.aerospike.rows import KERNELS, context_json
 from thawline.formats.aerospike.soundness import LOOKED_AT, Soundness
 from thawline.formats.aerospike.text import LONGEST_ENTRY, Text
 from thawline.formats.aerospike.tolerant import ASRESTORE, Broken, Look, Note
@@ -59,60 +59,6 @@ CODES_OF = {"digest": DIGEST_MISMATCH, "value": BROKEN_COLLECTION}
 ENTRIES = frozenset({b"+ ", b"* "})
 """What entries start with."""
 TABLES = {b"+ k ": "records", b"+ n ": "records", b"* i ": "indexes", b"* e ": "indexes", b"* u ": "udfs"}
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A stretch of intact entries of one kind, and what their rows are made of."""
-
-    span: Span
-    units: int
-    table: str = ""
-    content: Decoded | Chunk | None = None
-    first: int = 0
-    """Index of its first row in the content."""
-    suspect: str | None = None
-    mended: bytes = b""
-    """The bytes that both tools read for it, where only one of them reads those in the file."""
-    labels: Mapping[str, object] = field(default_factory=dict)
-    taken: int | None = None
-    """How many rows of the content are its own, where others of its entries were left out; else one an entry."""
-
-    @property
-    def rows(self) -> int:
-        """Rows of `records`."""
-        return self.units if self.table == "records" else 0
-
-    @property
-    def left_out_bytes(self) -> int:
-        """How many of its bytes belong to entries that are not asked for."""
-        kept = sum(end - start for start, end in self.places()) if self.taken else 0
-        return self.span.size - kept
-
-    def places(self) -> list[tuple[int, int]]:
-        """Where its entries start and end."""
-        chunk = self.content.chunk if isinstance(self.content, Decoded) else self.content
-        if chunk is None:
-            return [(self.span.start, self.span.end)]
-        rows = slice(self.first, self.first + (self.taken or self.units))
-        return list(zip(chunk.starts[rows].to_pylist(), chunk.ends[rows].to_pylist(), strict=True))
-
-    def batches(
-        self, table: str, wanted: Collection[str], bins: BinColumns | None = None, choice: Choice | None = None
-    ) -> Iterator[pa.RecordBatch]:
-        """Its rows of a table, those that are asked for."""
-        if table != self.table or self.content is None or self.taken == 0:
-            return
-        if isinstance(self.content, Decoded):
-            batch = record_batch(self.content, self.suspect, wanted, bins)
-        elif table == "indexes":
-            batch = index_batch(self.content, wanted)
-        else:
-            batch = udf_batch(self.content, wanted)
-        rows = self.units if self.taken is None else self.taken
-        batch = batch.slice(self.first, rows)
-        mask = choice.mask(self.content.batch) if choice else None
-        yield batch if mask is None else batch.filter(mask.slice(self.first, rows))
 
 
 @dataclass(slots=True)

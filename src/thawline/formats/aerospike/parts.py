@@ -1,0 +1,69 @@
+"""What a walk finds: stretches of intact entries, and the rows that they are made into."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from thawline.chunks import Chunk
+from thawline.formats.aerospike.bins import BinColumns
+from thawline.formats.aerospike.choice import Choice
+from thawline.formats.aerospike.rows import index_batch, record_batch, udf_batch
+from thawline.formats.aerospike.values import Decoded
+from thawline.model import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of intact entries of one kind, and what their rows are made of."""
+
+    span: Span
+    units: int
+    table: str = ""
+    content: Decoded | Chunk | None = None
+    first: int = 0
+    """Index of its first row in the content."""
+    suspect: str | None = None
+    mended: bytes = b""
+    """The bytes that both tools read for it, where only one of them reads those in the file."""
+    labels: Mapping[str, object] = field(default_factory=dict)
+    taken: int | None = None
+    """How many rows of the content are its own, where others of its entries were left out; else one an entry."""
+
+    @property
+    def rows(self) -> int:
+        """Rows of `records`."""
+        return self.units if self.table == "records" else 0
+
+    @property
+    def left_out_bytes(self) -> int:
+        """How many of its bytes belong to entries that are not asked for."""
+        kept = sum(end - start for start, end in self.places()) if self.taken else 0
+        return self.span.size - kept
+
+    def places(self) -> list[tuple[int, int]]:
+        """Where its entries start and end."""
+        chunk = self.content.chunk if isinstance(self.content, Decoded) else self.content
+        if chunk is None:
+            return [(self.span.start, self.span.end)]
+        rows = slice(self.first, self.first + (self.taken or self.units))
+        return list(zip(chunk.starts[rows].to_pylist(), chunk.ends[rows].to_pylist(), strict=True))
+
+    def batches(
+        self, table: str, wanted: Collection[str], bins: BinColumns | None = None, choice: Choice | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Its rows of a table, those that are asked for."""
+        if table != self.table or self.content is None or self.taken == 0:
+            return
+        if isinstance(self.content, Decoded):
+            batch = record_batch(self.content, self.suspect, wanted, bins)
+        elif table == "indexes":
+            batch = index_batch(self.content, wanted)
+        else:
+            batch = udf_batch(self.content, wanted)
+        rows = self.units if self.taken is None else self.taken
+        batch = batch.slice(self.first, rows)
+        mask = choice.mask(self.content.batch) if choice else None
+        yield batch if mask is None else batch.filter(mask.slice(self.first, rows))
