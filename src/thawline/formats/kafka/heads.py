@@ -24,7 +24,7 @@ FIRST_ROWS = 64
 """Units that are looked at in one go behind damage; four times as many as long as they are intact. What is read in
 vain stays in proportion to what is not, however a hostile file mixes the two."""
 
-STRETCH_BYTES = 16 << 20
+STRETCH_BYTES = 32 << 20
 """Bytes of a file whose units are taken together: many, since each step costs the same however few units it takes, and
 few enough that what went into a checksum is still in the cache when its records are read."""
 
