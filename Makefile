@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup generate check-generated golden lint test fuzz oracle sanitize bench demo
+.PHONY: help setup generate check-generated spec-diff golden lint test fuzz oracle sanitize bench demo
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,15 +27,21 @@ generate: $(READY) ## compile the specs in schemas/ into generated/ (needs Node.
 
 check-generated: $(READY) ## fail where generated/ is not what the specs give (needs Node.js)
 	$(BIN)/python -m tools.generate --check
-	$(BIN)/python -m pytest -q -n auto tests/test_generate.py tests/test_columnar_emission.py
+	$(BIN)/python -m pytest -q -n auto tests/test_generate.py tests/test_columnar_emission.py tests/test_spec_behaviour.py
+
+# Make knows no exit codes but 0 and 2: a compatible change passes, a breaking one fails.
+BASE ?= HEAD
+spec-diff: $(READY) ## what the specs here do to the wire, the API and real files, against BASE=<git ref>
+	@$(BIN)/thawline spec diff $(BASE):schemas schemas $(if $(CORPUS),--corpus $(CORPUS)) || test $$? -eq 1
 
 golden: $(READY) ## rebuild the golden files in tests/golden/
 	$(BIN)/python -m tools.samples
 
-lint: $(READY) ## ruff and mypy
+lint: $(READY) ## ruff, mypy, and the style of the specs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/thawline spec lint
 
 test: $(READY) ## run the tests
 	$(BIN)/python -m pytest -q -n auto --dist loadgroup

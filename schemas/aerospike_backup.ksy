@@ -21,6 +21,7 @@ doc-ref: https://github.com/aerospike/aerospike-tools-backup#backup-file-format
 seq:
   - id: header
     type: aerospike_header
+    doc: The first line; what follows depends on its version.
   - id: items
     type: item(_io.pos)
     repeat: eos
@@ -57,9 +58,11 @@ types:
         type: u1
         valid:
           any-of: [0x23, 0x2a, 0x2b]
+        doc: Meta data, global data or a record; a line that starts with anything else is refused here.
       - id: sp
         contents: ' '
       - id: kind
         type: u1
         valid:
           any-of: [0x65, 0x69, 0x75]
+        doc: An index over an expression, an index, or a UDF file.

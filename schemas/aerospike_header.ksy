@@ -18,5 +18,6 @@ seq:
     type: str
     valid:
       any-of: ['"3.0"', '"3.1"', '"3.2"']
+    doc: 3.1 unless an old or a new tool wrote it.
   - id: lf
     contents: [0x0a]

@@ -20,6 +20,7 @@ seq:
     enum: kind
     valid:
       in-enum: true
+    doc: The letter that tells an index over bins from one over an expression.
   - id: sp_kind
     contents: ' '
   - id: namespace

@@ -59,6 +59,7 @@ seq:
       in-enum: true
     -columnar:
       column: false
+    doc: The set line is there only if the record is in a set.
   - id: sp_fourth_line
     contents: ' '
   - id: set
@@ -102,6 +103,7 @@ types:
         enum: key_type
         valid:
           in-enum: true
+        doc: The letter of the key's type.
       - id: after_type
         type: u1
         valid:
@@ -146,6 +148,7 @@ types:
         enum: bin_type
         valid:
           in-enum: true
+        doc: The letter of the bin's type.
       - id: after_type
         type: u1
         valid:
@@ -195,6 +198,8 @@ types:
           any-of: [0x46, 0x54]
         -columnar:
           column: false
+        doc: |
+          `T` for true, `F` for false.
       - id: lf
         contents: [0x0a]
     instances:

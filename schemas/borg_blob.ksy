@@ -91,6 +91,7 @@ types:
         type: u4be
         -columnar:
           column: false
+        doc: The lower 32 of the 48 bits of `iv`.
       - id: session_id
         -orig-id: sessionID
         size: 24

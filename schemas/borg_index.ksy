@@ -18,6 +18,7 @@ seq:
   - id: version
     type: u4
     valid: 1
+    doc: Of borghash's file format.
   - id: len_description
     -orig-id: json_len
     type: u4
@@ -34,6 +35,8 @@ types:
     seq:
       - id: chunk_id
         size: 32
+        doc: |
+          The key: id hash of the chunk's plaintext.
       - id: flags
         type: u4
         doc: 0x01000000 on disk.
@@ -42,6 +45,7 @@ types:
         doc: Plaintext size; 0 on disk.
       - id: pack_id
         size: 32
+        doc: Name of the pack that holds the chunk.
       - id: ofs_blob
         -orig-id: obj_offset
         type: u4

@@ -17,3 +17,4 @@ seq:
   - id: blobs
     type: borg_blob
     repeat: eos
+    doc: One after another, to the end of the file.

@@ -14,6 +14,7 @@ seq:
     type: s2
     valid:
       min: 0
+    doc: 0 so far; later versions may add fields at the end.
   - id: control_type
     -orig-id: type
     type: s2

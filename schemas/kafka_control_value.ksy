@@ -194,6 +194,7 @@ types:
     seq:
       - id: num_fields
         type: unsigned_varint
+        doc: Not one too high, unlike other counts.
       - id: fields
         type: tagged_field
         repeat: expr
@@ -202,7 +203,10 @@ types:
     seq:
       - id: tag
         type: unsigned_varint
+        doc: Number of the field in its message.
       - id: len_data
         type: unsigned_varint
+        doc: Bytes of the field, so that it can be skipped.
       - id: data
         size: len_data.value
+        doc: The field as it is encoded.

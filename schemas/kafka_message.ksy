@@ -56,15 +56,18 @@ types:
       - id: key
         size: len_key
         if: len_key >= 0
+        doc: Null where its length is -1.
       - id: len_value
         type: s4
         valid:
           min: -1
         -columnar:
           column: false
+        doc: -1 for a null value, which deletes the key in a compacted topic.
       - id: value
         size: len_value
         if: len_value >= 0
+        doc: A message set where the message is compressed, else what the producer sent.
       - id: trailing
         size-eos: true
         -columnar:
@@ -84,6 +87,7 @@ types:
         type: b4
         -columnar:
           column: false
+        doc: Ignored by Kafka.
       - id: timestamp_type
         -orig-id: timestampType
         type: b1
@@ -94,6 +98,7 @@ types:
         enum: compression
         valid:
           in-enum: true
+        doc: The codec of `value`; zstd came with magic 2.
 enums:
   compression:
     0: none

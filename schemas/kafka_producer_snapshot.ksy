@@ -13,6 +13,7 @@ seq:
   - id: version
     type: s2
     valid: 1
+    doc: The only one that Kafka has written.
   - id: crc
     type: u4
     doc: CRC-32C of `crc_input`.
@@ -20,6 +21,7 @@ seq:
     type: s4
     valid:
       min: 0
+    doc: How many entries follow.
   - id: producers
     type: producer
     repeat: expr
@@ -28,6 +30,7 @@ seq:
     size: 0
     valid:
       expr: _io.eof
+    doc: Nothing may follow the last entry.
 instances:
   crc_input:
     pos: 6

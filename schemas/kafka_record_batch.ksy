@@ -41,6 +41,7 @@ types:
       - id: magic
         type: s1
         valid: 2
+        doc: What tells a batch from the messages of older versions, at the same byte in all of them.
       - id: crc
         type: u4
         doc: CRC-32C of `crc_input`.
@@ -125,6 +126,7 @@ types:
         enum: compression
         valid:
           in-enum: true
+        doc: The codec of `records`.
 enums:
   compression:
     0: none

@@ -59,6 +59,7 @@ types:
       - id: key
         size: len_key.value
         if: len_key.value >= 0
+        doc: Null where its length is -1.
       - id: len_value
         -orig-id: valueLen
         type: zigzag_varint
@@ -69,12 +70,14 @@ types:
       - id: value
         size: len_value.value
         if: len_value.value >= 0
+        doc: Null where its length is -1, which deletes the key in a compacted topic.
       - id: num_headers
         type: zigzag_varint
         valid:
           expr: _.value >= 0
         -columnar:
           column: false
+        doc: 0 for a record without headers.
       - id: headers
         -orig-id: Headers
         type: header

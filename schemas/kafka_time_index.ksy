@@ -21,6 +21,7 @@ types:
     seq:
       - id: timestamp
         type: s8
+        doc: Milliseconds since 1970; the largest of all records up to the offset.
       - id: relative_offset
         -orig-id: relativeOffset
         type: s4

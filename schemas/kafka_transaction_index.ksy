@@ -21,6 +21,7 @@ types:
       - id: version
         type: s2
         valid: 0
+        doc: The only one that Kafka has written.
       - id: producer_id
         -orig-id: producerId
         type: s8

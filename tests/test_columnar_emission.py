@@ -20,11 +20,11 @@ import pytest
 
 from thawline import parsed, specs
 from thawline.chunks import LEFT_OVER, Break, Chunk, Ranges
+from thawline.ksy.documents import SCHEMAS, load_specs
 from thawline.tables import Table, arrays, lists
 from tools.columnar.emission import DONE, FAILED, FULL, HEADER, LIST_FULL, STATE, emit
 from tools.columnar.lowering import lower
 from tools.columnar.subset import tables
-from tools.ksy import SCHEMAS, load_specs
 
 kernels = pytest.importorskip("thawline.kernels", reason="the native module is not built")
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from thawline.ksy.documents import Spec, TypeDef, load_spec, types_of
+from thawline.ksy.names import find_enum, find_type, inherited
 from tools.columnar import ir
 from tools.columnar.bounds import bounds, fitting, narrowed
 from tools.columnar.expressions import (
@@ -21,9 +23,7 @@ from tools.columnar.expressions import (
     parse,
     shown,
 )
-from tools.columnar.names import find_enum, find_type, inherited
 from tools.columnar.resolution import Entry, Resolver, Scope, Token
-from tools.ksy import Spec, TypeDef, load_spec, types_of
 
 PYTHON: dict[str, Callable[..., Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "%": operator.mod, "&": operator.and_,

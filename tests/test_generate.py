@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tools.generate import layouts
+from thawline.ksy import layouts
+from thawline.ksy.documents import SpecError, load_spec, load_specs
 from tools.generate.__main__ import differences
 from tools.generate.reserved import check_ids
-from tools.ksy import SpecError, load_spec, load_specs
 
 KSC = Path(__file__).parents[1] / "tools" / "generate" / "ksc.js"
 

@@ -9,7 +9,7 @@ from accounts import golden_files
 
 from thawline import specs
 from thawline.errors import FormatError
-from tools.ksy import load_specs, types_of
+from thawline.ksy.documents import load_specs, types_of
 
 SMALL = 250
 """Units up to this size are swept byte by byte; every rule applies to one of them."""

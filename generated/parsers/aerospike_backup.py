@@ -6,8 +6,8 @@ from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
 from thawline.generated.parsers import aerospike_record
 from thawline.generated.parsers import aerospike_udf
 from thawline.generated.parsers import aerospike_meta
-from thawline.generated.parsers import aerospike_header
 from thawline.generated.parsers import aerospike_index
+from thawline.generated.parsers import aerospike_header
 
 
 if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):

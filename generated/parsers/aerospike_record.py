@@ -4,8 +4,8 @@
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
 from thawline.generated.parsers import escaped_token
-from thawline.generated.parsers import decimal_line
 from thawline.generated.parsers import decimal_word
+from thawline.generated.parsers import decimal_line
 from enum import IntEnum
 
 

@@ -3,8 +3,8 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from thawline.generated.parsers import unsigned_varint
 from thawline.generated.parsers import kafka_control_key
+from thawline.generated.parsers import unsigned_varint
 
 
 if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):

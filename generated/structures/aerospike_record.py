@@ -4,8 +4,8 @@
 import kaitaistruct
 from kaitaistruct import ReadWriteKaitaiStruct, KaitaiStream, BytesIO
 from thawline.generated.structures import escaped_token
-from thawline.generated.structures import decimal_line
 from thawline.generated.structures import decimal_word
+from thawline.generated.structures import decimal_line
 from enum import IntEnum
 import collections
 

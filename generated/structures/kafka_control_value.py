@@ -3,8 +3,8 @@
 
 import kaitaistruct
 from kaitaistruct import ReadWriteKaitaiStruct, KaitaiStream, BytesIO
-from thawline.generated.structures import unsigned_varint
 from thawline.generated.structures import kafka_control_key
+from thawline.generated.structures import unsigned_varint
 import collections
 
 

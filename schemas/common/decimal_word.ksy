@@ -17,6 +17,7 @@ seq:
     terminator: 0x20
     valid:
       expr: _.to_i >= -0x8000000000000000 and _.to_i <= 0x7fffffffffffffff
+    doc: The digits, with their sign.
 instances:
   value:
     value: text.to_i

@@ -23,9 +23,11 @@ types:
     seq:
       - id: byte
         type: u1
+        doc: A byte of the token, the terminator, or a backslash.
       - id: literal
         type: u1
         if: is_escape
+        doc: The byte that the backslash stands before.
     instances:
       is_escape:
         value: byte == 0x5c

@@ -37,6 +37,7 @@ types:
         type: b7
         valid:
           expr: index < 4 or bits < 0x10
+        doc: Seven bits of the number.
     instances:
       sum:
         value: sum_before | (bits << (7 * index))

@@ -40,6 +40,7 @@ types:
         type: b7
         valid:
           expr: index < 9 or bits < 0x02
+        doc: Seven bits of the number.
     instances:
       sum:
         value: sum_before | (bits << (7 * index))

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from thawline.ksy.documents import Spec
 from tools.columnar import ir
 from tools.columnar.bounds import bounds
 from tools.columnar.expressions import ExpressionError
 from tools.columnar.resolution import Entry, Resolver, Scope
 from tools.columnar.subset import Attribute
-from tools.ksy import Spec
 
 
 @dataclass

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from thawline.ksy.documents import contents_bytes
+from thawline.ksy.names import inherited
 from thawline.tables import Kind
 from tools.columnar import ir
 from tools.columnar.bounds import bounds
 from tools.columnar.building import Builder
-from tools.columnar.names import inherited
 from tools.columnar.resolution import Entry, Scope, Token
 from tools.columnar.rules import check_integer, check_structure
 from tools.columnar.stores import store_slice, store_value
 from tools.columnar.subset import BITS, Attribute
-from tools.ksy import contents_bytes
 
 SIGNED_KINDS: dict[int, Kind] = {8: "int8", 16: "int16", 32: "int32", 64: "int64"}
 """Spark has no unsigned integers, so an unsigned field becomes the next wider signed column."""

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from thawline.ksy.documents import Spec, TypeDef
+from thawline.ksy.names import find_enum
 from thawline.tables import Column
 from tools.columnar import expressions as ex
 from tools.columnar import ir, subset
 from tools.columnar.bounds import fitting
 from tools.columnar.expressions import ExpressionError, shown
-from tools.columnar.names import find_enum
-from tools.ksy import Spec, TypeDef
 
 ARITHMETIC = frozenset("+-*%&|^~") | {"<<", ">>"}
 ORDER = frozenset({"<", ">", "<=", ">="})

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from thawline.ksy.names import find_enum
 from thawline.tables import SLICES, Column, Kind
 from tools.columnar import ir
 from tools.columnar.bounds import bounds
 from tools.columnar.building import Builder
-from tools.columnar.names import find_enum
 from tools.columnar.resolution import Scope
 from tools.columnar.subset import Attribute
 

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import filecmp
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from tools.generate import layouts
+from thawline.ksy.documents import SCHEMAS, SpecError, load_specs
+from tools.generate import ksc, layouts
 from tools.generate.kernels import write_kernels
 from tools.generate.reserved import check_ids
-from tools.ksy import SCHEMAS, Spec, SpecError, load_specs
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
+ROOT = ksc.ROOT
 GENERATED = ROOT / "generated"
 
 PACKAGES = {
@@ -37,9 +35,9 @@ def generate(target: Path) -> None:
     for spec in specs.values():
         check_ids(spec)
     write_packages(target)
-    run_ksc(target)
+    compile_specs(target)
     write_kernels(specs, target / "kernels")
-    write_layouts(specs, target / "layouts")
+    layouts.write(specs, target / "layouts")
 
 
 def write_packages(target: Path) -> None:
@@ -50,27 +48,15 @@ def write_packages(target: Path) -> None:
         (folder / "__init__.py").write_text(f'"""{purpose}"""\n', encoding="utf-8")
 
 
-def run_ksc(target: Path) -> None:
-    """Compile every spec with the Kaitai Struct compiler, all in one Node process."""
-    if shutil.which("node") is None or shutil.which("npm") is None:
-        raise SpecError("make generate drives the Kaitai Struct compiler and needs Node.js with npm on the PATH")
-    if not (HERE / "node_modules" / "kaitai-struct-compiler").exists():
-        subprocess.run(["npm", "ci", "--silent", "--no-audit", "--no-fund"], cwd=HERE, check=True)
-    command: list[str | Path] = [
-        "node",
-        HERE / "ksc.js",
-        SCHEMAS.relative_to(ROOT),
-        target / "parsers",
-        target / "structures",
-    ]
-    if subprocess.run(command, cwd=ROOT, check=False).returncode:
+def compile_specs(target: Path) -> None:
+    """Compile every spec with the Kaitai Struct compiler."""
+    try:
+        run = ksc.run(SCHEMAS.relative_to(ROOT), target / "parsers", target / "structures")
+    except ksc.Unavailable as error:
+        raise SpecError(f"make generate: {error}") from None
+    sys.stderr.write(run.stderr)
+    if run.returncode:
         raise SpecError("the Kaitai Struct compiler refused a spec")
-
-
-def write_layouts(specs: dict[str, Spec], folder: Path) -> None:
-    """Write the byte tables, one Markdown file a spec."""
-    for spec in specs.values():
-        (folder / f"{spec.id}.md").write_text(layouts.render(spec, specs), encoding="utf-8")
 
 
 def replace(target: Path) -> None:

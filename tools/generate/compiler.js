@@ -22,16 +22,16 @@ function replaceOnce(text, from, to) {
   return parts.join(to);
 }
 
-/** The compiler's `compile`, set up for Python: `readWrite` also makes it store field positions. */
-function loadCompiler({ readWrite, pythonPackage }) {
+/** The compiler's `compile`, set up for Python: `positions` makes it store where each field lies, as `readWrite` does. */
+function loadCompiler({ readWrite, positions = readWrite, pythonPackage }) {
   const file = require.resolve('kaitai-struct-compiler');
   let source = fs.readFileSync(file, 'utf8');
   const [call] = source.match(CALL) || [];
   // Positional: autoRead, readStoresPos, opaqueTypes, zeroCopySubstream, readWrite, ..., pythonPackage.
-  // `-w` of the JVM tool sets autoRead and zeroCopySubstream to false.
+  // `-w` of the JVM tool sets autoRead and zeroCopySubstream to false, `--debug` autoRead.
   const configured = replaceOnce(
     replaceOnce(call || '', '(!debug), debug, false, true, false,',
-      `${!readWrite}, ${readWrite}, false, ${!readWrite}, ${readWrite},`),
+      `${!positions}, ${positions}, false, ${!readWrite}, ${readWrite},`),
     '"Kaitai", "", "",', `"Kaitai", "", ${JSON.stringify(pythonPackage)},`);
   source = replaceOnce(replaceOnce(source, call, configured), PROBLEMS, KEEP_PROBLEMS);
   const module = { exports: {} };

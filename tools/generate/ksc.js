@@ -1,4 +1,5 @@
-// Compile all specs of a folder in one process: node ksc.js SCHEMAS PARSERS STRUCTURES
+// Compile all specs of a folder in one process: node ksc.js SCHEMAS FOLDER…
+// What is made is named by the folder: parsers, structures (read-write), traced (plain, with field positions).
 // Warnings and errors go to stderr as file:line:column; any error makes the exit status 1.
 'use strict';
 
@@ -7,12 +8,15 @@ const path = require('path');
 const { loadCompiler } = require('./compiler.js');
 const { Spec, withoutOverlays } = require('./spec.js');
 
-const [schemas, parsers, structures] = process.argv.slice(2);
+const [schemas, ...folders] = process.argv.slice(2);
 
-const BUILDS = [
-  { folder: parsers, readWrite: false, prepare: (data) => data },
-  { folder: structures, readWrite: true, prepare: withoutOverlays },
-].map((build) => ({ ...build, compile: loadCompiler({ ...build, pythonPackage: `thawline.generated.${path.basename(build.folder)}` }) }));
+const KINDS = {
+  parsers: { readWrite: false, prepare: (data) => data },
+  structures: { readWrite: true, prepare: withoutOverlays },
+  traced: { readWrite: false, positions: true, prepare: (data) => data },
+};
+const BUILDS = folders.map((folder) => ({ folder, ...KINDS[path.basename(folder)] }))
+  .map((build) => ({ ...build, compile: loadCompiler({ ...build, pythonPackage: `thawline.generated.${path.basename(build.folder)}` }) }));
 
 function specFiles(folder) {
   return fs.readdirSync(folder, { withFileTypes: true })

@@ -38,6 +38,9 @@ FORMAT_COMMANDS: dict[str, str] = {
     "rbak": "thawline.cli.rbak",
 }
 """Groups of commands that only one format has, by its name; a group is imported when it is asked for."""
+SPEC_COMMANDS = {"spec": "thawline.cli.spec"}
+"""As those, for whoever writes or reviews the specs."""
+GROUPS = {**FORMAT_COMMANDS, **SPEC_COMMANDS}
 INTERRUPTED = 130
 USAGE = 2
 
@@ -47,14 +50,14 @@ class Thawline(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A command by its name or its alias, or the commands of one format."""
-        if cmd_name in FORMAT_COMMANDS:
-            group: click.Command = getattr(import_module(FORMAT_COMMANDS[cmd_name]), cmd_name)
+        if cmd_name in GROUPS:
+            group: click.Command = getattr(import_module(GROUPS[cmd_name]), cmd_name)
             return group
         return super().get_command(ctx, ALIASES.get(cmd_name, cmd_name))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of all commands, for completion."""
-        return [*super().list_commands(ctx), *FORMAT_COMMANDS]
+        return [*super().list_commands(ctx), *GROUPS]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -70,9 +73,9 @@ class Thawline(click.Group):
         for title, commands in SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl([(str(item.name), item.get_short_help_str(limit=80)) for item in commands])
-        if FORMAT_COMMANDS:
-            with formatter.section("For one format"):
-                found = [(name, self.get_command(ctx, name)) for name in FORMAT_COMMANDS]
+        for title, names in {"For one format": FORMAT_COMMANDS, "For reviewers of specs": SPEC_COMMANDS}.items():
+            with formatter.section(title):
+                found = [(name, self.get_command(ctx, name)) for name in names]
                 formatter.write_dl([(name, item.get_short_help_str(limit=80)) for name, item in found if item])
 
 

@@ -1,0 +1,180 @@
+"""Commands about the specs themselves: diff, lint, show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from thawline.cli.options import OVERWRITE, TALKING, session, takes
+
+if TYPE_CHECKING:
+    from thawline.cli.session import Session
+    from thawline.ksy.documents import Spec
+
+
+def spec_names(_context: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Names of formats and specs, for completion."""
+    from thawline.formats import FORMATS
+    from thawline.ksy.documents import SCHEMAS
+
+    names = [*FORMATS, *sorted(path.stem for path in SCHEMAS.rglob("*.ksy"))]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+@click.group()
+def spec() -> None:
+    """Review, check and show the Kaitai specs: diff, lint, show."""
+
+
+@spec.command()
+@click.argument("old")
+@click.argument("new")
+@click.option(
+    "--corpus",
+    type=click.Path(exists=True, path_type=Path),
+    multiple=True,
+    metavar="DIR",
+    help="Also read the files below this folder with both versions; may be given more than once.",
+)
+@click.option(
+    "--format",
+    "shape",
+    type=click.Choice(["markdown", "json"]),
+    default="markdown",
+    show_default=True,
+    help="Markdown to paste into a review, or JSON.",
+)
+@click.option("--structure", is_flag=True, help="Only compare the specs: compile nothing, read no files.")
+@click.option("--api", is_flag=True, help="Exit with 2 also where only importers of the parsers have to change.")
+def diff(old: str, new: str, corpus: tuple[Path, ...], shape: str, *, structure: bool, api: bool) -> int:
+    """Say what a change of specs does to the wire, to the API and to real files.
+
+    OLD and NEW are files, folders, or either in a commit, written like main:schemas. Both versions are compiled and
+    read the golden files; fields are matched by position, so that a pure rename shows as such.
+
+    Exit codes: 0 no wire change, 1 compatible, 2 breaking, or a spec that does not compile.
+
+    \b
+      thawline spec diff HEAD:schemas schemas
+      thawline spec diff v1.0:schemas/rbf_frame.ksy schemas/rbf_frame.ksy --corpus /mnt/cold
+    """  # noqa: D301 - click keeps the lines behind a \b as they are
+    from thawline.ksy.versions import load_version
+    from thawline.rendering.review import markdown, record
+    from thawline.review import compared, review
+    from thawline.review.model import BREAKS
+
+    versions = load_version(old), load_version(new)
+    found = compared(*versions) if structure else review(*versions, corpus)
+    if shape == "json":
+        import json
+
+        click.echo(json.dumps(record(found), indent=1, ensure_ascii=False))
+    else:
+        click.echo(markdown(found), nl=False)
+    return BREAKS if api and found.breaks_api else found.exit_code
+
+
+@spec.command()
+@click.argument("paths", nargs=-1, metavar="[PATH]…")
+@click.option(
+    "--format", "shape", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Lines, or JSON."
+)
+def lint(paths: tuple[str, ...], shape: str) -> int:
+    """Hold specs to the style guide: order, names, reserved words, what is undocumented, unused or unchecked.
+
+    PATH is a file, a folder, or either in a commit (main:schemas); thawline's own specs without one. Each flaw is a
+    line that starts with file:line:column. Exit codes: 0 none found, 1 some, 2 a spec that cannot be read.
+    """
+    import sys
+
+    from thawline.ksy.documents import SCHEMAS
+    from thawline.ksy.lint import lint as flaws_of
+    from thawline.ksy.versions import load_version
+
+    versions = [load_version(path) for path in paths or (str(SCHEMAS),)]
+    flaws = [
+        flaw for version in versions for name in version.asked for flaw in flaws_of(version.specs[name], version.specs)
+    ]
+    if shape == "json":
+        import dataclasses
+        import json
+
+        click.echo(json.dumps([dataclasses.asdict(flaw) for flaw in flaws], indent=1, ensure_ascii=False))
+    else:
+        for flaw in flaws:
+            click.echo(f"{flaw.place}: {flaw.rule}: {flaw.message}")
+        from thawline.rendering.words import counted
+
+        number = sum(len(version.asked) for version in versions)
+        click.echo(f"{counted(number, 'spec')}, {counted(len(flaws), 'flaw')}", file=sys.stderr)
+    return 1 if flaws else 0
+
+
+@spec.command()
+@takes(
+    click.argument("name", metavar="FORMAT", shell_complete=spec_names),
+    click.option("--svg", is_flag=True, help="A picture of the bytes instead: an SVG on stdout, or in OUT."),
+    click.option("-o", "--output", type=click.Path(), metavar="OUT", help="Write to this file instead of stdout."),
+    OVERWRITE,
+    TALKING[0],
+)
+@session
+def show(run: Session, name: str, output: str | None, *, svg: bool, overwrite: bool) -> int:
+    """Show what lies where: offset, size, type, name and meaning of every field.
+
+    FORMAT is a format, such as kafka, one of its specs, such as kafka_record_batch, a .ksy file, or one in a commit.
+
+    \b
+      thawline spec show rbf
+      thawline spec show kafka_record_batch --svg > batch.svg
+    """  # noqa: D301 - click keeps the lines behind a \b as they are
+    from thawline.ksy.diagram import draw
+    from thawline.rendering.specs import show_specs
+
+    specs, known = _meant(name)
+    if svg:
+        return _write(draw(specs, known), output, overwrite=overwrite)
+    if output:
+        from io import StringIO
+
+        from thawline.rendering.console import console
+
+        text = StringIO()
+        show_specs(console(text, "never"), specs, known)
+        return _write(text.getvalue(), output, overwrite=overwrite)
+    show_specs(run.console, specs, known)
+    return 0
+
+
+def _meant(name: str) -> tuple[list[Spec], Mapping[str, Spec]]:
+    """The specs that a name stands for, those of whole files first, and all that they may refer to."""
+    from thawline.formats import FORMATS
+    from thawline.ksy.documents import SCHEMAS
+    from thawline.ksy.versions import load_version
+
+    own = load_version(str(SCHEMAS)).specs
+    if name in own:
+        return [own[name]], own
+    if name in FORMATS:
+        return [spec for key, spec in own.items() if key.startswith(f"{name}_")], own
+    if not Path(name).exists() and ":" not in name:
+        from difflib import get_close_matches
+
+        near = " or ".join(get_close_matches(name, [*FORMATS, *own])) or f"one of {', '.join(FORMATS)}"
+        raise click.UsageError(f"there is no format or spec {name!r}; did you mean {near}?")
+    version = load_version(name)
+    return [version.specs[key] for key in version.asked], version.specs
+
+
+def _write(text: str, output: str | None, *, overwrite: bool) -> int:
+    if output is None:
+        click.echo(text, nl=False)
+        return 0
+    from thawline.outputs import replacing
+
+    with replacing(Path(output), overwrite=overwrite) as file:
+        file.write(text.encode("utf-8"))
+    return 0

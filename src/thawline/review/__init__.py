@@ -1,0 +1,45 @@
+"""Spec-diff reviews: what a change of the specs does to the wire, to importers and to real files.
+
+`matching` finds out what is what, `structure` lists the differences, `judging` has the verdict on each; `toolchain`
+compiles both versions, `behaviour` runs them over files, `derived` compares what is made of them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from thawline.ksy.versions import Version
+from thawline.review import behaviour, derived
+from thawline.review.layout import layouts_of
+from thawline.review.matching import Matches, match
+from thawline.review.model import Behaviour, Derived, Review
+from thawline.review.structure import changes_of
+from thawline.review.toolchain import make
+
+NOT_ASKED = "only the structure was asked for"
+
+
+def compared(old: Version, new: Version) -> Review:
+    """What the specs themselves tell, without compiling them."""
+    return _structure(old, new, match(old, new))
+
+
+def review(old: Version, new: Version, corpus: Iterable[Path] = ()) -> Review:
+    """Everything that is different between two versions of the specs, and what follows from it."""
+    matches = match(old, new)
+    found = _structure(old, new, matches)
+    if all(pair.old and pair.new and pair.old.text == pair.new.text for pair in matches.specs):
+        return found
+    with tempfile.TemporaryDirectory(prefix="spec-diff-") as folder:
+        made = make(old, Path(folder, "old")), make(new, Path(folder, "new"))
+        run = behaviour.run(old, matches, made, corpus)
+        return replace(found, behaviour=run, derived=derived.compare(*made))
+
+
+def _structure(old: Version, new: Version, matches: Matches) -> Review:
+    changes, layouts = changes_of(old, new, matches), layouts_of(old, new, matches)
+    skipped = Behaviour(skipped=NOT_ASKED), Derived(skipped=NOT_ASKED)
+    return Review(old.name, new.name, tuple(changes), tuple(layouts), *skipped)

@@ -1,0 +1,136 @@
+"""Which bytes are read with which spec: the golden files by their accounts, other files by what they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from thawline import codecs, specs
+from thawline.errors import ThawlineError
+from thawline.formats import get, identify
+from thawline.ksy.documents import SCHEMAS, Spec
+from thawline.ksy.versions import Version
+from thawline.source import open_source
+
+GOLDEN = SCHEMAS.parent / "tests" / "golden"
+MAX_FILE = 8 << 20
+MAX_FILES = 5_000
+ACCOUNT = ".json"
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Bytes that a spec reads."""
+
+    file: str
+    spec: str
+    start: int
+    data: bytes
+    params: tuple[Any, ...] = ()
+    is_inside: bool = False
+    """Whether the bytes are what something in the file decompresses to."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A file that is not read, and why."""
+
+    file: str
+    reason: str
+
+
+def golden_units(wanted: frozenset[str]) -> Iterator[Unit | LeftOut]:
+    """Units of the golden files that one of the specs reads, in the words of the accounts beside them."""
+    for account in sorted(GOLDEN.rglob(f"*{ACCOUNT}")):
+        file = account.with_suffix("")
+        yield from _accounted(file, str(file.relative_to(GOLDEN)), json.loads(account.read_bytes()), wanted)
+
+
+def corpus_units(folder: Path, version: Version, wanted: frozenset[str]) -> Iterator[Unit | LeftOut]:
+    """Files below a folder, each read as a whole with the spec of its format."""
+    files = sorted(path for path in ([folder] if folder.is_file() else folder.rglob("*")) if path.is_file())
+    for path in files[:MAX_FILES]:
+        name = str(path.relative_to(folder.parent))
+        account = path.with_name(path.name + ACCOUNT)
+        if path.suffix == ACCOUNT and path.with_suffix("").exists():
+            continue
+        if path.stat().st_size > MAX_FILE:
+            yield LeftOut(name, f"is larger than {MAX_FILE >> 20} MiB")
+        elif account.exists():
+            yield from _accounted(path, name, json.loads(account.read_bytes()), wanted)
+        else:
+            yield from _whole(path, name, version, wanted)
+    if len(files) > MAX_FILES:
+        yield LeftOut(str(folder), f"has {len(files)} files, of which {MAX_FILES} were read")
+
+
+def _whole(path: Path, name: str, version: Version, wanted: frozenset[str]) -> Iterator[Unit | LeftOut]:
+    spec = _spec_of(path, version)
+    if spec is None:
+        yield LeftOut(name, "no spec is known to read it")
+    elif spec in wanted:
+        yield Unit(name, spec, 0, path.read_bytes())
+
+
+def _spec_of(path: Path, version: Version) -> str | None:
+    """The spec that reads a whole file: the only one that was asked for, that of its format, or by its extension."""
+    roots = [spec for name, spec in version.specs.items() if not spec.data.get("params") and name in version.asked]
+    if len(roots) == 1:
+        return roots[0].id
+    try:
+        with open_source(path) as source:
+            unit = get(identify(source).format).unit_at(source, 0)
+        if unit in version.specs:
+            return _outermost(unit, version.specs)
+    except ThawlineError:
+        pass
+    named = [spec.id for spec in roots if path.suffix[1:] in _extensions(spec)]
+    return _outermost(named[0], version.specs) if named and path.suffix else None
+
+
+def _extensions(spec: Spec) -> list[str]:
+    given = (spec.data.get("meta") or {}).get("file-extension", [])
+    return [str(item) for item in given] if isinstance(given, list) else [str(given)]
+
+
+def imports_of(spec: Spec) -> frozenset[str]:
+    """The ids of what a spec imports."""
+    return frozenset(str(item).rpartition("/")[2] for item in (spec.data.get("meta") or {}).get("imports") or [])
+
+
+def _outermost(name: str, given: Mapping[str, Spec]) -> str:
+    """The spec of a whole file: what imports the spec of its unit, if something does and takes no parameters."""
+    for spec in given.values():
+        if name in imports_of(spec) and not spec.data.get("params"):
+            return _outermost(spec.id, {key: value for key, value in given.items() if key != name})
+    return name
+
+
+def _accounted(file: Path, name: str, account: Mapping[str, Any], wanted: frozenset[str]) -> Iterator[Unit | LeftOut]:
+    if not isinstance(account, dict) or not isinstance(account.get("units"), list):
+        return
+    data = file.read_bytes()
+    if account.get("file_spec") in wanted:
+        yield Unit(name, str(account["file_spec"]), 0, data)
+    for unit in account["units"]:
+        read = Unit(name, unit["spec"], unit["start"], data[unit["start"] : unit["end"]], tuple(unit.get("params", ())))
+        if unit["spec"] in wanted and (unit["spec"], unit["start"]) != (account.get("file_spec"), 0):
+            yield read
+        if unit.get("content") and unit["content"]["spec"] in wanted:
+            yield from _content(read, unit["content"])
+
+
+def _content(unit: Unit, content: Mapping[str, Any]) -> Iterator[Unit | LeftOut]:
+    """What a compressed field holds, found with the parsers that are installed."""
+    try:
+        stored: Any = specs.parse(unit.spec, unit.data, *unit.params)
+        for name in content["field"].split("."):
+            stored = getattr(stored, name)
+        data = codecs.decompress(content["codec"], stored)
+    except (ThawlineError, AttributeError) as error:
+        yield LeftOut(unit.file, f"its content cannot be decompressed: {error}")
+    else:
+        yield Unit(unit.file, content["spec"], unit.start, data, tuple(content["params"]), is_inside=True)
