@@ -47,9 +47,17 @@ def spec() -> None:
     show_default=True,
     help="Markdown to paste into a review, or JSON.",
 )
+@click.option(
+    "--seconds",
+    type=click.IntRange(1, 3600),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="How long one unit of a file may take to read: a spec under review may loop for ever.",
+)
 @click.option("--structure", is_flag=True, help="Only compare the specs: compile nothing, read no files.")
 @click.option("--api", is_flag=True, help="Exit with 2 also where only importers of the parsers have to change.")
-def diff(old: str, new: str, corpus: tuple[Path, ...], shape: str, *, structure: bool, api: bool) -> int:
+def diff(old: str, new: str, corpus: tuple[Path, ...], shape: str, seconds: int, *, structure: bool, api: bool) -> int:
     """Say what a change of specs does to the wire, to the API and to real files.
 
     OLD and NEW are files, folders, or either in a commit, written like main:schemas. Both versions are compiled and
@@ -67,7 +75,7 @@ def diff(old: str, new: str, corpus: tuple[Path, ...], shape: str, *, structure:
     from thawline.review.model import BREAKS
 
     versions = load_version(old), load_version(new)
-    found = compared(*versions) if structure else review(*versions, corpus)
+    found = compared(*versions) if structure else review(*versions, corpus, seconds)
     if shape == "json":
         import json
 

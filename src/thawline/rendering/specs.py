@@ -15,10 +15,10 @@ from thawline.ksy.layouts import Row, described_types, rows_of
 MARGIN, GAP = "  ", "  "
 WIDEST = 120
 HEADER = ("offset", "size", "type", "name", "meaning")
-MOST = (18, 16, 22, 24)
+MOST = (18, 16, 22, 32)
 """How wide the columns before the last may be; the last has what is left."""
 LEAST, NARROWEST = 28, 8
-"""How narrow the last column may become before the others do, and how narrow those."""
+"""How narrow the last column may become before the others do, and how narrow those; names are never broken."""
 DOT = " · "
 ORDERS = {"le": "little-endian", "be": "big-endian"}
 
@@ -75,8 +75,8 @@ def _print_table(console: Console, rows: Sequence[Sequence[str]], width: int) ->
     """Rows in columns, cells wrapped; the first row is the header."""
     widths = [min(max(map(len, column)), most) for column, most in zip(zip(*rows, strict=True), MOST, strict=False)]
     room = width - len(MARGIN) - len(GAP) * len(widths)
-    while sum(widths) + LEAST > room and max(widths) > NARROWEST:
-        widths[widths.index(max(widths))] -= 1
+    while sum(widths) + LEAST > room and max(widths[:-1]) > NARROWEST:
+        widths[widths.index(max(widths[:-1]))] -= 1
     widths.append(max(room - sum(widths), LEAST))
     for index, row in enumerate(rows):
         for line in _wrapped(row, widths):

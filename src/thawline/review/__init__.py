@@ -16,6 +16,7 @@ from thawline.review import behaviour, derived
 from thawline.review.layout import layouts_of
 from thawline.review.matching import Matches, match
 from thawline.review.model import Behaviour, Derived, Review
+from thawline.review.reach import reduced, touched
 from thawline.review.structure import changes_of
 from thawline.review.toolchain import make
 
@@ -27,15 +28,16 @@ def compared(old: Version, new: Version) -> Review:
     return _structure(old, new, match(old, new))
 
 
-def review(old: Version, new: Version, corpus: Iterable[Path] = ()) -> Review:
+def review(old: Version, new: Version, corpus: Iterable[Path] = (), seconds: int = behaviour.SECONDS) -> Review:
     """Everything that is different between two versions of the specs, and what follows from it."""
     matches = match(old, new)
     found = _structure(old, new, matches)
     if all(pair.old and pair.new and pair.old.text == pair.new.text for pair in matches.specs):
         return found
+    before, after = touched(old, new, matches)
     with tempfile.TemporaryDirectory(prefix="spec-diff-") as folder:
-        made = make(old, Path(folder, "old")), make(new, Path(folder, "new"))
-        run = behaviour.run(old, matches, made, corpus)
+        made = make(reduced(old, before), Path(folder, "old")), make(reduced(new, after), Path(folder, "new"))
+        run = behaviour.run(old, matches, made, before, corpus, seconds)
         return replace(found, behaviour=run, derived=derived.compare(*made))
 
 

@@ -21,33 +21,32 @@ from thawline.rendering.words import counted
 from thawline.review.matching import Matches
 from thawline.review.model import Behaviour, Reading
 from thawline.review.toolchain import Made
-from thawline.review.units import LeftOut, Unit, corpus_units, golden_units, imports_of
+from thawline.review.units import LeftOut, Unit, corpus_units, golden_units
 
-PATIENCE = 30
-"""Seconds that a worker may stay silent; it stops a unit by itself after fewer."""
+SECONDS = 10
+"""How long one unit may take to read."""
+PATIENCE = 20
+"""How much longer a worker may stay silent before it is ended; by itself it stops between two steps only."""
 START, END, VALUE, LABEL, NAME = range(5)
 """Of a field as the worker gives it."""
 Field = list[Any]
 
 
-def run(old: Version, matches: Matches, made: tuple[Made, Made], corpus: Iterable[Path]) -> Behaviour:
-    """Read what the changed specs read with both versions."""
+def run(
+    old: Version,
+    matches: Matches,
+    made: tuple[Made, Made],
+    wanted: frozenset[str],
+    corpus: Iterable[Path],
+    seconds: int,
+) -> Behaviour:
+    """Read what the wanted specs of the old version read with both versions."""
     if reason := made[0].no_parsers or made[1].no_parsers:
         return Behaviour(skipped=reason)
-    wanted = touched(old, matches)
     units = [*golden_units(wanted), *(unit for folder in corpus for unit in corpus_units(folder, old, wanted))]
     names = {pair.old.id: pair.new.id for pair in matches.specs if pair.old and pair.new}
-    with Worker(made[0].folder) as before, Worker(made[1].folder) as after:
+    with Worker(made[0].folder, seconds) as before, Worker(made[1].folder, seconds) as after:
         return _compared(units, names, before, after)
-
-
-def touched(old: Version, matches: Matches) -> frozenset[str]:
-    """Old specs that changed, or that import one that did, however far away."""
-    pairs = [pair for pair in matches.specs if pair.old]
-    found = {pair.old.id for pair in pairs if pair.old and (pair.new is None or pair.old.data != pair.new.data)}
-    while more := {name for name, spec in old.specs.items() if imports_of(spec) & found} - found:
-        found |= more
-    return frozenset(found)
 
 
 def _compared(units: list[Unit | LeftOut], names: Mapping[str, str], before: Worker, after: Worker) -> Behaviour:
@@ -196,8 +195,8 @@ def _text(value: Any) -> str:
 class Worker:
     """A process that reads units with one version, and is replaced when it does not answer."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, seconds: int) -> None:
+        self.folder, self.seconds = folder, seconds
         self._start()
 
     def __enter__(self) -> Self:
@@ -207,7 +206,7 @@ class Worker:
         self._end()
 
     def _start(self) -> None:
-        command = [sys.executable, "-m", "thawline.review.worker", str(self.folder)]
+        command = [sys.executable, "-m", "thawline.review.worker", str(self.folder), str(self.seconds)]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
@@ -235,9 +234,9 @@ class Worker:
             assert self.process.stdin is not None  # noqa: S101 - a pipe
             self.process.stdin.write(json.dumps(job) + "\n")
             self.process.stdin.flush()
-            line = self.lines.get(timeout=PATIENCE)
+            line = self.lines.get(timeout=self.seconds + PATIENCE)
         except queue.Empty:
-            return self._replaced(f"takes more than {PATIENCE} seconds to read")
+            return self._replaced(f"takes more than {self.seconds} s to read")
         except BrokenPipeError:
             line = ""
         if not line:

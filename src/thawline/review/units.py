@@ -13,6 +13,7 @@ from thawline.errors import ThawlineError
 from thawline.formats import get, identify
 from thawline.ksy.documents import SCHEMAS, Spec
 from thawline.ksy.versions import Version
+from thawline.review.reach import imports_of
 from thawline.source import open_source
 
 GOLDEN = SCHEMAS.parent / "tests" / "golden"
@@ -94,11 +95,6 @@ def _spec_of(path: Path, version: Version) -> str | None:
 def _extensions(spec: Spec) -> list[str]:
     given = (spec.data.get("meta") or {}).get("file-extension", [])
     return [str(item) for item in given] if isinstance(given, list) else [str(given)]
-
-
-def imports_of(spec: Spec) -> frozenset[str]:
-    """The ids of what a spec imports."""
-    return frozenset(str(item).rpartition("/")[2] for item in (spec.data.get("meta") or {}).get("imports") or [])
 
 
 def _outermost(name: str, given: Mapping[str, Spec]) -> str:

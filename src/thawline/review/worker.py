@@ -1,4 +1,4 @@
-"""Reads units with the parsers of one version: `python -m thawline.review.worker FOLDER`, a JSON line a unit.
+"""Reads units with the parsers of one version: `python -m thawline.review.worker FOLDER SECONDS`, a JSON line a unit.
 
 It runs in a process of its own because a spec under review may loop for ever or ask for all memory there is.
 """
@@ -22,7 +22,6 @@ import kaitaistruct
 import thawline.generated
 from thawline.specs import PARSE_ERRORS, class_name, reason_of
 
-SECONDS = 10
 MEMORY = 2 << 30
 MAX_FIELDS = 50_000
 MAX_DEPTH = 64
@@ -33,13 +32,13 @@ class TookTooLong(Exception):
     """Reading a unit took more than its time."""
 
 
-def main(folder: str) -> None:
+def main(folder: str, seconds: int) -> None:
     """Answer every line on stdin with one on stdout."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.signal(signal.SIGALRM, _stop)
     thawline.generated.__path__.append(folder)
     for line in sys.stdin:
-        sys.stdout.write(json.dumps(answer(json.loads(line))) + "\n")
+        sys.stdout.write(json.dumps(answer(json.loads(line), seconds)) + "\n")
         sys.stdout.flush()
 
 
@@ -47,13 +46,13 @@ def _stop(_signal: int, _frame: FrameType | None) -> None:
     raise TookTooLong
 
 
-def answer(job: dict[str, Any]) -> dict[str, Any]:
+def answer(job: dict[str, Any], seconds: int) -> dict[str, Any]:
     """The fields of a unit in file order and its instances, as far as it could be read, and what stopped it."""
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         return _answer(job)
     except TookTooLong:
-        return {"error": f"takes more than {SECONDS} seconds to read", "fields": [], "instances": {}}
+        return {"error": f"takes more than {seconds} s to read", "fields": [], "instances": {}}
     except MemoryError:
         return {"error": "takes more memory than there is for it", "fields": [], "instances": {}}
     finally:
@@ -180,4 +179,4 @@ def plain(value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], int(sys.argv[2]))

@@ -1,0 +1,38 @@
+"""How far a change of one spec reaches: to the specs that import it, and to all that those need."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+from thawline.ksy.documents import Spec
+from thawline.ksy.versions import Version
+from thawline.review.matching import Matches
+
+
+def imports_of(spec: Spec) -> frozenset[str]:
+    """The ids of what a spec imports."""
+    return frozenset(str(item).rpartition("/")[2] for item in (spec.data.get("meta") or {}).get("imports") or [])
+
+
+def touched(old: Version, new: Version, matches: Matches) -> tuple[frozenset[str], frozenset[str]]:
+    """Ids in both versions of specs that are not the same, or that import one that is not, however far away."""
+    pairs = [pair for pair in matches.specs if not (pair.old and pair.new and pair.old.data == pair.new.data)]
+    before = _importers(old, {pair.old.id for pair in pairs if pair.old})
+    after = _importers(new, {pair.new.id for pair in pairs if pair.new})
+    return before, after
+
+
+def _importers(version: Version, names: AbstractSet[str]) -> frozenset[str]:
+    found = set(names)
+    while more := {name for name, spec in version.specs.items() if imports_of(spec) & found} - found:
+        found |= more
+    return frozenset(found)
+
+
+def reduced(version: Version, names: AbstractSet[str]) -> Version:
+    """A version with these specs only, and with what they import."""
+    found = set(names)
+    while more := {item for name in found for item in imports_of(version.specs[name])} & version.specs.keys() - found:
+        found |= more
+    return replace(version, specs={name: spec for name, spec in version.specs.items() if name in found})
