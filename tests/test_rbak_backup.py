@@ -303,6 +303,17 @@ def test_a_rewritten_backup_has_what_was_asked_for_and_nothing_that_was_dropped(
     assert b"Bearer" not in data
 
 
+def test_definitions_with_their_password_hashes_do_not_go_into_a_rewritten_backup_unasked(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path, part = written(tmp_path / "backup"), tmp_path / "part"
+    (path / "definitions").mkdir()
+    (path / "definitions" / "definitions.json").write_bytes(b'{"users": [{"password_hash": "x"}]}')
+    assert run(["rbak", "rewrite", str(path), "--to", str(part)]) == 0
+    assert not (part / "definitions").exists()
+    assert f"left out {path / 'definitions'}: it has users and password hashes" in capfd.readouterr().err
+
+
 def test_records_that_lose_no_header_are_copied_byte_by_byte(tmp_path: Path) -> None:
     path, whole = written(tmp_path / "backup"), tmp_path / "whole"
     assert run(["rbak", "rewrite", str(path), "--to", str(whole), "--compression", "lz4", "-q"]) == 0

@@ -146,4 +146,12 @@ def _say(run: Session, target: str, done: Rewritten, written: str) -> None:
             "look at headers_json before you hand this over"
         )
         run.code = max(run.code, DAMAGED)
+    for name in _definitions(run):
+        run.remark(f"left out {name}: it has users and password hashes; a restore that makes queues anew needs it")
     run.remark(f"now run: thawline verify {quoted(target)}")
+
+
+def _definitions(run: Session) -> list[str]:
+    """Definitions of what is rewritten. A backup that is handed over gets none unasked."""
+    folders = [found.folder for found in run.folders]
+    return [folder.path_of("definitions") for folder in folders if "definitions" in folder.subfolders()]
