@@ -10,6 +10,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.functions import col, udf
 
 import thawline
+from thawline.spark import writers
+from thawline.spark.writers import _Counted, write_borg
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 LOG = GOLDEN / "rbf" / "many-frames.rbf"
@@ -54,15 +56,47 @@ def test_records_are_written_as_partitions_of_topics(spark: SparkSession, tmp_pa
         frame.coalesce(1).write.format("kafka_segment").mode("append").save(str(tmp_path / "copy"))
 
 
+WHOLE = "chunk_id,version,meta_slot,data_slot"
+PAYLOADS = "chunk_id,version,mode,meta,data"
+
+
 def test_blobs_are_written_as_packs_that_are_named_by_their_content(spark: SparkSession, tmp_path: Path) -> None:
-    reader = spark.read.format("borg_pack").option("columns", "chunk_id,version,mode,meta,data")
-    frame = reader.load(str(GOLDEN / "borg" / "authenticated.pack"))
+    reader = spark.read.format("borg_pack").option("columns", WHOLE)
+    packs = [str(GOLDEN / "borg" / f"{name}.pack") for name in ("aes256-ocb-shape", "versions-mixed", "none-blake3")]
+    frame = reader.load(packs)
     frame.coalesce(1).write.format("borg_pack").mode("append").save(str(tmp_path / "packs"))
     assert [len(name) for name in names(tmp_path / "packs")] == [64]
     assert reader.load(str(tmp_path / "packs")).collect() == frame.collect()
-    sealed = reader.load(str(GOLDEN / "borg" / "aes256-ocb-shape.pack"))
-    with pytest.raises(PySparkException, match="a blob of mode aes256-ocb cannot be written"):
+    sealed = spark.read.format("borg_pack").option("columns", PAYLOADS).load(packs[0])
+    with pytest.raises(PySparkException, match="of mode aes256-ocb and object version 1 cannot be written without"):
         sealed.write.format("borg_pack").mode("append").save(str(tmp_path / "packs"))
+
+
+def rewritten(pack: Path, folder: Path, columns: str) -> bytes:
+    """The pack that is written of the rows that a pack is read as."""
+    with thawline.open(pack, "borg") as cold:
+        write_borg(folder, "", _Counted(iter(list(cold.batches(columns.split(","))))), "")
+    return b"".join(file.read_bytes() for file in folder.iterdir())
+
+
+@pytest.mark.parametrize("pack", sorted((GOLDEN / "borg").glob("*.pack")), ids=lambda pack: pack.stem)
+def test_a_pack_of_any_mode_and_version_is_written_back_byte_for_byte(pack: Path, tmp_path: Path) -> None:
+    assert rewritten(pack, tmp_path, WHOLE) == pack.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["authenticated", "none-sha256", "none-blake3", "none-compressions", "none-large"])
+def test_envelopes_that_need_no_key_are_made_anew(name: str, tmp_path: Path) -> None:
+    pack = GOLDEN / "borg" / f"{name}.pack"
+    assert rewritten(pack, tmp_path, PAYLOADS) == pack.read_bytes()
+
+
+def test_a_new_pack_is_begun_where_borg_begins_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writers, "LARGEST_PACK", 1)
+    pack = GOLDEN / "borg" / "none-types.pack"
+    with thawline.open(pack) as cold:
+        blobs = cold.verify().units
+    assert sorted(rewritten(pack, tmp_path, WHOLE)) == sorted(pack.read_bytes())
+    assert len(names(tmp_path)) == blobs > 1
 
 
 def test_messages_are_written_as_one_backup_with_one_manifest(spark: SparkSession, tmp_path: Path) -> None:

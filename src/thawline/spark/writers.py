@@ -26,7 +26,8 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from thawline.errors import SourceError
 from thawline.formats.aerospike.writer import AsbWriter
-from thawline.formats.borg.modes import VERSION_1
+from thawline.formats.borg.envelopes import KEYLESS, enveloped
+from thawline.formats.borg.naming import HASHES, Rule
 from thawline.formats.borg.writer import PackWriter
 from thawline.formats.kafka.writer import KafkaSegmentWriter
 from thawline.formats.rbak.fields import PROPERTIES
@@ -40,6 +41,8 @@ from thawline.outputs import replacing
 Batches = Iterator[pa.RecordBatch]
 OPTIONS = {"path", "compression"}
 FRAGMENT = ".manifest-"
+LARGEST_PACK = 50_000_000
+"""Bytes with which borg closes a pack, by default."""
 
 
 @dataclass
@@ -201,25 +204,40 @@ def write_kafka(folder: Path, name: str, batches: _Counted, compression: str) ->
 
 
 def write_borg(folder: Path, _name: str, batches: _Counted, _compression: str) -> None:
-    """A pack of the blobs, named by its content: their ids, and the payloads of their slots as they are stored.
-
-    Only of object version 1 and modes without encryption: any other envelope holds what a table does not.
-    """
-    types = {mode.name: bytes([key_type]) for key_type, mode in VERSION_1.items() if not mode.is_sealed}
+    """Packs of the blobs, named by their content; a new one is begun where borg begins one."""
     writer: PackWriter | None = None
     for batch in batches:
-        _columns(batch, "borg_pack", "chunk_id", "mode", "version", "meta", "data")
-        writer = writer or PackWriter(folder, version=1)
-        for row in batch.select(["chunk_id", "mode", "version", "meta", "data"]).to_pylist():
-            if row["mode"] not in types or row["version"] != 1:
-                raise BadOption(
-                    f"a blob of mode {row['mode']} cannot be written: what its envelope holds is in no column; "
-                    f"object version 1 and the modes {', '.join(types)} can"
-                )
-            key_type = types[row["mode"]]
-            writer.add(row["chunk_id"], key_type + row["meta"], key_type + row["data"])
+        _columns(batch, "borg_pack", "chunk_id", "version")
+        for row in batch.to_pylist():
+            if writer and writer.size >= LARGEST_PACK:
+                writer.close()
+                writer = None
+            writer = writer or PackWriter(folder, rule=_rule(row))
+            writer.add(row["chunk_id"], *_slots(row), version=row["version"])
     if writer:
         writer.close()
+
+
+def _rule(row: dict[str, Any]) -> Rule:
+    """What a pack is named by: as the one that the blob is from; else as borg named it when it wrote such blobs."""
+    given: Rule | None = row.get("name_rule")
+    return given if given in HASHES else "sha256" if row["version"] == 1 else "blake3"
+
+
+def _slots(row: dict[str, Any]) -> tuple[bytes, bytes]:
+    """The slots of a blob: as they are, or made anew around their payloads where that needs no key."""
+    if row.get("meta_slot") is not None and row.get("data_slot") is not None:
+        return row["meta_slot"], row["data_slot"]
+    version, mode = row["version"], row.get("mode")
+    given = [row.get(name) for name in ("mode", "meta", "data")]
+    made = None if None in given else enveloped(version, row["mode"], row["chunk_id"], row["meta"], row["data"])
+    if made is None:
+        anew = ", ".join(f"{name} of object version {number}" for number, name in KEYLESS)
+        raise BadOption(
+            f"a blob of mode {mode} and object version {version} cannot be written without the columns meta_slot and "
+            f"data_slot, which the option columns gives; from mode, meta and data envelopes are made only of {anew}"
+        )
+    return made
 
 
 def write_aerospike(folder: Path, name: str, batches: _Counted, _compression: str) -> None:

@@ -22,7 +22,7 @@ from thawline.formats.borg.ledger import Ledger
 from thawline.formats.borg.naming import HASH_RULES, hash_rule, id_in
 from thawline.formats.borg.repository import CONFIG, MANIFEST, Repository, is_repository
 from thawline.formats.borg.rescue import rescue, surviving
-from thawline.formats.borg.rows import BLOBS, CONTENT, INDEX, PAYLOADS, Pack, blob_batches
+from thawline.formats.borg.rows import BLOBS, CONTENT, INDEX, PAYLOADS, SLOTS, Pack, blob_batches
 from thawline.formats.borg.walk import Depth, Stretch, Walk
 from thawline.model import Finding, Report, Rescue, Run, Span, report
 from thawline.source import LocalSource, Source, open_source
@@ -70,8 +70,8 @@ class Borg(Format):
         return INDEX if table == "index" else BLOBS
 
     def extras(self, table: str) -> pa.Schema:
-        """Payloads of blobs."""
-        return PAYLOADS if table == "blobs" else pa.schema([])
+        """Payloads of blobs, and their slots."""
+        return pa.unify_schemas([PAYLOADS, SLOTS]) if table == "blobs" else pa.schema([])
 
     def scan(self, source: Source) -> Iterator[Run | Finding]:
         """Intact blobs and findings, in file order; every blob is read as far as its mode allows."""
@@ -102,7 +102,7 @@ class Borg(Format):
                 yield found
             else:
                 run, stretch, pack = found
-                yield run, blob_batches(stretch, pack, columns)
+                yield run, blob_batches(stretch, pack, columns, _view(source, columns))
 
     def _read(self, source: Source, depth: Depth) -> Iterator[tuple[Run, Stretch, Pack] | Finding]:
         pack = self._pack(source)
@@ -153,7 +153,7 @@ class Borg(Format):
             return
         pack = Pack(id_in(source.name), run.labels["rule"], run.labels["repository"])  # type: ignore[arg-type]
         for stretch in self._stretches(source, run, "contents" if CONTENT & set(columns) else "heads", pack):
-            yield from blob_batches(stretch, pack, columns)
+            yield from blob_batches(stretch, pack, columns, _view(source, columns))
 
     def _stretches(self, source: Source, run: Run, depth: Depth, pack: Pack) -> Iterator[Stretch]:
         """A run once more, with its blobs; what a blob of it is was found out by the scan."""
@@ -228,6 +228,11 @@ class Borg(Format):
         whole = report(folder.path, self.name, 0, Check(repository, self.ledger, paths).findings())
         whole.units = whole.rows = self.ledger.table().num_rows
         yield whole
+
+
+def _view(source: Source, columns: Collection[str]) -> memoryview | None:
+    """The whole pack, where a column needs it."""
+    return source.on_disk().view(0, source.size) if set(SLOTS.names) & set(columns) else None
 
 
 __all__ = ["Borg"]

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from thawline.chunks import Chunk
 from thawline.formats.borg.contents import Flaw, decompress
+from thawline.formats.borg.header import HEADER_SIZE
 from thawline.formats.borg.judging import Judged, Known, slots_of
 from thawline.formats.borg.modes import mode_names
 from thawline.formats.borg.naming import Rule
@@ -37,6 +38,8 @@ BLOBS = pa.schema(
 )
 PAYLOADS = pa.schema([("meta", pa.binary()), ("data", pa.binary()), ("plaintext", pa.binary())])
 """Payloads of the slots as they are stored, and the chunk itself where it can be read."""
+SLOTS = pa.schema([("meta_slot", pa.binary()), ("data_slot", pa.binary())])
+"""The slots in their envelopes: with version and chunk_id, all that a blob is made of, whatever its mode."""
 INDEX = pa.schema(
     [
         ("chunk_id", pa.binary()),
@@ -68,10 +71,15 @@ class Pack:
         return self.rule in {"sha256", "blake3"}
 
 
-def blob_batches(stretch: Stretch, pack: Pack, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
-    """The blobs of a stretch; as one batch, unless their plaintext was asked for and is too much for one."""
+def blob_batches(
+    stretch: Stretch, pack: Pack, columns: Collection[str], view: memoryview | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The blobs of a stretch; as one batch, unless their plaintext was asked for and is too much for one.
+
+    Slots in their envelopes are taken from a view of the whole pack.
+    """
     if "plaintext" not in columns:
-        yield _batch(stretch, pack, columns, {})
+        yield _batch(stretch, pack, columns, {}, view)
         return
     first, plaintexts, held = stretch.first, list[bytes | None](), 0
     for row in range(stretch.first, stretch.last):
@@ -79,7 +87,7 @@ def blob_batches(stretch: Stretch, pack: Pack, columns: Collection[str]) -> Iter
         held += len(plaintexts[-1] or b"")
         if held >= LARGEST_BATCH or row == stretch.last - 1:
             part = Stretch(stretch.judged, first, row + 1, stretch.doubt)
-            yield _batch(part, pack, columns, {"plaintext": plaintexts})
+            yield _batch(part, pack, columns, {"plaintext": plaintexts}, view)
             first, plaintexts, held = row + 1, [], 0
 
 
@@ -94,13 +102,17 @@ def _plaintext(judged: Judged, row: int) -> bytes | None:
 
 
 def _batch(
-    stretch: Stretch, pack: Pack, columns: Collection[str], made: dict[str, list[bytes | None]]
+    stretch: Stretch,
+    pack: Pack,
+    columns: Collection[str],
+    made: dict[str, list[bytes | None]],
+    view: memoryview | None,
 ) -> pa.RecordBatch:
-    fields = [field for field in (*BLOBS, *PAYLOADS) if field.name in columns]
+    fields = [field for field in (*BLOBS, *PAYLOADS, *SLOTS) if field.name in columns]
     if not fields:
         starts = stretch.judged.chunk.starts.slice(stretch.first, len(stretch))
         return pa.RecordBatch.from_arrays([starts], ["offset"]).select([])  # has as many rows all the same
-    of = _Columns(stretch, pack)
+    of = _Columns(stretch, pack, view)
     arrays = [pa.array(made[field.name], field.type) if field.name in made else of.column(field) for field in fields]
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
@@ -108,8 +120,8 @@ def _batch(
 class _Columns:
     """The columns of a stretch, each made when it is asked for."""
 
-    def __init__(self, stretch: Stretch, pack: Pack) -> None:
-        self.stretch, self.pack, self.judged = stretch, pack, stretch.judged
+    def __init__(self, stretch: Stretch, pack: Pack, view: memoryview | None) -> None:
+        self.stretch, self.pack, self.judged, self.view = stretch, pack, stretch.judged, view
         self.rows = range(stretch.first, stretch.last)
 
     def column(self, field: pa.Field) -> pa.Array:
@@ -125,6 +137,8 @@ class _Columns:
             "verified_by": self._checks,
             "meta": lambda: self._wire("meta_payload"),
             "data": lambda: self._wire("data_payload"),
+            "meta_slot": lambda: self._slots("len_meta", []),
+            "data_slot": lambda: self._slots("len_data", ["len_meta"]),
         }
         if field.name in made:
             return made[field.name]()
@@ -137,6 +151,15 @@ class _Columns:
 
     def _wire(self, name: str) -> pa.Array:
         return self._sliced(self.judged.chunk.batch[name])
+
+    def _slots(self, size: str, before: list[str]) -> pa.Array:
+        """The bytes of a slot of each blob; those of other slots may lie between the header and it."""
+        assert self.view is not None  # noqa: S101 - given where the column is asked for
+        starts = pc.add(self._sliced(self.judged.chunk.starts), HEADER_SIZE)
+        for name in before:
+            starts = pc.add(starts, self._wire(name))
+        places = zip(starts.to_pylist(), self._wire(size).to_pylist(), strict=True)
+        return pa.array([bytes(self.view[start : start + length]) for start, length in places], pa.binary())
 
     def _repeated(self, value: str | None) -> pa.Array:
         return pa.repeat(pa.scalar(value, pa.string()), len(self.stretch))

@@ -72,11 +72,14 @@ class PackWriter:
         self._file: IO[bytes] | None = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed by close
         self._path: Path | None = None
 
-    def add(self, chunk_id: bytes, meta: Buffer, data: Buffer) -> Placed:
-        """Add a blob; where it lies in the pack."""
+    def add(self, chunk_id: bytes, meta: Buffer, data: Buffer, *, version: int | None = None) -> Placed:
+        """Add a blob, of the pack's object version unless it has its own; where it lies in the pack."""
         slots = [memoryview(slot).cast("B") for slot in (meta, data)]
+        version = self.version if version is None else version
+        if version not in ENVELOPES:
+            raise BadBlob(f"object version {version} is not known; there are 1 and 2")
         self._check(chunk_id, *map(len, slots))
-        header = pack_header(self.version, chunk_id, *map(len, slots))
+        header = pack_header(version, chunk_id, *map(len, slots))
         placed = Placed(chunk_id, self.size, HEADER_SIZE + sum(map(len, slots)))
         self._write(header)
         for slot in slots:
