@@ -103,6 +103,7 @@ def _listed_remote(url: str) -> tuple[dict[str, int], list[str]]:
 
     try:
         filesystem, path = fsspec.url_to_fs(url)
+        filesystem.invalidate_cache(path)  # a worker of Spark lives long
         found: list[dict[str, Any]] = filesystem.ls(path, detail=True)
     except (ImportError, ValueError) as error:
         raise SourceError(f"{url}: {error}") from error

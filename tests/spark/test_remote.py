@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import boto3
+import pyarrow.dataset as ds
 import pytest
 from moto.server import ThreadedMotoServer
 from pyspark.sql import SparkSession
 
+from thawline.errors import SourceError
+from thawline.spark import pipeline
 from thawline.spark.files import Listing
 from thawline.spark.planning import Part, Planner
 from thawline.spark.sources import ColdReader, RbfSource
@@ -74,3 +77,49 @@ def test_a_log_in_a_bucket_is_cut_where_its_frames_end(bucket: str) -> None:
 def test_what_is_not_in_the_bucket_is_said(bucket: str) -> None:
     with pytest.raises(OSError, match=r"s3://cold/logs/gone.rbf: no such file or folder"):
         rows(reader(f"{bucket}/logs/gone.rbf"))
+
+
+def taken_in(spark: SparkSession, source: str, lake: Path) -> dict[str, list[dict[str, object]]]:
+    """What the pipeline makes of a source: rows of all tables, with paths that count from there."""
+    pipeline.ingest(spark, [source], lake)
+    found = {}
+    for table in ("tables/rbf_frames", "tables/kafka_records", "tables/kafka_batches", "files", "findings"):
+        rows = ds.dataset(lake / table, format="parquet").to_table().to_pylist() if (lake / table).exists() else []
+        texts = ("_file", "path", "_work", "file", "detail", "hint")
+        for row in rows:
+            row.update({name: str(row[name]).replace(source, "") for name in texts if name in row})
+        found[table] = sorted(rows, key=repr)
+    return found
+
+
+def test_a_bucket_is_taken_in_as_the_same_files_on_disk_are(spark: SparkSession, bucket: str, tmp_path: Path) -> None:
+    client = boto3.client("s3")
+    damaged = bytearray(LOG.read_bytes())
+    damaged[500] ^= 1
+    client.put_object(Bucket="cold", Key="logs/flipped.rbf", Body=bytes(damaged))
+    client.put_object(Bucket="cold", Key="notes.txt", Body=b"nothing of interest")
+    cold = tmp_path / "cold"
+    for entry in client.list_objects_v2(Bucket="cold")["Contents"]:
+        (cold / entry["Key"]).parent.mkdir(parents=True, exist_ok=True)
+        client.download_file("cold", entry["Key"], str(cold / entry["Key"]))
+    remote = taken_in(spark, bucket, tmp_path / "from-bucket")
+    assert remote == taken_in(spark, str(cold), tmp_path / "from-disk")
+    assert [len(remote[table]) for table in ("tables/rbf_frames", "tables/kafka_records")] == [3 * 40 + 39, 7]
+    client.delete_object(Bucket="cold", Key="logs/flipped.rbf")
+    client.put_object(Bucket="cold", Key="logs/b.rbf", Body=bytes(damaged))
+    again = pipeline.ingest(spark, ["s3a://cold"], tmp_path / "from-bucket")
+    assert (again.ingested, again.damaged) == (1, 1)
+
+
+def test_a_single_object_and_a_glob_can_be_taken_in(spark: SparkSession, bucket: str, tmp_path: Path) -> None:
+    one = pipeline.ingest(spark, [f"{bucket}/logs/a.rbf"], tmp_path / "lake")
+    assert (one.ingested, one.rows["rbf_frames"]) == (1, 40)
+    more = pipeline.ingest(spark, [f"{bucket}/logs/*.rbf"], tmp_path / "lake")
+    assert (more.ingested, more.unchanged) == (1, 1)
+    with pytest.raises(SourceError, match=r"s3://cold/gone: no such file or folder"):
+        pipeline.ingest(spark, [f"{bucket}/gone"], tmp_path / "lake")
+
+
+def test_tables_are_not_written_behind_a_url(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"s3://cold/lake: tables are written to a folder .* not behind a URL"):
+        pipeline.ingest(spark, [str(tmp_path)], "s3a://cold/lake")

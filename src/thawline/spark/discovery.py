@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from thawline import formats
 from thawline.errors import SourceError, ThawlineError
 from thawline.folder import Folder
-from thawline.spark.files import File
+from thawline.spark.files import File, file_of, filesystem_of, plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,39 +36,110 @@ class Work:
     @property
     def signature(self) -> str:
         """Changes when the file does."""
-        return f"{self.file.size}:{self.file.modified}"
+        etag = f":{self.file.etag}" if self.file.etag else ""
+        return f"{self.file.size}:{self.file.modified}{etag}"
 
 
 def discover(sources: Iterable[str]) -> Iterator[Work]:
     """The works of all sources, sorted by name below each; `SourceError` if one does not exist."""
     seen: set[str] = set()
     for source in sources:
-        path = os.path.abspath(source)  # noqa: PTH100 - a link keeps its name
-        if not Path(path).exists():
-            raise SourceError(f"{source}: no such file or folder")
-        for work in _below(path) if Path(path).is_dir() else [Work(_file(path))]:
+        for work in _works(_listed(source)):
             if work.key not in seen:
                 seen.add(work.key)
                 yield work
 
 
-def _below(path: str) -> Iterator[Work]:
+class Listing:
+    """Folders with their files, as they were at one moment; hidden ones are left out."""
+
+    def __init__(self, folders: Iterable[tuple[str, list[File]]]) -> None:
+        self.folders = list(folders)
+        self.files = {file.path: file for _, files in self.folders for file in files}
+        self._paths = sorted(self.files)
+
+    def file(self, path: str, folder: str) -> File:
+        """A file that a folder names; the task says what is wrong with one that is not there."""
+        return replace(self.files.get(path, File(path, 0)), folder=folder)
+
+    def signature(self, folder: str) -> float:
+        """A number that changes when any file below a folder does."""
+        digest = hashlib.sha256()
+        first, end = (bisect_left(self._paths, folder + mark) for mark in ("/", "0"))  # 0 comes behind the slash
+        for path in self._paths[first:end]:
+            file = self.files[path]
+            digest.update(f"{path}\0{file.size}\0{file.modified}\0{file.etag}\n".encode())
+        return float(int.from_bytes(digest.digest()[:6], "big"))
+
+
+def _listed(source: str) -> Listing:
+    path = plain(source)
+    if "://" in path:
+        return Listing(_remote(path))
+    path = os.path.abspath(path)  # noqa: PTH100 - a link keeps its name
+    if not Path(path).exists():
+        raise SourceError(f"{source}: no such file or folder")
+    return Listing(_local(path) if Path(path).is_dir() else [("", [_stat(path)])])
+
+
+def _local(path: str) -> Iterator[tuple[str, list[File]]]:
+    for folder, subfolders, names in os.walk(path):
+        subfolders[:] = sorted(filter(_is_shown, subfolders))
+        paths = (os.path.join(folder, name) for name in sorted(filter(_is_shown, names)))  # noqa: PTH118 - many
+        yield folder, [_stat(file) for file in paths if Path(file).is_file()]
+
+
+def _stat(path: str) -> File:
+    try:
+        found = os.stat(path)  # noqa: PTH116 - many of them
+    except OSError:
+        return File(path, 0, is_named=True)  # the task says what is wrong with it
+    return File(path, found.st_size, found.st_mtime, is_named=True)
+
+
+def _remote(url: str) -> Iterator[tuple[str, list[File]]]:
+    filesystem, path = filesystem_of(url)
+    if glob.has_magic(path):
+        matches = sorted(filesystem.glob(path))
+        if not matches:
+            raise SourceError(f"{url}: nothing there is called like that")
+        for match in matches:
+            yield from _remote(filesystem.unstrip_protocol(match))
+    elif filesystem.isfile(path):
+        yield "", [_named(filesystem.info(path), url)]
+    elif filesystem.isdir(path):
+        base = url.rstrip("/")
+        for folder, subfolders, entries in filesystem.walk(path, detail=True):
+            for name in [name for name in subfolders if not _is_shown(name)]:
+                del subfolders[name]
+            place = base + folder[len(path.rstrip("/")) :].rstrip("/")
+            names = sorted(name for name in entries if name and _is_shown(name))
+            yield place, [_named(entries[name], f"{place}/{name}") for name in names]
+    else:
+        raise SourceError(f"{url}: no such file or folder")
+
+
+def _named(entry: dict[str, Any], url: str) -> File:
+    return replace(file_of(entry, url), is_named=True)
+
+
+def _is_shown(name: str) -> bool:
+    return not name.startswith(".")
+
+
+def _works(listing: Listing) -> Iterator[Work]:
     owned: set[str] = set()
     within: dict[str, str] = {}
-    for folder, subfolders, names in os.walk(path):
-        subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
-        beside = within.get(str(Path(folder).parent), "")
-        found = [] if beside else _as_whole(folder)
+    for folder, files in listing.folders:
+        beside = within.get(folder.rpartition("/")[0], "") if folder else ""
+        found = _as_whole(folder, listing) if folder and not beside else []
         yield from found
         owned.update(work.file.path for work in found)
         within[folder] = beside or (found[-1].format if found else "")
-        for name in sorted(names):
-            file = os.path.join(folder, name)  # noqa: PTH118 - many of them
-            if not name.startswith(".") and file not in owned and Path(file).is_file():
-                yield Work(_file(file), beside=within[folder])
+        yield from (Work(file, beside=within[folder]) for file in files if file.path not in owned)
 
 
-def _as_whole(path: str) -> list[Work]:
+def _as_whole(path: str, listing: Listing) -> list[Work]:
     """The members of a folder whose files belong together, and the folder itself."""
     folder = Folder(path)
     try:
@@ -75,24 +149,5 @@ def _as_whole(path: str) -> list[Work]:
         return []  # its files are taken in one by one, and say themselves what is wrong
     if claim is None:
         return []
-    found = [Work(_file(member.path, path), claim.format) for member in members]
-    return [*found, Work(File(path, 0, _latest(path), path), claim.format, is_folder=True)]
-
-
-def _file(path: str, folder: str = "") -> File:
-    try:
-        found = os.stat(path)  # noqa: PTH116 - many of them
-    except OSError:
-        return File(path, 0, None, folder, is_named=True)  # the task says what is wrong with it
-    return File(path, found.st_size, found.st_mtime, folder, is_named=True)
-
-
-def _latest(path: str) -> float:
-    """A number that changes when any file below a folder does."""
-    digest = hashlib.sha256()
-    for folder, subfolders, names in os.walk(path):
-        subfolders.sort()
-        for name in sorted(names):
-            file = _file(os.path.join(folder, name))  # noqa: PTH118 - many of them
-            digest.update(f"{file.path}\0{file.size}\0{file.modified}\n".encode())
-    return float(int.from_bytes(digest.digest()[:6], "big"))
+    found = [Work(listing.file(member.path, path), claim.format) for member in members]
+    return [*found, Work(File(path, 0, listing.signature(path), path), claim.format, is_folder=True)]

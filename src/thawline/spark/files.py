@@ -34,6 +34,8 @@ class File:
     """The folder that says how to read it, where it is one of files that belong together."""
     is_named: bool = False
     """Whether it was named itself; if it was found in a folder, it need not be of the format."""
+    etag: str = ""
+    """What a store calls this very content of it."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,7 @@ class Listing:
         return found
 
     def _expand(self, path: str) -> Iterator[File]:
-        path = SCHEMES.sub("s3://", path)
-        if path.startswith("file:"):
-            path = re.sub(r"^file:(//)?", "", path)
+        path = plain(path)
         try:
             found = self._remote(path) if "://" in path else self._local(path)
             yield from (file for file in found if self._is_wanted(file))
@@ -93,7 +93,7 @@ class Listing:
                 yield replace(_stat(member.path), folder=path, is_named=True)
 
     def _remote(self, url: str) -> Iterator[File]:
-        filesystem, path = _filesystem(url)
+        filesystem, path = filesystem_of(url)
         if glob.has_magic(path):
             entries = filesystem.glob(path, detail=True)
             if not entries:
@@ -116,6 +116,15 @@ class Listing:
         if file.modified is None:
             return True
         return (after is None or file.modified > after) and (before is None or file.modified < before)
+
+
+def plain(path: str) -> str:
+    """A path or URL as everyone but Hadoop writes it.
+
+    >>> plain("s3a://cold/logs"), plain("file:///mnt/cold")
+    ('s3://cold/logs', '/mnt/cold')
+    """
+    return re.sub(r"^file:(//)?", "", SCHEMES.sub("s3://", path))
 
 
 def _braces(pattern: str) -> Iterable[str]:
@@ -141,13 +150,14 @@ def _is_shown(name: str) -> bool:
 
 def _stat(path: str) -> File:
     if "://" in path:
-        filesystem, inner = _filesystem(path)
+        filesystem, inner = filesystem_of(path)
         return next(_entries(filesystem, [filesystem.info(inner)]))
     found = os.stat(path)  # noqa: PTH116 - ten thousand of them
     return File(path, found.st_size, found.st_mtime)
 
 
-def _filesystem(url: str) -> tuple[Any, str]:
+def filesystem_of(url: str) -> tuple[Any, str]:
+    """The file system of a URL, and the path there; what it has listed before is forgotten."""
     import fsspec  # noqa: PLC0415 - only URLs need it
 
     try:
@@ -161,9 +171,14 @@ def _filesystem(url: str) -> tuple[Any, str]:
 def _entries(filesystem: Any, entries: Iterable[dict[str, Any]]) -> Iterator[File]:
     for entry in sorted(entries, key=lambda entry: str(entry["name"])):
         if entry["type"] == "file" and _is_shown(entry["name"].rpartition("/")[2]):
-            modified = entry.get("LastModified") or entry.get("mtime") or entry.get("last_modified")
-            seconds = modified.timestamp() if isinstance(modified, datetime) else modified
-            yield File(filesystem.unstrip_protocol(entry["name"]), int(entry["size"] or 0), seconds)
+            yield file_of(entry, filesystem.unstrip_protocol(entry["name"]))
+
+
+def file_of(entry: dict[str, Any], url: str) -> File:
+    """A file as the listing of a store has it."""
+    modified = entry.get("LastModified") or entry.get("mtime") or entry.get("last_modified") or entry.get("created")
+    seconds = modified.timestamp() if isinstance(modified, datetime) else modified
+    return File(url, int(entry["size"] or 0), seconds, etag=str(entry.get("ETag") or entry.get("etag") or ""))
 
 
 class Members:

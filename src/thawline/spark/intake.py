@@ -161,7 +161,8 @@ def _file_account(share: Share, members: Members | None, tables: Tables) -> Acco
     file, work = share.part.file, share.work.key
     account = Account(file.path, work, file.size)
     try:
-        with open_source(file.path) as source:
+        with open_source(file.path) as opened:
+            source = opened.on_disk()  # for the checksum, and for each table, all of it is read
             if share.part.is_first:
                 account.sha256 = _sha256(source)
             format_ = members.format_of(file) if members else None

@@ -23,7 +23,7 @@ from thawline.errors import SourceError, ThawlineError, UnknownFormat
 from thawline.formats import Format
 from thawline.source import open_source
 from thawline.spark.discovery import Work, discover
-from thawline.spark.files import Members
+from thawline.spark.files import Members, plain
 from thawline.spark.intake import FILES, FINDINGS, Account, Intake, Share, Taken
 from thawline.spark.lake import Entry, Lake, Output
 from thawline.spark.planning import LEAST_PARTITION, MOST_PARTITION, OPEN_COST, Part, Planner
@@ -85,17 +85,24 @@ def ingest(
 ) -> Summary:
     """Take in everything that is new or has changed below some sources; what was done.
 
-    Tables are below `to`: `tables/<format>_<table>`, `findings` and `files`. `to` must be a folder that the driver and
-    all workers see. A source inside it, or it inside a source, is refused: it would take in itself.
+    Sources are folders, files, and URLs that fsspec knows. Tables are below `to`: `tables/<format>_<table>`, `findings`
+    and `files`. `to` must be a folder that the driver and all workers see, not a URL: what makes a commit whole is that
+    files can be renamed. A source inside it, or it inside a source, is refused: it would take in itself.
     """
     if output_format not in OUTPUT_FORMATS:
         raise SourceError(f"there is no output format {output_format!r}; there are {', '.join(OUTPUT_FORMATS)}")
+    to = plain(os.fspath(to))
+    if "://" in to:
+        raise SourceError(
+            f"{to}: tables are written to a folder that this machine and all workers see, not behind a URL, where "
+            "files cannot be renamed; write them to a folder and copy that"
+        )
     _refuse_itself(sources, Path(to))
     lake = Lake(to, output_format)
     with lake.opened():
         works = list(discover(sources))
         pending = [work for work in works if lake.works.get(work.key) != work.signature]
-        summary = Summary(str(to), unchanged=sum(not work.is_folder for work in works if work not in set(pending)))
+        summary = Summary(to, unchanged=sum(not work.is_folder for work in works if work not in set(pending)))
         run = _Run(spark, lake, summary, on_progress, sum(not work.is_folder for work in pending), _bytes(pending))
         cores = spark.sparkContext.defaultParallelism
         for tasks in _rounds(pending, cores):
@@ -105,7 +112,9 @@ def ingest(
 
 def _refuse_itself(sources: Iterable[str], to: Path) -> None:
     target = to.absolute()
-    for source in sources:
+    for source in map(plain, sources):
+        if "://" in source:
+            continue
         path = Path(source).absolute()
         if target.is_relative_to(path) or path.is_relative_to(target):
             raise SourceError(f"{to}: {source} is read, so nothing is written there; choose a folder beside it")
@@ -255,7 +264,8 @@ def _rounds(works: Sequence[Work], cores: int) -> Iterator[list[tuple[Share, ...
 
 def _shares(work: Work, size: int) -> list[Share]:
     """A file as a whole, or cut where its units end."""
-    if work.is_folder or work.file.size <= max(size, LEAST_PARTITION):
+    # A remote file is fetched once, by one task: to cut it, the driver would have to fetch it, too.
+    if work.is_folder or "://" in work.file.path or work.file.size <= max(size, LEAST_PARTITION):
         return [Share(work, Part(work.file))]
     try:
         format_, table = _format_of(work)
