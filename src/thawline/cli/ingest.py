@@ -53,8 +53,8 @@ def ingest(sources: tuple[str, ...], to: str, **given: Any) -> int:
     Spark itself has to say is in DIR/_ingest/spark.log.
 
     Needs `pip install 'thawline[spark]'`. Java is found by JAVA_HOME or on the PATH, else it is the one that comes with
-    that. SOURCE is a folder, a file, or a URL such as s3://bucket/prefix, with credentials by the usual environment. DIR
-    is a folder. On a cluster, both must be where every worker sees them.
+    that. SOURCE is a folder, a file, or a URL such as s3://bucket/prefix, with credentials by the usual environment.
+    DIR is a folder. On a cluster, both must be where every worker sees them.
     """
     from thawline.spark import session
     from thawline.spark.pipeline import ingest as run
