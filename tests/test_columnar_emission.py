@@ -22,7 +22,7 @@ from thawline import parsed, specs
 from thawline.chunks import LEFT_OVER, Break, Chunk, Ranges
 from thawline.ksy.documents import SCHEMAS, load_specs
 from thawline.tables import Table, arrays, lists
-from tools.columnar.emission import DONE, FAILED, FULL, HEADER, LIST_FULL, STATE, emit
+from tools.columnar.emission import DONE, FAILED, FULL, HEADER, LIST_FULL, ROOM_BEHIND, STATE, emit
 from tools.columnar.lowering import lower
 from tools.columnar.subset import tables
 
@@ -1119,17 +1119,25 @@ class Run:
 
 
 def run(
-    shop: Workshop, name: str, buf: Any, stretches: list[tuple[int, int, int]], *, rows: int, items: int = 0
+    shop: Workshop,
+    name: str,
+    buf: Any,
+    stretches: list[tuple[int, int, int]],
+    *,
+    rows: int,
+    items: int = 0,
+    size: int = 1 << 12,
 ) -> Run:
-    """Call a kernel once, with room for so many rows and so many items of each list."""
+    """Call a kernel once, with room for so many rows, items of each list, and bytes of each column."""
     table = shop.tables[name]
     ranges = Ranges.of(stretches)
     state = array("q", bytes(8 * (len(STATE) + len(list(lists(table.columns))))))
     state[2] = ranges.starts[0]
     places = {place: array(code, [0] * rows) for place, code in (("starts", "q"), ("ends", "q"), ("ranges", "i"))}
+    sizes = [it.width * (items if len(it.path) > 1 else rows) + (it.part == "offset") for it in arrays(table)]
     filled = {
-        "__".join((*it.path, it.part)): array(it.typecode, [0] * it.width * (items if len(it.path) > 1 else rows))
-        for it in arrays(table)
+        "__".join((*it.path, it.part)): array(it.typecode, [0] * (size if it.part == "data" else count))
+        for it, count in zip(arrays(table), sizes, strict=True)
     }
     rooms = array("q", [items for _ in lists(table.columns)])
     status = shop.scans[name](
@@ -1160,6 +1168,19 @@ def test_a_kernel_stops_at_the_start_of_the_row_whose_items_have_no_room(shop: W
     assert found.status == LIST_FULL + 1
     assert found.state[:4] == [0, 1, len(first), 1]
     assert run(shop, "nested", first + second, stretch, rows=9, items=4).status == DONE
+
+
+def test_a_kernel_stops_at_the_start_of_the_row_whose_bytes_have_no_room(shop: Workshop) -> None:
+    first, second = nested([b"abc"])[0], nested([b"defgh"])[0]
+    stretch = [(0, len(first + second), -1)]
+    found = run(shop, "nested", first + second, stretch, rows=9, items=9, size=8 + ROOM_BEHIND - 1)
+    assert found.status == FULL
+    assert found.state[:4] == [0, 1, len(first), 1]
+    assert found.state[STATE.index("at")] == len(b"abcdefgh")
+    whole = run(shop, "nested", first + second, stretch, rows=9, items=9, size=8 + ROOM_BEHIND)
+    assert whole.status == DONE
+    assert whole.arrays["groups__items__text__offset"][:3] == [0, 3, 8]
+    assert bytes(whole.arrays["groups__items__text__data"][:8]) == b"abcdefgh"
 
 
 @pytest.mark.parametrize("name", TOYS)

@@ -64,8 +64,14 @@ def _scan_aerospike_indexes(
     column__data_type__value: cython.short[::1],
     column__context__start: cython.longlong[::1],
     column__context__length: cython.int[::1],
+    column__context__offset: cython.int[::1],
+    column__context__data: cython.uchar[::1],
+    column__context__valid: cython.uchar[::1],
     column__expression__start: cython.longlong[::1],
     column__expression__length: cython.int[::1],
+    column__expression__offset: cython.int[::1],
+    column__expression__data: cython.uchar[::1],
+    column__expression__valid: cython.uchar[::1],
 ) -> cython.longlong:
     range_index: cython.longlong = state[0]
     pos: cython.longlong = state[2]
@@ -81,11 +87,14 @@ def _scan_aerospike_indexes(
     wants__data_type: cython.bint = column__data_type__value.shape[0] > 0
     wants__context: cython.bint = column__context__start.shape[0] > 0
     wants__expression: cython.bint = column__expression__start.shape[0] > 0
+    gathers__context: cython.bint = column__context__offset.shape[0] > 0
+    gathers__expression: cython.bint = column__expression__offset.shape[0] > 0
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
+    at: cython.longlong = 0
     kind_1: cython.longlong = 0
     namespace_start_1: cython.longlong = 0
     namespace_length_1: cython.longlong = 0
@@ -334,9 +343,25 @@ def _scan_aerospike_indexes(
                 if wants__context:
                     column__context__start[row] = context_start_1
                     column__context__length[row] = context_length_1
+                if gathers__context:
+                    at = column__context__offset[row]
+                    if at + context_length_1 + 32 > column__context__data.shape[0]:
+                        state[5] = at + context_length_1
+                        return 1
+                    if cython.compiled:
+                        copy_slice(cython.address(column__context__data[at]), cython.address(buf[context_start_1]), context_length_1, buf.shape[0] - context_start_1)
+                    else:
+                        column__context__data[at : at + context_length_1] = buf[context_start_1 : context_start_1 + context_length_1]
+                    at += context_length_1
+                    column__context__offset[row + 1] = at
+                    column__context__valid[row] = 1
             else:
                 if wants__context:
                     column__context__length[row] = -1
+                if gathers__context:
+                    at = column__context__offset[row]
+                    column__context__offset[row + 1] = at
+                    column__context__valid[row] = 0
             if (after_data_type_1 == 32) and (kind_1 == 101):
                 expression_start_1 = pos
                 if cython.compiled and pos < end:
@@ -356,9 +381,25 @@ def _scan_aerospike_indexes(
                 if wants__expression:
                     column__expression__start[row] = expression_start_1
                     column__expression__length[row] = expression_length_1
+                if gathers__expression:
+                    at = column__expression__offset[row]
+                    if at + expression_length_1 + 32 > column__expression__data.shape[0]:
+                        state[5] = at + expression_length_1
+                        return 1
+                    if cython.compiled:
+                        copy_slice(cython.address(column__expression__data[at]), cython.address(buf[expression_start_1]), expression_length_1, buf.shape[0] - expression_start_1)
+                    else:
+                        column__expression__data[at : at + expression_length_1] = buf[expression_start_1 : expression_start_1 + expression_length_1]
+                    at += expression_length_1
+                    column__expression__offset[row + 1] = at
+                    column__expression__valid[row] = 1
             else:
                 if wants__expression:
                     column__expression__length[row] = -1
+                if gathers__expression:
+                    at = column__expression__offset[row]
+                    column__expression__offset[row + 1] = at
+                    column__expression__valid[row] = 0
             if row > 0 and pos - first > 2147483647:
                 return 1
             row_ends[row] = pos
@@ -409,12 +450,18 @@ def scan_aerospike_indexes(
     column__data_type__value: cython.short[::1],
     column__context__start: cython.longlong[::1],
     column__context__length: cython.int[::1],
+    column__context__offset: cython.int[::1],
+    column__context__data: cython.uchar[::1],
+    column__context__valid: cython.uchar[::1],
     column__expression__start: cython.longlong[::1],
     column__expression__length: cython.int[::1],
+    column__expression__offset: cython.int[::1],
+    column__expression__data: cython.uchar[::1],
+    column__expression__valid: cython.uchar[::1],
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_aerospike_indexes(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__kind__value, column__namespace__start, column__namespace__length, column__set__start, column__set__length, column__name__start, column__name__length, column__index_type__value, column__path__start, column__path__length, column__data_type__value, column__context__start, column__context__length, column__expression__start, column__expression__length)
+        status = _scan_aerospike_indexes(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__kind__value, column__namespace__start, column__namespace__length, column__set__start, column__set__length, column__name__start, column__name__length, column__index_type__value, column__path__start, column__path__length, column__data_type__value, column__context__start, column__context__length, column__context__offset, column__context__data, column__context__valid, column__expression__start, column__expression__length, column__expression__offset, column__expression__data, column__expression__valid)
     state[1] = state[3] - state[1]
     return status
 
@@ -439,8 +486,14 @@ def _scan_aerospike_records(
     column__key_integer__valid: cython.uchar[::1],
     column__key_double__start: cython.longlong[::1],
     column__key_double__length: cython.int[::1],
+    column__key_double__offset: cython.int[::1],
+    column__key_double__data: cython.uchar[::1],
+    column__key_double__valid: cython.uchar[::1],
     column__key_data__start: cython.longlong[::1],
     column__key_data__length: cython.int[::1],
+    column__key_data__offset: cython.int[::1],
+    column__key_data__data: cython.uchar[::1],
+    column__key_data__valid: cython.uchar[::1],
     column__key_is_compact__value: cython.uchar[::1],
     column__key_is_compact__valid: cython.uchar[::1],
     column__key_letter__value: cython.longlong[::1],
@@ -463,8 +516,14 @@ def _scan_aerospike_records(
     column__bins__integer__valid: cython.uchar[::1],
     column__bins__double__start: cython.longlong[::1],
     column__bins__double__length: cython.int[::1],
+    column__bins__double__offset: cython.int[::1],
+    column__bins__double__data: cython.uchar[::1],
+    column__bins__double__valid: cython.uchar[::1],
     column__bins__data__start: cython.longlong[::1],
     column__bins__data__length: cython.int[::1],
+    column__bins__data__offset: cython.int[::1],
+    column__bins__data__data: cython.uchar[::1],
+    column__bins__data__valid: cython.uchar[::1],
     column__bins__is_compact__value: cython.uchar[::1],
     column__bins__letter__value: cython.longlong[::1],
 ) -> cython.longlong:
@@ -494,11 +553,16 @@ def _scan_aerospike_records(
     wants__bins__data: cython.bint = column__bins__data__start.shape[0] > 0
     wants__bins__is_compact: cython.bint = column__bins__is_compact__value.shape[0] > 0
     wants__bins__letter: cython.bint = column__bins__letter__value.shape[0] > 0
+    gathers__key_double: cython.bint = column__key_double__offset.shape[0] > 0
+    gathers__key_data: cython.bint = column__key_data__offset.shape[0] > 0
+    gathers__bins__double: cython.bint = column__bins__double__offset.shape[0] > 0
+    gathers__bins__data: cython.bint = column__bins__data__offset.shape[0] > 0
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
+    at: cython.longlong = 0
     first_line_1: cython.longlong = 0
     type_1: cython.longlong = 0
     after_type_1: cython.longlong = 0
@@ -675,9 +739,25 @@ def _scan_aerospike_records(
                     if wants__key_double:
                         column__key_double__start[row] = double_start_1
                         column__key_double__length[row] = double_length_1
+                    if gathers__key_double:
+                        at = column__key_double__offset[row]
+                        if at + double_length_1 + 32 > column__key_double__data.shape[0]:
+                            state[5] = at + double_length_1
+                            return 1
+                        if cython.compiled:
+                            copy_slice(cython.address(column__key_double__data[at]), cython.address(buf[double_start_1]), double_length_1, buf.shape[0] - double_start_1)
+                        else:
+                            column__key_double__data[at : at + double_length_1] = buf[double_start_1 : double_start_1 + double_length_1]
+                        at += double_length_1
+                        column__key_double__offset[row + 1] = at
+                        column__key_double__valid[row] = 1
                 else:
                     if wants__key_double:
                         column__key_double__length[row] = -1
+                    if gathers__key_double:
+                        at = column__key_double__offset[row]
+                        column__key_double__offset[row + 1] = at
+                        column__key_double__valid[row] = 0
                 if (type_1 != 73) and (type_1 != 68):
                     len_data_at_1 = pos
                     limit = (cython.cast(cython.ulonglong, 1) << 63) - 1
@@ -723,6 +803,18 @@ def _scan_aerospike_records(
                     if wants__key_data:
                         column__key_data__start[row] = data_start_1
                         column__key_data__length[row] = len_data_1
+                    if gathers__key_data:
+                        at = column__key_data__offset[row]
+                        if at + len_data_1 + 32 > column__key_data__data.shape[0]:
+                            state[5] = at + len_data_1
+                            return 1
+                        if cython.compiled:
+                            copy_slice(cython.address(column__key_data__data[at]), cython.address(buf[data_start_1]), len_data_1, buf.shape[0] - data_start_1)
+                        else:
+                            column__key_data__data[at : at + len_data_1] = buf[data_start_1 : data_start_1 + len_data_1]
+                        at += len_data_1
+                        column__key_data__offset[row + 1] = at
+                        column__key_data__valid[row] = 1
                     if not (end - pos >= 1):
                         state[4] = 19
                         state[5] = pos
@@ -735,6 +827,10 @@ def _scan_aerospike_records(
                 else:
                     if wants__key_data:
                         column__key_data__length[row] = -1
+                    if gathers__key_data:
+                        at = column__key_data__offset[row]
+                        column__key_data__offset[row + 1] = at
+                        column__key_data__valid[row] = 0
                 is_compact_1 = after_type_1 == 33
                 if wants__key_is_compact:
                     column__key_is_compact__value[row] = is_compact_1
@@ -752,8 +848,16 @@ def _scan_aerospike_records(
                     column__key_integer__valid[row] = 0
                 if wants__key_double:
                     column__key_double__length[row] = -1
+                if gathers__key_double:
+                    at = column__key_double__offset[row]
+                    column__key_double__offset[row + 1] = at
+                    column__key_double__valid[row] = 0
                 if wants__key_data:
                     column__key_data__length[row] = -1
+                if gathers__key_data:
+                    at = column__key_data__offset[row]
+                    column__key_data__offset[row + 1] = at
+                    column__key_data__valid[row] = 0
                 if wants__key_is_compact:
                     column__key_is_compact__value[row] = 0
                     column__key_is_compact__valid[row] = 0
@@ -1146,9 +1250,25 @@ def _scan_aerospike_records(
                     if wants__bins__double:
                         column__bins__double__start[rows__bins] = double_start_2
                         column__bins__double__length[rows__bins] = double_length_2
+                    if gathers__bins__double:
+                        at = column__bins__double__offset[rows__bins]
+                        if at + double_length_2 + 32 > column__bins__double__data.shape[0]:
+                            state[5] = at + double_length_2
+                            return 1
+                        if cython.compiled:
+                            copy_slice(cython.address(column__bins__double__data[at]), cython.address(buf[double_start_2]), double_length_2, buf.shape[0] - double_start_2)
+                        else:
+                            column__bins__double__data[at : at + double_length_2] = buf[double_start_2 : double_start_2 + double_length_2]
+                        at += double_length_2
+                        column__bins__double__offset[rows__bins + 1] = at
+                        column__bins__double__valid[rows__bins] = 1
                 else:
                     if wants__bins__double:
                         column__bins__double__length[rows__bins] = -1
+                    if gathers__bins__double:
+                        at = column__bins__double__offset[rows__bins]
+                        column__bins__double__offset[rows__bins + 1] = at
+                        column__bins__double__valid[rows__bins] = 0
                 if (((type_2 != 78) and (type_2 != 90)) and (type_2 != 73)) and (type_2 != 68):
                     len_data_at_2 = pos
                     limit = (cython.cast(cython.ulonglong, 1) << 63) - 1
@@ -1194,6 +1314,18 @@ def _scan_aerospike_records(
                     if wants__bins__data:
                         column__bins__data__start[rows__bins] = data_start_2
                         column__bins__data__length[rows__bins] = len_data_2
+                    if gathers__bins__data:
+                        at = column__bins__data__offset[rows__bins]
+                        if at + len_data_2 + 32 > column__bins__data__data.shape[0]:
+                            state[5] = at + len_data_2
+                            return 1
+                        if cython.compiled:
+                            copy_slice(cython.address(column__bins__data__data[at]), cython.address(buf[data_start_2]), len_data_2, buf.shape[0] - data_start_2)
+                        else:
+                            column__bins__data__data[at : at + len_data_2] = buf[data_start_2 : data_start_2 + len_data_2]
+                        at += len_data_2
+                        column__bins__data__offset[rows__bins + 1] = at
+                        column__bins__data__valid[rows__bins] = 1
                     if not (end - pos >= 1):
                         state[4] = 19
                         state[5] = pos
@@ -1206,6 +1338,10 @@ def _scan_aerospike_records(
                 else:
                     if wants__bins__data:
                         column__bins__data__length[rows__bins] = -1
+                    if gathers__bins__data:
+                        at = column__bins__data__offset[rows__bins]
+                        column__bins__data__offset[rows__bins + 1] = at
+                        column__bins__data__valid[rows__bins] = 0
                 is_compact_2 = after_type_2 == 33
                 if wants__bins__is_compact:
                     column__bins__is_compact__value[rows__bins] = is_compact_2
@@ -1265,8 +1401,14 @@ def scan_aerospike_records(
     column__key_integer__valid: cython.uchar[::1],
     column__key_double__start: cython.longlong[::1],
     column__key_double__length: cython.int[::1],
+    column__key_double__offset: cython.int[::1],
+    column__key_double__data: cython.uchar[::1],
+    column__key_double__valid: cython.uchar[::1],
     column__key_data__start: cython.longlong[::1],
     column__key_data__length: cython.int[::1],
+    column__key_data__offset: cython.int[::1],
+    column__key_data__data: cython.uchar[::1],
+    column__key_data__valid: cython.uchar[::1],
     column__key_is_compact__value: cython.uchar[::1],
     column__key_is_compact__valid: cython.uchar[::1],
     column__key_letter__value: cython.longlong[::1],
@@ -1289,14 +1431,20 @@ def scan_aerospike_records(
     column__bins__integer__valid: cython.uchar[::1],
     column__bins__double__start: cython.longlong[::1],
     column__bins__double__length: cython.int[::1],
+    column__bins__double__offset: cython.int[::1],
+    column__bins__double__data: cython.uchar[::1],
+    column__bins__double__valid: cython.uchar[::1],
     column__bins__data__start: cython.longlong[::1],
     column__bins__data__length: cython.int[::1],
+    column__bins__data__offset: cython.int[::1],
+    column__bins__data__data: cython.uchar[::1],
+    column__bins__data__valid: cython.uchar[::1],
     column__bins__is_compact__value: cython.uchar[::1],
     column__bins__letter__value: cython.longlong[::1],
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_aerospike_records(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__key_type__value, column__key_type__valid, column__key_integer__value, column__key_integer__valid, column__key_double__start, column__key_double__length, column__key_data__start, column__key_data__length, column__key_is_compact__value, column__key_is_compact__valid, column__key_letter__value, column__key_letter__valid, column__namespace__start, column__namespace__length, column__digest__start, column__digest__length, column__set__start, column__set__length, column__generation__value, column__expiration__value, column__bins__value, column__bins__type__value, column__bins__name__start, column__bins__name__length, column__bins__boolean__value, column__bins__boolean__valid, column__bins__integer__value, column__bins__integer__valid, column__bins__double__start, column__bins__double__length, column__bins__data__start, column__bins__data__length, column__bins__is_compact__value, column__bins__letter__value)
+        status = _scan_aerospike_records(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__key_type__value, column__key_type__valid, column__key_integer__value, column__key_integer__valid, column__key_double__start, column__key_double__length, column__key_double__offset, column__key_double__data, column__key_double__valid, column__key_data__start, column__key_data__length, column__key_data__offset, column__key_data__data, column__key_data__valid, column__key_is_compact__value, column__key_is_compact__valid, column__key_letter__value, column__key_letter__valid, column__namespace__start, column__namespace__length, column__digest__start, column__digest__length, column__set__start, column__set__length, column__generation__value, column__expiration__value, column__bins__value, column__bins__type__value, column__bins__name__start, column__bins__name__length, column__bins__boolean__value, column__bins__boolean__valid, column__bins__integer__value, column__bins__integer__valid, column__bins__double__start, column__bins__double__length, column__bins__double__offset, column__bins__double__data, column__bins__double__valid, column__bins__data__start, column__bins__data__length, column__bins__data__offset, column__bins__data__data, column__bins__data__valid, column__bins__is_compact__value, column__bins__letter__value)
     state[1] = state[3] - state[1]
     return status
 
@@ -1320,6 +1468,8 @@ def _scan_aerospike_udfs(
     column__name__length: cython.int[::1],
     column__content__start: cython.longlong[::1],
     column__content__length: cython.int[::1],
+    column__content__offset: cython.int[::1],
+    column__content__data: cython.uchar[::1],
 ) -> cython.longlong:
     range_index: cython.longlong = state[0]
     pos: cython.longlong = state[2]
@@ -1329,11 +1479,13 @@ def _scan_aerospike_udfs(
     wants__udf_type: cython.bint = column__udf_type__value.shape[0] > 0
     wants__name: cython.bint = column__name__start.shape[0] > 0
     wants__content: cython.bint = column__content__start.shape[0] > 0
+    gathers__content: cython.bint = column__content__offset.shape[0] > 0
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
+    at: cython.longlong = 0
     udf_type_1: cython.longlong = 0
     name_start_1: cython.longlong = 0
     name_length_1: cython.longlong = 0
@@ -1452,6 +1604,17 @@ def _scan_aerospike_udfs(
             if wants__content:
                 column__content__start[row] = content_start_1
                 column__content__length[row] = len_content_1
+            if gathers__content:
+                at = column__content__offset[row]
+                if at + len_content_1 + 32 > column__content__data.shape[0]:
+                    state[5] = at + len_content_1
+                    return 1
+                if cython.compiled:
+                    copy_slice(cython.address(column__content__data[at]), cython.address(buf[content_start_1]), len_content_1, buf.shape[0] - content_start_1)
+                else:
+                    column__content__data[at : at + len_content_1] = buf[content_start_1 : content_start_1 + len_content_1]
+                at += len_content_1
+                column__content__offset[row + 1] = at
             if not (end - pos >= 1):
                 state[4] = 12
                 state[5] = pos
@@ -1503,10 +1666,12 @@ def scan_aerospike_udfs(
     column__name__length: cython.int[::1],
     column__content__start: cython.longlong[::1],
     column__content__length: cython.int[::1],
+    column__content__offset: cython.int[::1],
+    column__content__data: cython.uchar[::1],
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_aerospike_udfs(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__udf_type__value, column__name__start, column__name__length, column__content__start, column__content__length)
+        status = _scan_aerospike_udfs(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__udf_type__value, column__name__start, column__name__length, column__content__start, column__content__length, column__content__offset, column__content__data)
     state[1] = state[3] - state[1]
     return status
 
@@ -1532,21 +1697,37 @@ def _scan_borg_blobs(
     column__meta_key_type__value: cython.short[::1],
     column__meta_session_id__start: cython.longlong[::1],
     column__meta_session_id__length: cython.int[::1],
+    column__meta_session_id__offset: cython.int[::1],
+    column__meta_session_id__data: cython.uchar[::1],
+    column__meta_session_id__valid: cython.uchar[::1],
     column__meta_iv__value: cython.longlong[::1],
     column__meta_iv__valid: cython.uchar[::1],
     column__meta_tag__start: cython.longlong[::1],
     column__meta_tag__length: cython.int[::1],
+    column__meta_tag__offset: cython.int[::1],
+    column__meta_tag__data: cython.uchar[::1],
+    column__meta_tag__valid: cython.uchar[::1],
     column__meta_payload__start: cython.longlong[::1],
     column__meta_payload__length: cython.int[::1],
+    column__meta_payload__offset: cython.int[::1],
+    column__meta_payload__data: cython.uchar[::1],
     column__data_key_type__value: cython.short[::1],
     column__data_session_id__start: cython.longlong[::1],
     column__data_session_id__length: cython.int[::1],
+    column__data_session_id__offset: cython.int[::1],
+    column__data_session_id__data: cython.uchar[::1],
+    column__data_session_id__valid: cython.uchar[::1],
     column__data_iv__value: cython.longlong[::1],
     column__data_iv__valid: cython.uchar[::1],
     column__data_tag__start: cython.longlong[::1],
     column__data_tag__length: cython.int[::1],
+    column__data_tag__offset: cython.int[::1],
+    column__data_tag__data: cython.uchar[::1],
+    column__data_tag__valid: cython.uchar[::1],
     column__data_payload__start: cython.longlong[::1],
     column__data_payload__length: cython.int[::1],
+    column__data_payload__offset: cython.int[::1],
+    column__data_payload__data: cython.uchar[::1],
 ) -> cython.longlong:
     range_index: cython.longlong = state[0]
     pos: cython.longlong = state[2]
@@ -1567,11 +1748,18 @@ def _scan_borg_blobs(
     wants__data_iv: cython.bint = column__data_iv__value.shape[0] > 0
     wants__data_tag: cython.bint = column__data_tag__start.shape[0] > 0
     wants__data_payload: cython.bint = column__data_payload__start.shape[0] > 0
+    gathers__meta_session_id: cython.bint = column__meta_session_id__offset.shape[0] > 0
+    gathers__meta_tag: cython.bint = column__meta_tag__offset.shape[0] > 0
+    gathers__meta_payload: cython.bint = column__meta_payload__offset.shape[0] > 0
+    gathers__data_session_id: cython.bint = column__data_session_id__offset.shape[0] > 0
+    gathers__data_tag: cython.bint = column__data_tag__offset.shape[0] > 0
+    gathers__data_payload: cython.bint = column__data_payload__offset.shape[0] > 0
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
+    at: cython.longlong = 0
     version_1: cython.longlong = 0
     chunk_id_start_1: cython.longlong = 0
     len_meta_1: cython.longlong = 0
@@ -1721,6 +1909,18 @@ def _scan_borg_blobs(
                 if wants__meta_session_id:
                     column__meta_session_id__start[row] = session_id_start_1
                     column__meta_session_id__length[row] = 24
+                if gathers__meta_session_id:
+                    at = column__meta_session_id__offset[row]
+                    if at + 24 + 32 > column__meta_session_id__data.shape[0]:
+                        state[5] = at + 24
+                        return 1
+                    if cython.compiled:
+                        copy_slice(cython.address(column__meta_session_id__data[at]), cython.address(buf[session_id_start_1]), 24, buf.shape[0] - session_id_start_1)
+                    else:
+                        column__meta_session_id__data[at : at + 24] = buf[session_id_start_1 : session_id_start_1 + 24]
+                    at += 24
+                    column__meta_session_id__offset[row + 1] = at
+                    column__meta_session_id__valid[row] = 1
                 if not (16 <= meta_end_1 - pos):
                     state[4] = 16
                     state[5] = pos
@@ -1734,6 +1934,10 @@ def _scan_borg_blobs(
             else:
                 if wants__meta_session_id:
                     column__meta_session_id__length[row] = -1
+                if gathers__meta_session_id:
+                    at = column__meta_session_id__offset[row]
+                    column__meta_session_id__offset[row + 1] = at
+                    column__meta_session_id__valid[row] = 0
                 if wants__meta_iv:
                     column__meta_iv__value[row] = 0
                     column__meta_iv__valid[row] = 0
@@ -1757,9 +1961,25 @@ def _scan_borg_blobs(
                 if wants__meta_tag:
                     column__meta_tag__start[row] = tag_start_1
                     column__meta_tag__length[row] = 32
+                if gathers__meta_tag:
+                    at = column__meta_tag__offset[row]
+                    if at + 32 + 32 > column__meta_tag__data.shape[0]:
+                        state[5] = at + 32
+                        return 1
+                    if cython.compiled:
+                        copy_slice(cython.address(column__meta_tag__data[at]), cython.address(buf[tag_start_1]), 32, buf.shape[0] - tag_start_1)
+                    else:
+                        column__meta_tag__data[at : at + 32] = buf[tag_start_1 : tag_start_1 + 32]
+                    at += 32
+                    column__meta_tag__offset[row + 1] = at
+                    column__meta_tag__valid[row] = 1
             else:
                 if wants__meta_tag:
                     column__meta_tag__length[row] = -1
+                if gathers__meta_tag:
+                    at = column__meta_tag__offset[row]
+                    column__meta_tag__offset[row + 1] = at
+                    column__meta_tag__valid[row] = 0
             payload_length_1 = meta_end_1 - pos
             if not (payload_length_1 >= 0 and payload_length_1 <= meta_end_1 - pos):
                 state[4] = 20
@@ -1774,6 +1994,17 @@ def _scan_borg_blobs(
             if wants__meta_payload:
                 column__meta_payload__start[row] = payload_start_1
                 column__meta_payload__length[row] = payload_length_1
+            if gathers__meta_payload:
+                at = column__meta_payload__offset[row]
+                if at + payload_length_1 + 32 > column__meta_payload__data.shape[0]:
+                    state[5] = at + payload_length_1
+                    return 1
+                if cython.compiled:
+                    copy_slice(cython.address(column__meta_payload__data[at]), cython.address(buf[payload_start_1]), payload_length_1, buf.shape[0] - payload_start_1)
+                else:
+                    column__meta_payload__data[at : at + payload_length_1] = buf[payload_start_1 : payload_start_1 + payload_length_1]
+                at += payload_length_1
+                column__meta_payload__offset[row + 1] = at
             pos = meta_end_1
             if not (len_data_1 <= end - pos):
                 state[4] = 22
@@ -1823,6 +2054,18 @@ def _scan_borg_blobs(
                 if wants__data_session_id:
                     column__data_session_id__start[row] = session_id_start_2
                     column__data_session_id__length[row] = 24
+                if gathers__data_session_id:
+                    at = column__data_session_id__offset[row]
+                    if at + 24 + 32 > column__data_session_id__data.shape[0]:
+                        state[5] = at + 24
+                        return 1
+                    if cython.compiled:
+                        copy_slice(cython.address(column__data_session_id__data[at]), cython.address(buf[session_id_start_2]), 24, buf.shape[0] - session_id_start_2)
+                    else:
+                        column__data_session_id__data[at : at + 24] = buf[session_id_start_2 : session_id_start_2 + 24]
+                    at += 24
+                    column__data_session_id__offset[row + 1] = at
+                    column__data_session_id__valid[row] = 1
                 if not (16 <= data_end_1 - pos):
                     state[4] = 16
                     state[5] = pos
@@ -1836,6 +2079,10 @@ def _scan_borg_blobs(
             else:
                 if wants__data_session_id:
                     column__data_session_id__length[row] = -1
+                if gathers__data_session_id:
+                    at = column__data_session_id__offset[row]
+                    column__data_session_id__offset[row + 1] = at
+                    column__data_session_id__valid[row] = 0
                 if wants__data_iv:
                     column__data_iv__value[row] = 0
                     column__data_iv__valid[row] = 0
@@ -1859,9 +2106,25 @@ def _scan_borg_blobs(
                 if wants__data_tag:
                     column__data_tag__start[row] = tag_start_2
                     column__data_tag__length[row] = 32
+                if gathers__data_tag:
+                    at = column__data_tag__offset[row]
+                    if at + 32 + 32 > column__data_tag__data.shape[0]:
+                        state[5] = at + 32
+                        return 1
+                    if cython.compiled:
+                        copy_slice(cython.address(column__data_tag__data[at]), cython.address(buf[tag_start_2]), 32, buf.shape[0] - tag_start_2)
+                    else:
+                        column__data_tag__data[at : at + 32] = buf[tag_start_2 : tag_start_2 + 32]
+                    at += 32
+                    column__data_tag__offset[row + 1] = at
+                    column__data_tag__valid[row] = 1
             else:
                 if wants__data_tag:
                     column__data_tag__length[row] = -1
+                if gathers__data_tag:
+                    at = column__data_tag__offset[row]
+                    column__data_tag__offset[row + 1] = at
+                    column__data_tag__valid[row] = 0
             payload_length_2 = data_end_1 - pos
             if not (payload_length_2 >= 0 and payload_length_2 <= data_end_1 - pos):
                 state[4] = 20
@@ -1876,6 +2139,17 @@ def _scan_borg_blobs(
             if wants__data_payload:
                 column__data_payload__start[row] = payload_start_2
                 column__data_payload__length[row] = payload_length_2
+            if gathers__data_payload:
+                at = column__data_payload__offset[row]
+                if at + payload_length_2 + 32 > column__data_payload__data.shape[0]:
+                    state[5] = at + payload_length_2
+                    return 1
+                if cython.compiled:
+                    copy_slice(cython.address(column__data_payload__data[at]), cython.address(buf[payload_start_2]), payload_length_2, buf.shape[0] - payload_start_2)
+                else:
+                    column__data_payload__data[at : at + payload_length_2] = buf[payload_start_2 : payload_start_2 + payload_length_2]
+                at += payload_length_2
+                column__data_payload__offset[row + 1] = at
             pos = data_end_1
             if row > 0 and pos - first > 2147483647:
                 return 1
@@ -1922,25 +2196,41 @@ def scan_borg_blobs(
     column__meta_key_type__value: cython.short[::1],
     column__meta_session_id__start: cython.longlong[::1],
     column__meta_session_id__length: cython.int[::1],
+    column__meta_session_id__offset: cython.int[::1],
+    column__meta_session_id__data: cython.uchar[::1],
+    column__meta_session_id__valid: cython.uchar[::1],
     column__meta_iv__value: cython.longlong[::1],
     column__meta_iv__valid: cython.uchar[::1],
     column__meta_tag__start: cython.longlong[::1],
     column__meta_tag__length: cython.int[::1],
+    column__meta_tag__offset: cython.int[::1],
+    column__meta_tag__data: cython.uchar[::1],
+    column__meta_tag__valid: cython.uchar[::1],
     column__meta_payload__start: cython.longlong[::1],
     column__meta_payload__length: cython.int[::1],
+    column__meta_payload__offset: cython.int[::1],
+    column__meta_payload__data: cython.uchar[::1],
     column__data_key_type__value: cython.short[::1],
     column__data_session_id__start: cython.longlong[::1],
     column__data_session_id__length: cython.int[::1],
+    column__data_session_id__offset: cython.int[::1],
+    column__data_session_id__data: cython.uchar[::1],
+    column__data_session_id__valid: cython.uchar[::1],
     column__data_iv__value: cython.longlong[::1],
     column__data_iv__valid: cython.uchar[::1],
     column__data_tag__start: cython.longlong[::1],
     column__data_tag__length: cython.int[::1],
+    column__data_tag__offset: cython.int[::1],
+    column__data_tag__data: cython.uchar[::1],
+    column__data_tag__valid: cython.uchar[::1],
     column__data_payload__start: cython.longlong[::1],
     column__data_payload__length: cython.int[::1],
+    column__data_payload__offset: cython.int[::1],
+    column__data_payload__data: cython.uchar[::1],
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_borg_blobs(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__version__value, column__chunk_id__bytes, column__len_meta__value, column__len_data__value, column__meta_key_type__value, column__meta_session_id__start, column__meta_session_id__length, column__meta_iv__value, column__meta_iv__valid, column__meta_tag__start, column__meta_tag__length, column__meta_payload__start, column__meta_payload__length, column__data_key_type__value, column__data_session_id__start, column__data_session_id__length, column__data_iv__value, column__data_iv__valid, column__data_tag__start, column__data_tag__length, column__data_payload__start, column__data_payload__length)
+        status = _scan_borg_blobs(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__version__value, column__chunk_id__bytes, column__len_meta__value, column__len_data__value, column__meta_key_type__value, column__meta_session_id__start, column__meta_session_id__length, column__meta_session_id__offset, column__meta_session_id__data, column__meta_session_id__valid, column__meta_iv__value, column__meta_iv__valid, column__meta_tag__start, column__meta_tag__length, column__meta_tag__offset, column__meta_tag__data, column__meta_tag__valid, column__meta_payload__start, column__meta_payload__length, column__meta_payload__offset, column__meta_payload__data, column__data_key_type__value, column__data_session_id__start, column__data_session_id__length, column__data_session_id__offset, column__data_session_id__data, column__data_session_id__valid, column__data_iv__value, column__data_iv__valid, column__data_tag__start, column__data_tag__length, column__data_tag__offset, column__data_tag__data, column__data_tag__valid, column__data_payload__start, column__data_payload__length, column__data_payload__offset, column__data_payload__data)
     state[1] = state[3] - state[1]
     return status
 
@@ -1982,6 +2272,7 @@ def _scan_borg_index_entries(
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
+    at: cython.longlong = 0
     chunk_id_start_1: cython.longlong = 0
     flags_1: cython.longlong = 0
     size_1: cython.longlong = 0
@@ -2170,6 +2461,7 @@ def _scan_kafka_batches(
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
+    at: cython.longlong = 0
     base_offset_1: cython.longlong = 0
     len_body_1: cython.longlong = 0
     body_start_1: cython.longlong = 0
@@ -2459,8 +2751,14 @@ def _scan_kafka_messages(
     column__timestamp__valid: cython.uchar[::1],
     column__key__start: cython.longlong[::1],
     column__key__length: cython.int[::1],
+    column__key__offset: cython.int[::1],
+    column__key__data: cython.uchar[::1],
+    column__key__valid: cython.uchar[::1],
     column__value__start: cython.longlong[::1],
     column__value__length: cython.int[::1],
+    column__value__offset: cython.int[::1],
+    column__value__data: cython.uchar[::1],
+    column__value__valid: cython.uchar[::1],
 ) -> cython.longlong:
     range_index: cython.longlong = state[0]
     pos: cython.longlong = state[2]
@@ -2476,11 +2774,14 @@ def _scan_kafka_messages(
     wants__timestamp: cython.bint = column__timestamp__value.shape[0] > 0
     wants__key: cython.bint = column__key__start.shape[0] > 0
     wants__value: cython.bint = column__value__start.shape[0] > 0
+    gathers__key: cython.bint = column__key__offset.shape[0] > 0
+    gathers__value: cython.bint = column__value__offset.shape[0] > 0
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
+    at: cython.longlong = 0
     offset_1: cython.longlong = 0
     len_body_1: cython.longlong = 0
     body_start_1: cython.longlong = 0
@@ -2613,9 +2914,25 @@ def _scan_kafka_messages(
                 if wants__key:
                     column__key__start[row] = key_start_1
                     column__key__length[row] = len_key_1
+                if gathers__key:
+                    at = column__key__offset[row]
+                    if at + len_key_1 + 32 > column__key__data.shape[0]:
+                        state[5] = at + len_key_1
+                        return 1
+                    if cython.compiled:
+                        copy_slice(cython.address(column__key__data[at]), cython.address(buf[key_start_1]), len_key_1, buf.shape[0] - key_start_1)
+                    else:
+                        column__key__data[at : at + len_key_1] = buf[key_start_1 : key_start_1 + len_key_1]
+                    at += len_key_1
+                    column__key__offset[row + 1] = at
+                    column__key__valid[row] = 1
             else:
                 if wants__key:
                     column__key__length[row] = -1
+                if gathers__key:
+                    at = column__key__offset[row]
+                    column__key__offset[row + 1] = at
+                    column__key__valid[row] = 0
             if not (body_end_1 - pos >= 4):
                 state[4] = 13
                 state[5] = pos
@@ -2636,9 +2953,25 @@ def _scan_kafka_messages(
                 if wants__value:
                     column__value__start[row] = value_start_1
                     column__value__length[row] = len_value_1
+                if gathers__value:
+                    at = column__value__offset[row]
+                    if at + len_value_1 + 32 > column__value__data.shape[0]:
+                        state[5] = at + len_value_1
+                        return 1
+                    if cython.compiled:
+                        copy_slice(cython.address(column__value__data[at]), cython.address(buf[value_start_1]), len_value_1, buf.shape[0] - value_start_1)
+                    else:
+                        column__value__data[at : at + len_value_1] = buf[value_start_1 : value_start_1 + len_value_1]
+                    at += len_value_1
+                    column__value__offset[row + 1] = at
+                    column__value__valid[row] = 1
             else:
                 if wants__value:
                     column__value__length[row] = -1
+                if gathers__value:
+                    at = column__value__offset[row]
+                    column__value__offset[row + 1] = at
+                    column__value__valid[row] = 0
             trailing_length_1 = body_end_1 - pos
             if not (trailing_length_1 >= 0 and trailing_length_1 <= body_end_1 - pos):
                 state[4] = 16
@@ -2703,12 +3036,18 @@ def scan_kafka_messages(
     column__timestamp__valid: cython.uchar[::1],
     column__key__start: cython.longlong[::1],
     column__key__length: cython.int[::1],
+    column__key__offset: cython.int[::1],
+    column__key__data: cython.uchar[::1],
+    column__key__valid: cython.uchar[::1],
     column__value__start: cython.longlong[::1],
     column__value__length: cython.int[::1],
+    column__value__offset: cython.int[::1],
+    column__value__data: cython.uchar[::1],
+    column__value__valid: cython.uchar[::1],
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_kafka_messages(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, checksum_start, checksum_end, column__offset__value, column__len_body__value, column__crc__value, column__magic__value, column__timestamp_type__value, column__compression__value, column__timestamp__value, column__timestamp__valid, column__key__start, column__key__length, column__value__start, column__value__length)
+        status = _scan_kafka_messages(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, checksum_start, checksum_end, column__offset__value, column__len_body__value, column__crc__value, column__magic__value, column__timestamp_type__value, column__compression__value, column__timestamp__value, column__timestamp__valid, column__key__start, column__key__length, column__key__offset, column__key__data, column__key__valid, column__value__start, column__value__length, column__value__offset, column__value__data, column__value__valid)
     state[1] = state[3] - state[1]
     return status
 
@@ -2742,6 +3081,7 @@ def _scan_kafka_offset_index(
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
+    at: cython.longlong = 0
     relative_offset_1: cython.longlong = 0
     position_1: cython.longlong = 0
     one: cython.longlong = 1
@@ -2861,6 +3201,7 @@ def _scan_kafka_producers(
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
+    at: cython.longlong = 0
     producer_id_1: cython.longlong = 0
     producer_epoch_1: cython.longlong = 0
     last_sequence_1: cython.longlong = 0
@@ -3019,13 +3360,24 @@ def _scan_kafka_records(
     column__offset_delta__value: cython.int[::1],
     column__key__start: cython.longlong[::1],
     column__key__length: cython.int[::1],
+    column__key__offset: cython.int[::1],
+    column__key__data: cython.uchar[::1],
+    column__key__valid: cython.uchar[::1],
     column__value__start: cython.longlong[::1],
     column__value__length: cython.int[::1],
+    column__value__offset: cython.int[::1],
+    column__value__data: cython.uchar[::1],
+    column__value__valid: cython.uchar[::1],
     column__headers__value: cython.int[::1],
     column__headers__key__start: cython.longlong[::1],
     column__headers__key__length: cython.int[::1],
+    column__headers__key__offset: cython.int[::1],
+    column__headers__key__data: cython.uchar[::1],
     column__headers__value__start: cython.longlong[::1],
     column__headers__value__length: cython.int[::1],
+    column__headers__value__offset: cython.int[::1],
+    column__headers__value__data: cython.uchar[::1],
+    column__headers__value__valid: cython.uchar[::1],
 ) -> cython.longlong:
     range_index: cython.longlong = state[0]
     pos: cython.longlong = state[2]
@@ -3041,11 +3393,16 @@ def _scan_kafka_records(
     wants__headers: cython.bint = column__headers__value.shape[0] > 0
     wants__headers__key: cython.bint = column__headers__key__start.shape[0] > 0
     wants__headers__value: cython.bint = column__headers__value__start.shape[0] > 0
+    gathers__key: cython.bint = column__key__offset.shape[0] > 0
+    gathers__value: cython.bint = column__value__offset.shape[0] > 0
+    gathers__headers__key: cython.bint = column__headers__key__offset.shape[0] > 0
+    gathers__headers__value: cython.bint = column__headers__value__offset.shape[0] > 0
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
+    at: cython.longlong = 0
     len_record_at_1: cython.longlong = 0
     len_record_1: cython.longlong = 0
     body_start_1: cython.longlong = 0
@@ -3201,9 +3558,25 @@ def _scan_kafka_records(
                 if wants__key:
                     column__key__start[row] = key_start_1
                     column__key__length[row] = len_key_1
+                if gathers__key:
+                    at = column__key__offset[row]
+                    if at + len_key_1 + 32 > column__key__data.shape[0]:
+                        state[5] = at + len_key_1
+                        return 1
+                    if cython.compiled:
+                        copy_slice(cython.address(column__key__data[at]), cython.address(buf[key_start_1]), len_key_1, buf.shape[0] - key_start_1)
+                    else:
+                        column__key__data[at : at + len_key_1] = buf[key_start_1 : key_start_1 + len_key_1]
+                    at += len_key_1
+                    column__key__offset[row + 1] = at
+                    column__key__valid[row] = 1
             else:
                 if wants__key:
                     column__key__length[row] = -1
+                if gathers__key:
+                    at = column__key__offset[row]
+                    column__key__offset[row + 1] = at
+                    column__key__valid[row] = 0
             len_value_at_1 = pos
             if not (pos < body_end_1):
                 state[4] = 8
@@ -3238,9 +3611,25 @@ def _scan_kafka_records(
                 if wants__value:
                     column__value__start[row] = value_start_1
                     column__value__length[row] = len_value_1
+                if gathers__value:
+                    at = column__value__offset[row]
+                    if at + len_value_1 + 32 > column__value__data.shape[0]:
+                        state[5] = at + len_value_1
+                        return 1
+                    if cython.compiled:
+                        copy_slice(cython.address(column__value__data[at]), cython.address(buf[value_start_1]), len_value_1, buf.shape[0] - value_start_1)
+                    else:
+                        column__value__data[at : at + len_value_1] = buf[value_start_1 : value_start_1 + len_value_1]
+                    at += len_value_1
+                    column__value__offset[row + 1] = at
+                    column__value__valid[row] = 1
             else:
                 if wants__value:
                     column__value__length[row] = -1
+                if gathers__value:
+                    at = column__value__offset[row]
+                    column__value__offset[row + 1] = at
+                    column__value__valid[row] = 0
             num_headers_at_1 = pos
             if not (pos < body_end_1):
                 state[4] = 11
@@ -3302,6 +3691,17 @@ def _scan_kafka_records(
                 if wants__headers__key:
                     column__headers__key__start[rows__headers] = key_start_2
                     column__headers__key__length[rows__headers] = len_key_2
+                if gathers__headers__key:
+                    at = column__headers__key__offset[rows__headers]
+                    if at + len_key_2 + 32 > column__headers__key__data.shape[0]:
+                        state[5] = at + len_key_2
+                        return 1
+                    if cython.compiled:
+                        copy_slice(cython.address(column__headers__key__data[at]), cython.address(buf[key_start_2]), len_key_2, buf.shape[0] - key_start_2)
+                    else:
+                        column__headers__key__data[at : at + len_key_2] = buf[key_start_2 : key_start_2 + len_key_2]
+                    at += len_key_2
+                    column__headers__key__offset[rows__headers + 1] = at
                 len_value_at_2 = pos
                 if not (pos < body_end_1):
                     state[4] = 16
@@ -3336,9 +3736,25 @@ def _scan_kafka_records(
                     if wants__headers__value:
                         column__headers__value__start[rows__headers] = value_start_2
                         column__headers__value__length[rows__headers] = len_value_2
+                    if gathers__headers__value:
+                        at = column__headers__value__offset[rows__headers]
+                        if at + len_value_2 + 32 > column__headers__value__data.shape[0]:
+                            state[5] = at + len_value_2
+                            return 1
+                        if cython.compiled:
+                            copy_slice(cython.address(column__headers__value__data[at]), cython.address(buf[value_start_2]), len_value_2, buf.shape[0] - value_start_2)
+                        else:
+                            column__headers__value__data[at : at + len_value_2] = buf[value_start_2 : value_start_2 + len_value_2]
+                        at += len_value_2
+                        column__headers__value__offset[rows__headers + 1] = at
+                        column__headers__value__valid[rows__headers] = 1
                 else:
                     if wants__headers__value:
                         column__headers__value__length[rows__headers] = -1
+                    if gathers__headers__value:
+                        at = column__headers__value__offset[rows__headers]
+                        column__headers__value__offset[rows__headers + 1] = at
+                        column__headers__value__valid[rows__headers] = 0
                 rows__headers += 1
                 turn_1 += 1
             if wants__headers:
@@ -3401,17 +3817,28 @@ def scan_kafka_records(
     column__offset_delta__value: cython.int[::1],
     column__key__start: cython.longlong[::1],
     column__key__length: cython.int[::1],
+    column__key__offset: cython.int[::1],
+    column__key__data: cython.uchar[::1],
+    column__key__valid: cython.uchar[::1],
     column__value__start: cython.longlong[::1],
     column__value__length: cython.int[::1],
+    column__value__offset: cython.int[::1],
+    column__value__data: cython.uchar[::1],
+    column__value__valid: cython.uchar[::1],
     column__headers__value: cython.int[::1],
     column__headers__key__start: cython.longlong[::1],
     column__headers__key__length: cython.int[::1],
+    column__headers__key__offset: cython.int[::1],
+    column__headers__key__data: cython.uchar[::1],
     column__headers__value__start: cython.longlong[::1],
     column__headers__value__length: cython.int[::1],
+    column__headers__value__offset: cython.int[::1],
+    column__headers__value__data: cython.uchar[::1],
+    column__headers__value__valid: cython.uchar[::1],
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_kafka_records(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__attributes__value, column__timestamp_delta__value, column__offset_delta__value, column__key__start, column__key__length, column__value__start, column__value__length, column__headers__value, column__headers__key__start, column__headers__key__length, column__headers__value__start, column__headers__value__length)
+        status = _scan_kafka_records(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__attributes__value, column__timestamp_delta__value, column__offset_delta__value, column__key__start, column__key__length, column__key__offset, column__key__data, column__key__valid, column__value__start, column__value__length, column__value__offset, column__value__data, column__value__valid, column__headers__value, column__headers__key__start, column__headers__key__length, column__headers__key__offset, column__headers__key__data, column__headers__value__start, column__headers__value__length, column__headers__value__offset, column__headers__value__data, column__headers__value__valid)
     state[1] = state[3] - state[1]
     return status
 
@@ -3445,6 +3872,7 @@ def _scan_kafka_time_index(
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
+    at: cython.longlong = 0
     timestamp_1: cython.longlong = 0
     relative_offset_1: cython.longlong = 0
     one: cython.longlong = 1
@@ -3558,6 +3986,7 @@ def _scan_kafka_transaction_index(
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
+    at: cython.longlong = 0
     version_1: cython.longlong = 0
     producer_id_1: cython.longlong = 0
     first_offset_1: cython.longlong = 0
@@ -3688,6 +4117,8 @@ def _scan_rbak_records(
     column__len_json__value: cython.longlong[::1],
     column__json__start: cython.longlong[::1],
     column__json__length: cython.int[::1],
+    column__json__offset: cython.int[::1],
+    column__json__data: cython.uchar[::1],
 ) -> cython.longlong:
     range_index: cython.longlong = state[0]
     pos: cython.longlong = state[2]
@@ -3696,11 +4127,13 @@ def _scan_rbak_records(
     first: cython.longlong = row_starts[0] if row > 0 else pos
     wants__len_json: cython.bint = column__len_json__value.shape[0] > 0
     wants__json: cython.bint = column__json__start.shape[0] > 0
+    gathers__json: cython.bint = column__json__offset.shape[0] > 0
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
+    at: cython.longlong = 0
     len_json_1: cython.longlong = 0
     json_start_1: cython.longlong = 0
     one: cython.longlong = 1
@@ -3739,6 +4172,17 @@ def _scan_rbak_records(
             if wants__json:
                 column__json__start[row] = json_start_1
                 column__json__length[row] = len_json_1
+            if gathers__json:
+                at = column__json__offset[row]
+                if at + len_json_1 + 32 > column__json__data.shape[0]:
+                    state[5] = at + len_json_1
+                    return 1
+                if cython.compiled:
+                    copy_slice(cython.address(column__json__data[at]), cython.address(buf[json_start_1]), len_json_1, buf.shape[0] - json_start_1)
+                else:
+                    column__json__data[at : at + len_json_1] = buf[json_start_1 : json_start_1 + len_json_1]
+                at += len_json_1
+                column__json__offset[row + 1] = at
             if row > 0 and pos - first > 2147483647:
                 return 1
             row_ends[row] = pos
@@ -3779,10 +4223,12 @@ def scan_rbak_records(
     column__len_json__value: cython.longlong[::1],
     column__json__start: cython.longlong[::1],
     column__json__length: cython.int[::1],
+    column__json__offset: cython.int[::1],
+    column__json__data: cython.uchar[::1],
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_rbak_records(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__len_json__value, column__json__start, column__json__length)
+        status = _scan_rbak_records(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, column__len_json__value, column__json__start, column__json__length, column__json__offset, column__json__data)
     state[1] = state[3] - state[1]
     return status
 
@@ -3808,6 +4254,8 @@ def _scan_rbf_frames(
     column__is_tombstone__value: cython.uchar[::1],
     column__payload__start: cython.longlong[::1],
     column__payload__length: cython.int[::1],
+    column__payload__offset: cython.int[::1],
+    column__payload__data: cython.uchar[::1],
     column__crc32c__value: cython.longlong[::1],
 ) -> cython.longlong:
     range_index: cython.longlong = state[0]
@@ -3820,11 +4268,13 @@ def _scan_rbf_frames(
     wants__is_tombstone: cython.bint = column__is_tombstone__value.shape[0] > 0
     wants__payload: cython.bint = column__payload__start.shape[0] > 0
     wants__crc32c: cython.bint = column__crc32c__value.shape[0] > 0
+    gathers__payload: cython.bint = column__payload__offset.shape[0] > 0
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
+    at: cython.longlong = 0
     len_frame_1: cython.longlong = 0
     body_start_1: cython.longlong = 0
     body_length_1: cython.longlong = 0
@@ -3932,6 +4382,17 @@ def _scan_rbf_frames(
             if wants__payload:
                 column__payload__start[row] = payload_start_1
                 column__payload__length[row] = len_payload_1
+            if gathers__payload:
+                at = column__payload__offset[row]
+                if at + len_payload_1 + 32 > column__payload__data.shape[0]:
+                    state[5] = at + len_payload_1
+                    return 1
+                if cython.compiled:
+                    copy_slice(cython.address(column__payload__data[at]), cython.address(buf[payload_start_1]), len_payload_1, buf.shape[0] - payload_start_1)
+                else:
+                    column__payload__data[at : at + len_payload_1] = buf[payload_start_1 : payload_start_1 + len_payload_1]
+                at += len_payload_1
+                column__payload__offset[row + 1] = at
             turn_1 = 0
             while turn_1 < num_status_1:
                 status_at_1 = pos
@@ -4038,10 +4499,12 @@ def scan_rbf_frames(
     column__is_tombstone__value: cython.uchar[::1],
     column__payload__start: cython.longlong[::1],
     column__payload__length: cython.int[::1],
+    column__payload__offset: cython.int[::1],
+    column__payload__data: cython.uchar[::1],
     column__crc32c__value: cython.longlong[::1],
 ):
     status: cython.longlong
     with cython.nogil:
-        status = _scan_rbf_frames(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, checksum_start, checksum_end, column__len_frame__value, column__frame_tag__value, column__is_tombstone__value, column__payload__start, column__payload__length, column__crc32c__value)
+        status = _scan_rbf_frames(buf, range_starts, range_ends, range_counts, max_bytes, state, rooms, row_starts, row_ends, row_ranges, checksum_start, checksum_end, column__len_frame__value, column__frame_tag__value, column__is_tombstone__value, column__payload__start, column__payload__length, column__payload__offset, column__payload__data, column__crc32c__value)
     state[1] = state[3] - state[1]
     return status

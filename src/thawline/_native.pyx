@@ -15,6 +15,7 @@ cdef extern from "crc.h" nogil:
 
 cdef extern from "bytes.h" nogil:
     void prefetch(const unsigned char *)
+    void copy_slice(unsigned char *, const unsigned char *, long long size, long long readable)
     long long find_either(const unsigned char *, long long size, unsigned char, unsigned char)
 
 cdef extern from "bits.h" nogil:

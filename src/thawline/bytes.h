@@ -2,12 +2,25 @@
 #ifndef THAWLINE_BYTES_H
 #define THAWLINE_BYTES_H
 
+#include <string.h>
+
 /* Ask for memory that is read soon. Only a hint: a compiler that does not know it leaves it out. */
 #if defined(__GNUC__) || defined(__clang__)
 static inline void prefetch(const unsigned char *at) { __builtin_prefetch(at); }
 #else
 static inline void prefetch(const unsigned char *at) { (void)at; }
 #endif
+
+/* Copy bytes that others may follow in both places: at `to` 32 of them are free to write over, and of those at `from`
+ * so many can be read. A few are copied quicker than memcpy is called. */
+static inline void copy_slice(unsigned char *to, const unsigned char *from, long long size, long long readable) {
+    if (size <= 256 && size + 32 <= readable) {
+        long long at;
+        for (at = 0; at < size; at += 32) memcpy(to + at, from + at, 32);
+    } else {
+        memcpy(to, from, (size_t)size);
+    }
+}
 
 /* How many bytes are before the first that is one of two; all of them if there is none. */
 #if defined(__SSE2__) && (defined(__GNUC__) || defined(__clang__))

@@ -25,6 +25,7 @@ from __future__ import annotations
 import io
 import lzma
 import re
+import struct
 import sys
 import zlib
 from collections.abc import Callable, Generator, Iterator
@@ -67,6 +68,7 @@ _NOT_ZERO = re.compile(rb"[^\0]")
 _WINDOW_MAX = 128 << 20  # zstd's own default, hence what zstd-jni accepts; xz -9 needs half of it
 _ZSTD_MAGIC = bytes.fromhex("28b52ffd")
 _ZSTD_LONGEST_HEAD = 18  # ZSTD_FRAMEHEADERSIZE_MAX
+_UINT32 = struct.Struct("<I")
 _LZ4_MAGIC = bytes.fromhex("04224d18")
 _LZ4_DICTIONARY, _LZ4_RESERVED, _LZ4_CONTENT_CHECKSUM, _LZ4_CONTENT_SIZE = 1, 2, 4, 8  # bits of FLG
 _LZ4_BLOCK_CHECKSUM, _LZ4_INDEPENDENT = 16, 32
@@ -114,16 +116,22 @@ class Room:
     def add(self, codec: str, data: Buffer, *, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
         """Decompress behind what is there. `CodecError` as by `decompress`; what was there before is left as it was."""
         view = memoryview(data).cast("B")
-        size = _fill(codec, view, self._memory[self.end : self.end + max_bytes])
-        if size is None:
-            chunks = list(decompress_chunks(codec, view, max_bytes=max_bytes))
-            size = sum(map(len, chunks))
-            self._grow(size)
-            at = self.end
-            for chunk in chunks:
-                self._memory[at : at + len(chunk)] = chunk
-                at += len(chunk)
-        self.end += size
+        try:
+            fill = _FILLS.get(codec, _fill_nothing)
+            size = fill(view, self._memory[self.end : self.end + max_bytes])
+        except (CodecError, cramjam.DecompressionError, zstandard.ZstdError, struct.error):
+            size = None
+        self.end += self._copy(decompress_chunks(codec, view, max_bytes=max_bytes)) if size is None else size
+
+    def _copy(self, chunks: Iterator[bytes]) -> int:
+        """Put chunks behind what is there, all of them or, if there is an error, none; how many bytes they are."""
+        found = list(chunks)
+        size, at = sum(map(len, found)), self.end
+        self._grow(size)
+        for chunk in found:
+            self._memory[at : at + len(chunk)] = chunk
+            at += len(chunk)
+        return size
 
     @property
     def size(self) -> int:
@@ -145,47 +153,34 @@ class Room:
             self._memory = larger
 
 
-def _fill(codec: str, data: memoryview, room: memoryview) -> int | None:
-    """How many bytes of room a payload filled; None where it may be damaged, too large, or needs a closer look."""
-    try:
-        if codec == "zstd":
-            return _fill_zstd(data, room)
-        if codec == "lz4_kafka":
-            return _fill_lz4(data, room)
-    except (cramjam.DecompressionError, zstandard.ZstdError):
-        return None
-    return None
-
-
 def _fill_zstd(data: memoryview, room: memoryview) -> int | None:
-    """A frame that says how large it is takes one call of a decompressor that is there already, which is quickest."""
+    """One frame that says how large it is takes one call of a decompressor that is there already, which is quickest."""
     frame = zstandard.get_frame_parameters(data)
     if frame.window_size > _WINDOW_MAX or not frame.content_size:  # what follows nothing goes unseen below
         return None
     if frame.content_size > len(room):  # or unknown, which is the largest number of all
         return int(cramjam.zstd.decompress_into(data, room))
-    with _zstd_decoder() as decoder:
-        output = decoder.decompress(data, allow_extra_data=False)
-    room[: len(output)] = output
-    return len(output)
+    behind = _behind_zstd_blocks(data, zstandard.frame_header_size(data)) + 4 * frame.has_checksum
+    if behind != len(data):
+        return None
+    decoder = take_zstd_decoder()
+    size: int = decoder.stream_reader(data).readinto(room[: frame.content_size])
+    _idle_zstd.append(decoder)  # it stays small: with that much room it writes straight into it
+    return size if size == frame.content_size else None
 
 
 def _fill_lz4(data: memoryview, room: memoryview) -> int | None:
     """A whole frame of independent blocks takes a call for each of them, and none of the state that a stream has."""
     if len(data) < _LZ4_LEAST or (most := _lz4_plain_heads().get(bytes(data[:7]))) is None:
         return None
-    at, filled = 7, 0
-    while word := int.from_bytes(data[at : at + 4], "little"):
-        start, at = at + 4, at + 4 + (word & 0x7FFFFFFF)
-        left = min(most, len(room) - filled)
-        if at > len(data) or (word >> 31 and at - start > left):
+    at, filled, last = 7, 0, len(room) - most
+    decompress, word_at = cramjam.lz4.decompress_block_into, _UINT32.unpack_from
+    while word := word_at(data, at)[0]:
+        start = at + 4
+        at = start + (word & 0x7FFFFFFF)
+        if filled > last or word >> 31:  # little room, or a block that is stored: rare enough to be read otherwise
             return None
-        if word >> 31:
-            room[filled : filled + at - start] = data[start:at]
-            filled += at - start
-        else:
-            block = room[filled : filled + left]
-            filled += cramjam.lz4.decompress_block_into(data[start:at], block, output_len=left)
+        filled += decompress(data[start:at], room[filled : filled + most], output_len=most)
     return filled if at + 4 == len(data) else None
 
 
@@ -195,6 +190,14 @@ def _lz4_plain_heads() -> dict[bytes, int]:
     flags = 0x40 | _LZ4_INDEPENDENT  # version 01
     heads = {size: bytes([flags, size << 4]) for size in (4, 5, 6, 7)}
     return {_LZ4_MAGIC + head + bytes([_xxh32(head) >> 8 & 0xFF]): 1 << 8 + 2 * size for size, head in heads.items()}
+
+
+def _fill_nothing(_data: memoryview, _room: memoryview) -> None:
+    """What is done for codecs that have nothing quicker than their chunks."""
+
+
+_FILLS: dict[str, Callable[[memoryview, memoryview], int | None]] = {"zstd": _fill_zstd, "lz4_kafka": _fill_lz4}
+"""How many bytes of room a payload fills; None where it may be damaged, too large, or needs a closer look."""
 
 
 def kafka_codec(compression: str, magic: int, data: Buffer) -> str:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from thawline import _native
 from thawline.chunks import ARROW_TYPES, Break, Chunk, Places, Ranges, arrow_type, label_of, schema_of, text_of
-from thawline.tables import SLICES, Array, Column, Table, arrays, lists
+from thawline.tables import GATHERED, SLICES, Array, Column, Table, arrays, lists
 
 DONE, FULL, FAILED, LIST_FULL = 0, 1, 2, 3
 """What a kernel returns; LIST_FULL + n where the n-th list column has no room left."""
@@ -28,6 +28,10 @@ NOTHING = {typecode: memoryview(array(typecode)) for typecode in ITEM_SIZES}
 PLACES = "qqi"
 """Arrays before those of columns: where each row starts and ends, and the range it is from."""
 
+OFFSET, DATA = "offset", "data"
+PLACE, GATHERING = ("start", "length"), (OFFSET, DATA, "valid")
+"""Parts of a column of bytes: where they are, or the bytes themselves as Arrow has them. A kernel fills the ones or the
+others."""
 ROOM_BEHIND = 32
 """Bytes behind gathered values that they may be copied over."""
 
@@ -91,14 +95,14 @@ class _Reading:
         self.has_checksums = checksums
         self.max_rows, self.max_bytes = limits
         self.kernel = getattr(_native, f"scan_{table.name}")
-        plan = _plan(table, wanted)
+        plan = _plan(table, wanted, is_gathered=is_kept)
         self.schema, self.lists = plan.schema, plan.lists
         self.state = array("q", bytes(8 * (LISTS + len(self.lists))))
         self.state[POSITION] = ranges.starts[0]
         self.rows_due = sum(ranges.counts) if min(ranges.counts) >= 0 else None
         """How many rows can come at most, where every range counts them."""
         self.arrays = _Arrays(plan, is_kept=is_kept)
-        self.builder = _Builder(view, self.arrays.columns)
+        self.builder = _Builder(view, self.arrays)
 
     def chunks(self) -> Iterator[Chunk | Break]:
         return self.made(self.chunk)
@@ -127,17 +131,20 @@ class _Reading:
         if self.rows_due is not None:
             rows = min(rows, max(self.rows_due, 1))
         most = [bytes_left // column.least_size + 1 for _, column in self.lists]
-        self.arrays.renew(rows, most)
+        self.arrays.renew(rows, most, min(bytes_left, self.max_bytes))
 
     def run(self) -> int:
-        """Fill the arrays; a list that runs out of room gets more, and the kernel goes on with the row it is at."""
+        """Fill the arrays; a list or a row that runs out of room gets more, and the kernel goes on with that row."""
         self.state[ROWS] = 0
         for index in range(len(self.lists)):
             self.state[LISTS + index] = 0
         status = self.call()
-        while status >= LIST_FULL:
-            index = status - LIST_FULL
-            self.arrays.grow(index, self.state[LISTS + index])
+        while status >= LIST_FULL or (status == FULL and not self.state[ROWS]):
+            if status == FULL:
+                self.arrays.widen(self.state[AT])
+            else:
+                index = status - LIST_FULL
+                self.arrays.grow(index, self.state[LISTS + index])
             status = self.call()
         return status
 
@@ -206,9 +213,9 @@ class _Arrays:
         self.columns: dict[tuple[Path, str], _Column] = {}
         self.arguments = plan.arguments[:]
 
-    def renew(self, rows: int, most: list[int]) -> None:
-        """Make room for a chunk of so many rows, and for items of lists, of which there are `most` at most."""
-        self.most = most
+    def renew(self, rows: int, most: list[int], size: int) -> None:
+        """Make room for a chunk of so many rows of `size` bytes, and for items of lists, of which there are `most`."""
+        self.most, self.size = most, size + ROOM_BEHIND
         for index, room in enumerate(self.rooms):
             if room != ENDLESS:
                 self.rooms[index] = min(max(room, FIRST_ITEMS * rows), most[index])
@@ -218,13 +225,19 @@ class _Arrays:
         for slot in self.slots:
             index, it, list_index, _ = slot
             size = rows if list_index is None else self.rooms[list_index]
-            if (it.is_column and self.is_kept) or len(self.arguments[index]) < size * it.width:
+            if it.part == DATA:
+                if (it.path, DATA) not in self.columns:
+                    self.allocate(slot, self.size)
+            elif (it.is_column and self.is_kept) or len(self.arguments[index]) < size * it.width:
                 self.allocate(slot, size)
 
     def allocate(self, slot: Slot, size: int) -> None:
         index, it, _, is_list = slot
-        column = self.columns[it.path, it.part] = _Column.allocate(it.typecode, size * it.width + is_list)
+        column = _Column.allocate(it.typecode, size * it.width + (is_list or it.part == OFFSET))
+        self.columns[it.path, it.part] = column
         self.arguments[index] = column.view
+        if it.part == OFFSET:
+            column.view[0] = 0
         if is_list:
             # The kernel writes where each row's items end; with a zero before them, those are Arrow's offsets.
             column.view[0] = 0
@@ -235,10 +248,26 @@ class _Arrays:
         self.rooms[grown] = min(4 * self.rooms[grown], self.most[grown])
         for slot in self.slots:
             index, it, list_index, _ = slot
-            if list_index == grown:
-                filled = self.arguments[index][: items * it.width]
+            if list_index == grown and it.part != DATA:
+                filled = self.arguments[index][: items * it.width + (it.part == OFFSET)]
                 self.allocate(slot, self.rooms[grown])
-                self.arguments[index][: items * it.width] = filled
+                self.arguments[index][: len(filled)] = filled
+
+    def widen(self, size: int) -> None:
+        """Make room for values of so many bytes; nothing is there yet that would have to be moved."""
+        for slot in self.slots:
+            if slot[1].part == DATA and len(self.arguments[slot[0]]) < size + ROOM_BEHIND:
+                self.allocate(slot, size + ROOM_BEHIND)
+
+    def taken(self, path: Path, used: int) -> _Column:
+        """Gathered bytes for good. Where they are few, they are copied, and the room serves again."""
+        data = self.columns[path, DATA]
+        if 2 * used >= len(data.view) - ROOM_BEHIND:
+            del self.columns[path, DATA]
+            return data
+        copied = _Column.allocate("B", used + ROOM_BEHIND)
+        copied.view[:used] = data.view[:used]
+        return copied
 
 
 Slot = tuple[int, Array, int | None, bool]
@@ -258,20 +287,21 @@ class _Plan:
     arguments: list[memoryview]
 
 
-_PLANS: dict[tuple[int, tuple[Name, ...]], _Plan] = {}
+_PLANS: dict[tuple[int, bool, tuple[Name, ...]], _Plan] = {}
 """By the identity of their table, which they keep alive: tables have no hash."""
 
 
-def _plan(table: Table, wanted: Sequence[Column]) -> _Plan:
-    key = id(table), tuple(_name(column) for column in wanted)
+def _plan(table: Table, wanted: Sequence[Column], *, is_gathered: bool) -> _Plan:
+    key = id(table), is_gathered, tuple(_name(column) for column in wanted)
     if key not in _PLANS:
         lists_ = list(lists(table.columns))
         paths = [path for path, _ in lists_]
         kept = set(_paths(wanted))
+        left_out = dict.fromkeys(_gathered(table.columns), PLACE if is_gathered else GATHERING)
         slots = [
             (index, it, paths.index(it.path[:-1]) if it.path[:-1] else None, it.path in paths)
             for index, it in enumerate(arrays(table), len(PLACES))
-            if not it.path or it.path in kept
+            if (not it.path or it.path in kept) and it.part not in left_out.get(it.path, ())
         ]
         rooms = array("q", [0 if path in kept else ENDLESS for path in paths])
         arguments = [*(NOTHING[typecode] for typecode in PLACES), *(NOTHING[it.typecode] for it in arrays(table))]
@@ -293,11 +323,19 @@ def _paths(columns: Iterable[Column], above: Path = ()) -> Iterator[Path]:
         yield from _paths(column.items, (*above, column.name))
 
 
+def _gathered(columns: Iterable[Column], above: Path = ()) -> Iterator[Path]:
+    """Columns whose bytes the kernel copies, if it is not asked for places."""
+    for column in columns:
+        if column.kind in GATHERED and not column.size:
+            yield (*above, column.name)
+        yield from _gathered(column.items, (*above, column.name))
+
+
 class _Builder:
     """The way from the kernel's arrays to Arrow's."""
 
-    def __init__(self, view: memoryview, columns: dict[tuple[Path, str], _Column]) -> None:
-        self.view, self.columns = view, columns
+    def __init__(self, view: memoryview, arrays_: _Arrays) -> None:
+        self.view, self.arrays, self.columns = view, arrays_, arrays_.columns
         self.items: dict[Path, int] = {}
         self.types: dict[Path, pa.DataType] = {}
         self.steps: dict[int, _Column] = {}
@@ -306,6 +344,8 @@ class _Builder:
         """One Arrow array, whatever the column holds."""
         if column.size:
             return self.build_equal(column, self.columns[path, "bytes"], rows)
+        if column.kind in GATHERED:
+            return self.build_gathered(column, path, rows)
         if column.kind in SLICES:
             return self.build_slices(column, path, rows)
         if column.kind == "list":
@@ -339,9 +379,16 @@ class _Builder:
             _native.fill_steps(steps.view, size)
         return steps
 
+    def build_gathered(self, column: Column, path: Path, rows: int) -> pa.Array:
+        """Values that the kernel has copied."""
+        offsets = self.columns[path, OFFSET]
+        used = offsets.view[rows]
+        valid, nulls = self.validity(column, path, rows)
+        return _bytes(column, rows, (valid, offsets, self.arrays.taken(path, used)), nulls, used)
+
     def build_slices(self, column: Column, path: Path, rows: int) -> pa.Array:
         """Values that lie scattered in the buffer, gathered in one copy."""
-        starts, lengths = (self.columns[path, part].view for part in ("start", "length"))
+        starts, lengths = (self.columns[path, part].view for part in PLACE)
         total, is_mixed, size = _native.measure(lengths, rows)
         data = _Column.allocate("B", total + ROOM_BEHIND)
         if size and column.kind != "base64":
@@ -356,7 +403,8 @@ class _Builder:
         gather = _native.gather_base64 if column.kind == "base64" else _native.gather_optional
         nulls = gather(*gathering, valid.view)
         # Escapes and base-64 take more bytes than what they stand for.
-        return _bytes(column, rows, (valid if nulls else None, offsets, data), nulls, offsets.view[rows])
+        parts = (valid.buffer if nulls else None, offsets, data)
+        return _bytes(column, rows, parts, nulls, offsets.view[rows])
 
     def build_list(self, column: Column, path: Path, rows: int) -> pa.ListArray:
         if path not in self.types:
@@ -376,11 +424,11 @@ def _fixed(
 
 
 def _bytes(
-    column: Column, rows: int, parts: tuple[_Column | None, _Column, _Column], nulls: int, used: int
+    column: Column, rows: int, parts: tuple[pa.Buffer | None, _Column, _Column], nulls: int, used: int
 ) -> pa.Array:
     """An array of bytes or text. Most text is ASCII, which is quicker to see than that each value is UTF-8."""
     valid, offsets, data = parts
-    buffers = [valid and valid.buffer, offsets.buffer, data.buffer]
+    buffers = [valid, offsets.buffer, data.buffer]
     if column.kind in ("binary", "base64"):
         return pa.Array.from_buffers(BINARY, rows, buffers, nulls)
     if _native.is_ascii(data.view, used):

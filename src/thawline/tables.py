@@ -16,6 +16,8 @@ Kind = Literal["int8", "int16", "int32", "int64", "bool", "enum", "binary", "tex
 UTF-8, a token with backslashes, base-64."""
 
 SLICES = frozenset({"binary", "text", "escaped", "base64"})
+GATHERED = frozenset({"binary", "text"})
+"""Slices whose bytes a kernel can copy as they are while it reads their row; of others it notes the places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,9 @@ def _arrays(columns: tuple[Column, ...], above: tuple[str, ...]) -> Iterator[Arr
             yield Array(path, "bytes", "B", column.size, is_column=True)
         elif column.kind in SLICES:
             yield from (Array(path, "start", "q"), Array(path, "length", "i"))
+            if column.kind in GATHERED:
+                yield from (Array(path, "offset", "i", is_column=True), Array(path, "data", "B"))
+                yield from (Array(path, "valid", "B") for _ in range(column.nullable))
         else:
             yield Array(path, "value", TYPECODES[column.kind], is_column=column.kind not in ("bool", "enum"))
             if column.nullable and column.kind != "list":

@@ -60,6 +60,8 @@ ROWS_AHEAD = 16
 """How many rows of the last one's size the memory is asked for before they are read: it answers after about as long."""
 FETCHED = 64
 """Bytes that the memory brings at a time."""
+ROOM_BEHIND = 32
+"""Bytes behind gathered ones that may be written over."""
 UNCHECKED_DIGITS = 18
 """So many decimal digits always fit 63 bits."""
 LITERAL = 1 << 31
@@ -148,7 +150,10 @@ class _Emitter:
         for path in dict.fromkeys(it.path for it in self.arrays if it.path):
             name = next(_array_name(path, it.part) for it in self.arrays if it.path == path)
             self.write(f"{_wanted(path)}: cython.bint = {name}.shape[0] > 0")
-        for name in ("end", "count", "digits", "ahead", "size", *self.kernel.variables):
+        for it in self.arrays:
+            if it.part == "offset":
+                self.write(f"{_gathered(it.path)}: cython.bint = {_array_name(it.path, it.part)}.shape[0] > 0")
+        for name in ("end", "count", "digits", "ahead", "size", "at", *self.kernel.variables):
             self.write(f"{name}: cython.longlong = 0")
         self.write("one: cython.longlong = 1")
         for name in ("word", "limit"):
@@ -267,6 +272,8 @@ class _Emitter:
                 self.write(f"{name}[{statement.rows.counter}] = {_bare(statement.value)}")
             case ir.Copy():
                 self.copy(statement)
+            case ir.Gather():
+                self.gather(statement)
 
     def copy(self, copy: ir.Copy) -> None:
         name, start, size = _array_name(_stored(copy), "bytes"), copy.start.name, copy.size
@@ -275,6 +282,29 @@ class _Emitter:
             self.write(f"memcpy(cython.address({name}[{first}]), cython.address(buf[{start}]), {size})")
         with self.indented("else:"):
             self.write(f"{name}[{first} : {first} + {size}] = buf[{start} : {start} + {size}]")
+
+    def gather(self, gather: ir.Gather) -> None:
+        path, row = (*gather.rows.path, gather.column), gather.rows.counter
+        offset, valid = _array_name(path, "offset"), _array_name(path, "valid")
+        with self.indented(f"if {_gathered(path)}:"):
+            self.write(f"at = {offset}[{row}]")
+            if gather.start is not None:
+                self.append(gather.start.name, _text(gather.length), _array_name(path, "data"))
+            self.write(f"{offset}[{row} + 1] = at")
+            if gather.nullable:
+                self.write(f"{valid}[{row}] = {int(gather.start is not None)}")
+
+    def append(self, start: str, length: str, data: str) -> None:
+        """Copy bytes behind those that are there. Where they do not fit, the chunk ends with the row before."""
+        with self.indented(f"if at + {length} + {ROOM_BEHIND} > {data}.shape[0]:"):
+            self.write(f"state[5] = at + {length}")
+            self.write(f"return {FULL}")
+        with self.indented("if cython.compiled:"):
+            pointers = f"cython.address({data}[at]), cython.address(buf[{start}])"
+            self.write(f"copy_slice({pointers}, {length}, buf.shape[0] - {start})")
+        with self.indented("else:"):
+            self.write(f"{data}[at : at + {length}] = buf[{start} : {start} + {length}]")
+        self.write(f"at += {length}")
 
     def check(self, condition: str, failure: Failure, at: str = "pos") -> None:
         code = self.failures.setdefault(failure, len(self.failures))
@@ -429,6 +459,11 @@ def _stored(statement: ir.Statement) -> tuple[str, ...]:
 def _wanted(path: tuple[str, ...]) -> str:
     """The variable that says whether a column was asked for: its arrays are empty if it was not."""
     return "__".join(("wants", *path))
+
+
+def _gathered(path: tuple[str, ...]) -> str:
+    """The variable that says whether the bytes of a column are copied, and not only found."""
+    return "__".join(("gathers", *path))
 
 
 def _words(contents: bytes) -> Iterator[str]:

@@ -220,9 +220,21 @@ class Copy:
     size: int
 
 
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """Bytes behind those of the rows before, where a column is gathered while its rows are read."""
+
+    rows: Rows
+    column: str
+    start: Variable | None
+    """None where the row has no value."""
+    length: Value
+    nullable: bool
+
+
 Statement = (
     ReadInteger | ReadBits | Expect | Take | TakeUntil | ReadZigzag | ReadDecimal
-    | Assign | Check | Elsewhere | Stream | When | Loop | Store | Copy
+    | Assign | Check | Elsewhere | Stream | When | Loop | Store | Copy | Gather
 )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from thawline.ksy.names import find_enum
-from thawline.tables import SLICES, Column, Kind
+from thawline.tables import GATHERED, SLICES, Column, Kind
 from tools.columnar import ir
 from tools.columnar.bounds import bounds
 from tools.columnar.building import Builder
@@ -52,7 +52,7 @@ def _enum_column(build: Builder, scope: Scope, attribute: Attribute, value: ir.V
 
 
 def store_slice(build: Builder, scope: Scope, attribute: Attribute, kind: Kind, taken: ir.Take | ir.TakeUntil) -> None:
-    """Store where bytes start and how many they are; a few bytes of a fixed size are stored themselves."""
+    """Store where bytes start and how many they are, or the bytes; a few of a fixed size always themselves."""
     if scope.rows is None:
         return
     match taken.length:
@@ -66,6 +66,8 @@ def store_slice(build: Builder, scope: Scope, attribute: Attribute, kind: Kind, 
         build.add(ir.Check(fits, attribute.failure("longer than a column can hold"), taken.start))
     build.add(ir.Store(scope.rows, column.name, "start", taken.start))
     build.add(ir.Store(scope.rows, column.name, "length", _marked(taken)))
+    if kind in GATHERED:
+        build.add(ir.Gather(scope.rows, column.name, taken.start, taken.length, column.nullable))
 
 
 def _marked(taken: ir.Take | ir.TakeUntil) -> ir.Value:
@@ -100,6 +102,8 @@ def nulls(rows: ir.Rows, columns: list[Column]) -> Iterator[ir.Statement]:
     for column in columns:
         if column.kind in SLICES:
             yield ir.Store(rows, column.name, "length", ir.Constant(-1))
+            if column.kind in GATHERED:
+                yield ir.Gather(rows, column.name, None, ir.Constant(0), column.nullable)
         else:
             yield ir.Store(rows, column.name, "value", ir.Constant(0))
             yield ir.Store(rows, column.name, "valid", ir.Constant(0))

@@ -245,7 +245,7 @@ def _view(buffer: pa.Buffer | None, typecode: str = "B") -> memoryview:
 def _slices(values: pa.BinaryArray | pa.StringArray) -> tuple[memoryview, memoryview]:
     """Offsets and bytes of a column that was not sliced."""
     _, offsets, data = values.buffers()
-    starts = _view(offsets, "i")
+    starts = _view(offsets, "i")[: len(values) + 1]  # there may be room behind them
     return starts, _view(data)[: starts[len(values)]] if len(values) else memoryview(b"")
 
 

@@ -23,8 +23,9 @@ NO_TIMESTAMP = -1
 FIRST_ROWS = 64
 """Units that are looked at in one go behind damage; four times as many as long as they are intact. What is read in
 vain stays in proportion to what is not, however a hostile file mixes the two."""
+STEP = 4
 
-STRETCH_BYTES = 32 << 20
+STRETCH_BYTES = 64 << 20
 """Bytes of a file whose units are taken together: many, since each step costs the same however few units it takes, and
 few enough that what went into a checksum is still in the cache when its records are read."""
 
@@ -100,7 +101,7 @@ def walk(source: Source, start: int) -> Iterator[Heads | Break]:
 
 def _pieces(table: str, source: Source, start: int) -> Iterator[Chunk | Break]:
     """Chunks of units of one kind, small ones first; a break unless they go on to the end of the file."""
-    rows = FIRST_ROWS
+    rows = FIRST_ROWS if start else STEP * FIRST_ROWS
     while rows < columns.MAX_ROWS and start < source.size:
         count = 0
         for item in _piece(table, source, start, rows):
@@ -117,7 +118,7 @@ def _pieces(table: str, source: Source, start: int) -> Iterator[Chunk | Break]:
                 yield end
                 return
             break  # the window may have ended before its time
-        rows *= 4
+        rows *= STEP
     yield from columns.scan_source(table, source, start, max_bytes=STRETCH_BYTES, checksums=False)
 
 

@@ -20,7 +20,7 @@ from thawline.formats.kafka.rows import Failure, Part, Records, Request, Units, 
 from thawline.model import Finding
 from thawline.source import Source
 
-GROUP_BYTES = 4 << 20
+GROUP_BYTES = 8 << 20
 """Bytes of records that are decoded in one go: enough to make little of the cost of a call, and few enough that what
 was decompressed is still in the cache when it is read."""
 GROUP_ROWS = 1 << 16
@@ -101,11 +101,13 @@ def _decompressed(source: Source, stretch: _Stretch, first: int, max_bytes: int,
     starts, ends, counts = array("q"), array("q"), array("q")
     failed: dict[int, Failure] = {}
     row = first
-    while row < len(stretch.positions) and stretch.compressions[row] != "none" and room.end < GROUP_BYTES:
-        start, count = room.end, stretch.counts[row]
-        position, compression = stretch.positions[row], stretch.compressions[row]
+    positions, sizes, compressions = stretch.positions, stretch.sizes, stretch.compressions
+    while row < len(positions) and room.end < GROUP_BYTES and (compression := compressions[row]) != "none":
+        start, count, position = room.end, stretch.counts[row], positions[row]
+        stored = source.view(position + HEAD_SIZE, position + sizes[row])
         try:
-            _open(compression, source.view(position + HEAD_SIZE, position + stretch.sizes[row]), max_bytes, room)
+            if stored:  # a payload of no bytes at all holds no records, whatever its codec
+                room.add(codecs.kafka_codec(compression, LATEST_MAGIC, stored), stored, max_bytes=max_bytes)
         except CodecError as error:
             failed[row - first] = not_decompressed(compression, error, max_bytes)
             count = 0  # nothing of it is read
@@ -114,12 +116,6 @@ def _decompressed(source: Source, stretch: _Stretch, first: int, max_bytes: int,
         counts.append(count)
         row += 1
     return Payload(stretch.units.part(first, row), room.view(), Ranges(starts, ends, counts), failed)
-
-
-def _open(compression: str, stored: memoryview, max_bytes: int, room: codecs.Room) -> None:
-    """Decompress a payload; one of no bytes at all holds no records, whatever its codec."""
-    if len(stored):
-        room.add(codecs.kafka_codec(compression, LATEST_MAGIC, stored), stored, max_bytes=max_bytes)
 
 
 def not_decompressed(compression: str, error: CodecError, max_bytes: int) -> Failure:
@@ -135,8 +131,10 @@ def _decoded(payload: Payload, placing: _Placing, request: Request) -> Iterator[
     failed = dict(payload.failed)
     wire = [name for name in WIRE if name in request.columns]
     groups = []
-    wanted = [*wire, *_Placing.columns]
-    for item in columns.scan("kafka_records", payload.data, payload.ranges, columns=wanted, max_rows=GROUP_ROWS):
+    wanted, size = [*wire, *_Placing.columns], min(len(payload.data), 2 * GROUP_BYTES)
+    for item in columns.scan(
+        "kafka_records", payload.data, payload.ranges, columns=wanted, max_rows=GROUP_ROWS, max_bytes=size
+    ):
         if isinstance(item, Break):
             start = payload.ranges.starts[item.range_index]
             failed.setdefault(item.range_index, _unreadable(item, start))
