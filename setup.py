@@ -15,6 +15,8 @@ from setuptools import Extension, setup
 SANITIZE = os.environ.get("THAWLINE_SANITIZE") == "1"
 SANITIZER = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer"]
 INCLUDED = [
+    "asb_scalars.py",
+    "asb_msgpack.py",
     "asb_json.py",
     "asb_values.py",
     "asb_checks.py",

@@ -28,6 +28,8 @@ cdef extern from "ripemd160.h" nogil:
 prepare_crc(1)
 prepare_numbers(1)
 
+include "asb_scalars.py"
+include "asb_msgpack.py"
 include "asb_json.py"
 include "asb_values.py"
 include "asb_checks.py"

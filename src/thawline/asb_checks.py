@@ -8,8 +8,8 @@ backslashes, as the kernels count them.
 import cython
 
 if not cython.compiled:
-    from thawline.asb_json import JSON_TEXTS, JSON_WORDS, _is_collection, _is_utf8
-    from thawline.asb_values import SIXES, _copied, _decode_base64, _has_byte, _is_sketch, _is_usual_double
+    from thawline.asb_json import JSON_TEXTS, JSON_WORDS, _is_collection
+    from thawline.asb_scalars import SIXES, _copied, _decode_base64, _has_byte, _is_sketch, _is_usual_double, _is_utf8
     from thawline.ripemd160 import ripemd160
 
 HASHED = cython.declare(cython.longlong, 8)

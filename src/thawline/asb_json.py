@@ -4,18 +4,17 @@ Cython in pure Python mode, compiled into `thawline._native` and importable as i
 what is left before a byte is looked at, and nesting has an end.
 """
 
-import struct
-
 import cython
 
 if cython.compiled:
     from cython.cimports.libc.stdio import snprintf
     from cython.cimports.libc.stdlib import strtod
-    from cython.cimports.libc.string import memcpy
+else:
+    from thawline.asb_msgpack import _extension, _msgpack_double, _msgpack_integer, _msgpack_length
+    from thawline.asb_scalars import BASE64_ALPHABET, _is_utf8
 
 DEEPEST_COLLECTION = cython.declare(cython.longlong, 64)
 """How deep lists and maps may lie in each other."""
-BASE64_ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 PARTICLES = (
     b"$0      ", b"$1      ", b"$2      ", b"$string ", b"$bytes  ", b"$5      ", b"$6      ", b"$java   ",
     b"$csharp ", b"$python ", b"$ruby   ", b"$php    ", b"$erlang ", b"$13     ", b"$14     ", b"$15     ",
@@ -26,72 +25,6 @@ PARTICLES = (
 JSON_TEXTS = b"".join(PARTICLES) + BASE64_ALPHABET + b"0123456789abcdef"
 """What JSON is written with: the keys for bytes (200 characters), the alphabet of base-64 (64), hexadecimal digits."""
 JSON_WORDS = b'nulltruefalse"nan""inf""-inf"'
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _is_utf8(buf: cython.const[cython.uchar][::1], pos: cython.longlong, end: cython.longlong) -> cython.bint:
-    """Whether bytes are UTF-8, without surrogates and in the shortest form."""
-    byte: cython.int
-    more: cython.int
-    low: cython.int
-    high: cython.int
-    word: cython.ulonglong = 0
-    tops: cython.ulonglong = 0x40404040
-    tops = (tops << 1) | (tops << 33)
-    while pos < end:
-        if cython.compiled and end - pos >= 8:
-            # Most text is ASCII, which shows eight bytes at a time.
-            memcpy(cython.address(word), cython.address(buf[pos]), 8)
-            if word & tops == 0:
-                pos += 8
-                continue
-        byte = buf[pos]
-        pos += 1
-        if byte < 0x80:
-            continue
-        low = 0x80
-        high = 0xBF
-        if byte < 0xC2 or byte > 0xF4:
-            return False
-        more = 1
-        if byte >= 0xE0:
-            more = 2
-            if byte == 0xE0:
-                low = 0xA0
-            elif byte == 0xED:
-                high = 0x9F
-        if byte >= 0xF0:
-            more = 3
-            if byte == 0xF0:
-                low = 0x90
-            elif byte == 0xF4:
-                high = 0x8F
-        if more > end - pos:
-            return False
-        while more > 0:
-            if buf[pos] < low or buf[pos] > high:
-                return False
-            low = 0x80
-            high = 0xBF
-            pos += 1
-            more -= 1
-    return True
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _big_endian(buf: cython.const[cython.uchar][::1], pos: cython.longlong, size: cython.longlong) -> cython.ulonglong:
-    """An unsigned big-endian number of so many bytes."""
-    value: cython.ulonglong = 0
-    end: cython.longlong = pos + size
-    while pos < end:
-        value = (value << 8) | buf[pos]
-        pos += 1
-    return value
 
 
 @cython.cfunc
@@ -222,29 +155,6 @@ def _put_base64(
 
 
 @cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _msgpack_double(buf: cython.const[cython.uchar][::1], pos: cython.longlong, size: cython.longlong) -> cython.double:
-    """A big-endian double of 4 or 8 bytes."""
-    value: cython.double = 0
-    single: cython.float = 0
-    bits: cython.ulonglong = _big_endian(buf, pos, size)
-    bits4: cython.uint = cython.cast(cython.uint, bits)
-    if cython.compiled:
-        if size == 8:
-            memcpy(cython.address(value), cython.address(bits), 8)
-        else:
-            memcpy(cython.address(single), cython.address(bits4), 4)
-            value = single
-    elif size == 8:
-        value = struct.unpack(">d", bits.to_bytes(8, "big"))[0]
-    else:
-        value = struct.unpack(">f", bits4.to_bytes(4, "big"))[0]
-    return value
-
-
-@cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def _put_double(
@@ -287,46 +197,6 @@ def _fewest_digits(value):
     """A double as C's printf writes it with the fewest digits, 15 or more, that give it back."""
     texts = (b"%.*g" % (digits, value) for digits in (15, 16, 17))
     return next(text for text in texts if float(text) == value)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _msgpack_length(
-    buf: cython.const[cython.uchar][::1], pos: cython.longlong, end: cython.longlong, size: cython.longlong
-) -> cython.longlong:
-    """A length of so many bytes; -1 where the bytes end before."""
-    if size > end - pos:
-        return -1
-    return cython.cast(cython.longlong, _big_endian(buf, pos, size))
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _extension(buf: cython.const[cython.uchar][::1], pos: cython.longlong, end: cython.longlong) -> cython.longlong:
-    """Where an extension with the flags of an ordered list or map ends; -1 where that is not what stands here.
-
-    A wildcard or an infinity (type 255) is for requests and is never stored.
-    """
-    head: cython.int
-    size: cython.longlong
-    if pos >= end:
-        return -1
-    head = buf[pos]
-    pos += 1
-    if 0xD4 <= head <= 0xD8:
-        size = 1 << (head - 0xD4)
-    elif 0xC7 <= head <= 0xC9:
-        size = _msgpack_length(buf, pos, end, 1 << (head - 0xC7))
-        if size < 0:
-            return -1
-        pos += 1 << (head - 0xC7)
-    else:
-        return -1
-    if size > end - pos - 1 or buf[pos] == 255:
-        return -1
-    return pos + 1 + size
 
 
 @cython.cfunc
@@ -392,7 +262,6 @@ def _put_value(
     """
     head: cython.int
     size: cython.longlong
-    at: cython.longlong = place[0]
     if pos >= end or depth <= 0:
         return -1
     head = buf[pos]
@@ -410,63 +279,80 @@ def _put_value(
             pos += 2 << (head - 0xDC)
         return _put_list(names, words, buf, pos, end, size, depth, out, place, writing)
     if 0xA0 <= head <= 0xBF or 0xC4 <= head <= 0xC6 or 0xD9 <= head <= 0xDB:
-        size = head & 31
-        if head >= 0xC4:
-            size = 1 << (head - 0xD9) if head >= 0xD9 else 1 << (head - 0xC4)
-            pos += size
-            size = _msgpack_length(buf, pos - size, end, size)
-        if size < 0 or size > end - pos:
-            return -1
-        place[0] = _put_particle(names, buf, pos, size, out, at, writing, is_key)
-        return pos + size
-    if is_key and writing:
-        out[at] = 34
-    at += is_key
-    size = 0
-    if head <= 0x7F:
-        at = _put_integer(head, out, at, writing)
-    elif head >= 0xE0:
-        at = _put_integer(head - 256, out, at, writing)
-    elif head == 0xC0:
-        at = _put(words, 0, 4, out, at, writing)
-    elif head == 0xC2:
-        at = _put(words, 8, 5, out, at, writing)
-    elif head == 0xC3:
-        at = _put(words, 4, 4, out, at, writing)
-    elif head == 0xCA or head == 0xCB:
-        size = 4 if head == 0xCA else 8
-        if size > end - pos:
-            return -1
-        at = _put_double(words, buf, pos, size, out, at, writing)
-    elif 0xCC <= head <= 0xD3:
-        size = 1 << (head - 0xCC) if head < 0xD0 else 1 << (head - 0xD0)
-        if size > end - pos:
-            return -1
-        at = _put_integer(_msgpack_integer(buf, pos, size, head >= 0xD0), out, at, writing)
-    else:
+        return _put_sized(names, buf, head, pos, end, out, place, writing, is_key)
+    if not is_key:
+        return _put_scalar(words, buf, head, pos, end, out, place, writing)
+    place[0] = _put(words, 13, 1, out, place[0], writing)
+    pos = _put_scalar(words, buf, head, pos, end, out, place, writing)
+    place[0] = _put(words, 13, 1, out, place[0], writing)
+    return pos
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _put_sized(
+    names: cython.const[cython.uchar][::1],
+    buf: cython.const[cython.uchar][::1],
+    head: cython.int,
+    pos: cython.longlong,
+    end: cython.longlong,
+    out: cython.uchar[::1],
+    place: cython.longlong[::1],
+    writing: cython.bint,
+    is_key: cython.bint,
+) -> cython.longlong:
+    """Text or bytes behind their head; where they end, or -1."""
+    size: cython.longlong = head & 31
+    if head >= 0xC4:
+        size = 1 << (head - 0xD9) if head >= 0xD9 else 1 << (head - 0xC4)
+        pos += size
+        size = _msgpack_length(buf, pos - size, end, size)
+    if size < 0 or size > end - pos:
         return -1
-    if is_key and writing:
-        out[at] = 34
-    place[0] = at + is_key
+    place[0] = _put_particle(names, buf, pos, size, out, place[0], writing, is_key)
     return pos + size
 
 
 @cython.cfunc
+@cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _msgpack_integer(
-    buf: cython.const[cython.uchar][::1], pos: cython.longlong, size: cython.longlong, signed: cython.bint
+def _put_scalar(
+    words: cython.const[cython.uchar][::1],
+    buf: cython.const[cython.uchar][::1],
+    head: cython.int,
+    pos: cython.longlong,
+    end: cython.longlong,
+    out: cython.uchar[::1],
+    place: cython.longlong[::1],
+    writing: cython.bint,
 ) -> cython.longlong:
-    """A number of 1 to 8 bytes. One of 8 bytes is signed however it is marked, as the server reads it."""
-    bits: cython.ulonglong = _big_endian(buf, pos, size)
-    one: cython.ulonglong = 1
-    if size == 8:
-        if bits >> 63:
-            return -cython.cast(cython.longlong, (one << 63) - 1 - (bits - (one << 63))) - 1
-        return cython.cast(cython.longlong, bits)
-    if signed and bits >> (8 * size - 1):
-        return cython.cast(cython.longlong, bits) - cython.cast(cython.longlong, one << (8 * size))
-    return cython.cast(cython.longlong, bits)
+    """A number, a truth value or nil behind its head; where it ends, or -1 if it is none of these."""
+    size: cython.longlong = 0
+    at: cython.longlong = place[0]
+    if 0xCA <= head <= 0xD3:
+        size = 4 << (head - 0xCA) if head < 0xCC else 1 << ((head - 0xCC) & 3)
+    if size > end - pos:
+        return -1
+    if head <= 0x7F:
+        place[0] = _put_integer(head, out, at, writing)
+    elif head >= 0xE0:
+        place[0] = _put_integer(head - 256, out, at, writing)
+    elif head == 0xC0:
+        place[0] = _put(words, 0, 4, out, at, writing)
+    elif head == 0xC2:
+        place[0] = _put(words, 8, 5, out, at, writing)
+    elif head == 0xC3:
+        place[0] = _put(words, 4, 4, out, at, writing)
+    elif head == 0xCA or head == 0xCB:
+        place[0] = _put_double(words, buf, pos, size, out, at, writing)
+    elif 0xCC <= head <= 0xD3:
+        place[0] = _put_integer(_msgpack_integer(buf, pos, size, head >= 0xD0), out, at, writing)
+    else:
+        return -1
+    return pos + size
 
 
 @cython.cfunc

@@ -6,153 +6,139 @@ columns as the scan kernel leaves them.
 
 import cython
 
-if cython.compiled:
-    from cython.cimports.libc.string import memcpy
-else:
-    from thawline.asb_json import (
-        BASE64_ALPHABET,
-        DEEPEST_COLLECTION,
-        JSON_TEXTS,
-        JSON_WORDS,
-        _is_collection,
+if not cython.compiled:
+    from thawline.asb_json import DEEPEST_COLLECTION, JSON_TEXTS, JSON_WORDS, _is_collection, _put_integer, _put_value
+    from thawline.asb_scalars import (
+        SIXES,
+        _copied,
+        _decode_base64,
+        _has_byte,
+        _is_set,
+        _is_sketch,
+        _is_usual_double,
         _is_utf8,
-        _put,
-        _put_integer,
-        _put_value,
     )
 
-BAD_NAME = cython.declare(cython.int, 1)
-BAD_DOUBLE = cython.declare(cython.int, 2)
-BAD_BASE64 = cython.declare(cython.int, 4)
-BAD_TEXT = cython.declare(cython.int, 8)
-BAD_MSGPACK = cython.declare(cython.int, 16)
-BAD_SKETCH = cython.declare(cython.int, 32)
+PROBLEMS = (1, 2, 4, 8, 16, 32)
 """What may be wrong with a bin; the first three may keep a tool from reading it, the others nobody else looks at."""
-SIXES = bytes(BASE64_ALPHABET.find(byte) if byte in BASE64_ALPHABET else 64 for byte in range(256))
-"""Values of base-64 characters, 64 for every other byte."""
+BAD_NAME = cython.declare(cython.int, PROBLEMS[0])
+BAD_DOUBLE = cython.declare(cython.int, PROBLEMS[1])
+BAD_BASE64 = cython.declare(cython.int, PROBLEMS[2])
+BAD_TEXT = cython.declare(cython.int, PROBLEMS[3])
+BAD_MSGPACK = cython.declare(cython.int, PROBLEMS[4])
+BAD_SKETCH = cython.declare(cython.int, PROBLEMS[5])
+TEXTS_END = cython.declare(cython.int, 0)
+BYTES_END = cython.declare(cython.int, 1)
+COLLECTIONS = cython.declare(cython.int, 2)
+MOST_JSON = cython.declare(cython.int, 3)
+"""What is counted on the way through bins: bytes of text, other bytes, lists and maps, and the most bytes that these
+take as JSON."""
 
 
 @cython.cfunc
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _is_set(bitmap: cython.const[cython.uchar][::1], row: cython.longlong) -> cython.bint:
-    """Whether a bit is set; an empty bitmap has all of them set."""
-    return bitmap.shape[0] == 0 or (bitmap[row >> 3] >> (row & 7)) & 1
+def _mark(bitmap: cython.uchar[::1], row: cython.longlong) -> cython.void:
+    bitmap[row >> 3] |= cython.cast(cython.uchar, 1 << (row & 7))
 
 
 @cython.cfunc
+@cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _decode_base64(
+def _is_text(letter: cython.longlong) -> cython.bint:
+    """S, G and, in base-64, X."""
+    return letter == 83 or letter == 71 or letter == 88
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _has_bytes(letter: cython.longlong) -> cython.bint:
+    """All but I, D, N, Z and text."""
+    return letter != 73 and letter != 68 and letter != 78 and letter != 90 and not _is_text(letter)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _is_odd_name(
+    names: cython.const[cython.uchar][::1], start: cython.longlong, end: cython.longlong, letter: cython.longlong
+) -> cython.bint:
+    """Whether a tool may refuse the name of a bin: for its length, for a NUL, or for a value behind a bin without."""
+    return end - start > 15 or _has_byte(names, start, end, 0) or (letter == 78 and _has_byte(names, start, end, 32))
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _decode_text(
     sixes: cython.const[cython.uchar][::1],
-    buf: cython.const[cython.uchar][::1],
-    pos: cython.longlong,
+    letter: cython.longlong,
+    data: cython.const[cython.uchar][::1],
+    start: cython.longlong,
+    end: cython.longlong,
+    text: cython.uchar[::1],
+    out: cython.uchar[::1],
+    totals: cython.longlong[::1],
+) -> cython.int:
+    """Put a string to the texts, or to the bytes if it is not UTF-8; what is wrong with it."""
+    before: cython.longlong = totals[TEXTS_END]
+    after: cython.longlong
+    if letter == 88:
+        after = _decode_base64(sixes, data, start, end, text, before)
+        if after < 0:
+            return BAD_BASE64
+        if not _is_utf8(text, before, after):
+            totals[BYTES_END] = _copied(text, before, after - before, out, totals[BYTES_END])
+            return BAD_TEXT
+        totals[TEXTS_END] = after
+        return 0
+    if not _is_utf8(data, start, end):
+        totals[BYTES_END] = _copied(data, start, end - start, out, totals[BYTES_END])
+        return BAD_TEXT
+    totals[TEXTS_END] = _copied(data, start, end - start, text, before)
+    return 0
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _decode_bytes(
+    sixes: cython.const[cython.uchar][::1],
+    names: cython.const[cython.uchar][::1],
+    words: cython.const[cython.uchar][::1],
+    letter: cython.longlong,
+    is_compact: cython.bint,
+    data: cython.const[cython.uchar][::1],
+    start: cython.longlong,
     end: cython.longlong,
     out: cython.uchar[::1],
-    at: cython.longlong,
-) -> cython.longlong:
-    """Where decoded bytes end in `out`; -1 where length, characters or padding are wrong."""
-    a: cython.int
-    b: cython.int
-    c: cython.int
-    d: cython.int
-    if (end - pos) % 4:
-        return -1
-    while pos < end:
-        a = sixes[buf[pos]]
-        b = sixes[buf[pos + 1]]
-        c = sixes[buf[pos + 2]]
-        d = sixes[buf[pos + 3]]
-        if (a | b | c | d) >= 64:
-            break
-        out[at] = cython.cast(cython.uchar, (a << 2 | b >> 4) & 255)
-        out[at + 1] = cython.cast(cython.uchar, (b << 4 | c >> 2) & 255)
-        out[at + 2] = cython.cast(cython.uchar, (c << 6 | d) & 255)
-        at += 3
-        pos += 4
-    if pos == end:
-        return at
-    if pos + 4 != end or buf[pos + 3] != 61 or (a | b) >= 64:
-        return -1
-    out[at] = cython.cast(cython.uchar, (a << 2 | b >> 4) & 255)
-    if buf[pos + 2] == 61:
-        return at + 1
-    if c >= 64:
-        return -1
-    out[at + 1] = cython.cast(cython.uchar, (b << 4 | c >> 2) & 255)
-    return at + 2
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _is_sketch(buf: cython.const[cython.uchar][::1], pos: cython.longlong, end: cython.longlong) -> cython.bint:
-    """Whether a HyperLogLog has a possible geometry and the size that it takes (particle_hll.c of the server)."""
-    index_bits: cython.longlong
-    minhash_bits: cython.longlong
-    if end - pos < 11:
-        return False
-    index_bits = buf[pos + 1]
-    minhash_bits = buf[pos + 2]
-    if index_bits < 4 or index_bits > 16 or index_bits + minhash_bits > 64:
-        return False
-    if minhash_bits != 0 and (minhash_bits < 4 or minhash_bits > 51):
-        return False
-    one: cython.longlong = 1
-    return end - pos == 11 + ((6 + minhash_bits) * (one << index_bits) + 7) // 8
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _is_usual_double(buf: cython.const[cython.uchar][::1], pos: cython.longlong, end: cython.longlong) -> cython.bint:
-    """Whether a double is written as one of the tools writes it, in digits that both read to the same number."""
-    digits: cython.longlong = 0
-    first: cython.int
-    if end - pos > 26 or pos >= end:
-        return False
-    if buf[pos] == 45 or buf[pos] == 43:
-        pos += 1
-    if end - pos == 3 and not (48 <= buf[pos] <= 57):
-        first = buf[pos]
-        if first == 110 or first == 78:  # nan and NaN; a plus or minus before it is for a closer look
-            return buf[pos + 1] == 97 and (buf[pos + 2] == first)
-        return (first == 105 or first == 73) and buf[pos + 1] == 110 and buf[pos + 2] == 102
-    while pos < end and 48 <= buf[pos] <= 57:
-        pos += 1
-        digits += 1
-    if pos < end and buf[pos] == 46:
-        pos += 1
-        while pos < end and 48 <= buf[pos] <= 57:
-            pos += 1
-            digits += 1
-    if digits == 0:
-        return False
-    if pos < end and buf[pos] == 101:
-        pos += 1
-        if pos < end and (buf[pos] == 45 or buf[pos] == 43):
-            pos += 1
-        digits = 0
-        while pos < end and 48 <= buf[pos] <= 57:
-            pos += 1
-            digits += 1
-        if digits == 0 or digits > 2:  # three may be too many for a double
-            return False
-    return pos == end
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _has_byte(
-    buf: cython.const[cython.uchar][::1], pos: cython.longlong, end: cython.longlong, byte: cython.int
-) -> cython.bint:
-    while pos < end:
-        if buf[pos] == byte:
-            return True
-        pos += 1
-    return False
+    totals: cython.longlong[::1],
+) -> cython.int:
+    """Put a value to the bytes; what is wrong with it."""
+    before: cython.longlong = totals[BYTES_END]
+    after: cython.longlong
+    if is_compact:
+        after = _copied(data, start, end - start, out, before)
+    else:
+        after = _decode_base64(sixes, data, start, end, out, before)
+    if after < 0:
+        return BAD_BASE64
+    totals[BYTES_END] = after
+    if letter == 89:
+        return 0 if _is_sketch(out, before, after) else BAD_SKETCH
+    if letter != 76 and letter != 77:
+        return 0
+    if not _is_collection(names, words, out, before, after, letter, out, totals[MOST_JSON:]):
+        return BAD_MSGPACK
+    totals[COLLECTIONS] += 1
+    return 0
 
 
 def decode_bins(
@@ -176,26 +162,17 @@ def decode_bins(
 ):
     """Split the values of bins into text and bytes, decoded, and check what can be checked.
 
-    `problems` gets a bit for each thing that is wrong. Returns how many bins have one. `totals` becomes the number of
-    texts, of bytes, of lists and maps, and the most bytes that these take as JSON.
+    `problems` gets a bit for each thing that is wrong. Returns how many bins have one.
     """
     row: cython.longlong = 0
     start: cython.longlong
     end: cython.longlong
-    text_at: cython.longlong = 0
-    at: cython.longlong = 0
-    after: cython.longlong
     wrong: cython.int
     found: cython.longlong = 0
-    texts: cython.longlong = 0
-    values: cython.longlong = 0
-    collections: cython.longlong = 0
     letter: cython.longlong
-    place: cython.longlong[::1] = totals[3:4]
     sixes: cython.const[cython.uchar][::1] = SIXES
-    texts_of_json: cython.const[cython.uchar][::1] = JSON_TEXTS
+    json_names: cython.const[cython.uchar][::1] = JSON_TEXTS
     words: cython.const[cython.uchar][::1] = JSON_WORDS
-    place[0] = 0
     text_offsets[0] = 0
     bytes_offsets[0] = 0
     with cython.nogil:
@@ -204,65 +181,28 @@ def decode_bins(
             start = data_offsets[row]
             end = data_offsets[row + 1]
             wrong = 0
-            if (
-                name_offsets[row + 1] - name_offsets[row] > 15
-                or _has_byte(names, name_offsets[row], name_offsets[row + 1], 0)
-                or (letter == 78 and _has_byte(names, name_offsets[row], name_offsets[row + 1], 32))
-            ):
-                wrong = BAD_NAME
             if letter == 68:
                 if not _is_usual_double(doubles, double_offsets[row], double_offsets[row + 1]):
-                    wrong |= BAD_DOUBLE
-            elif letter == 83 or letter == 71 or letter == 88:  # S, G and, in base-64, X
-                after = -1
-                if letter == 88:
-                    after = _decode_base64(sixes, data, start, end, text, text_at)
-                    if after < 0:
-                        wrong |= BAD_BASE64
-                    elif not _is_utf8(text, text_at, after):
-                        wrong |= BAD_TEXT
-                        at = _put(text, text_at, after - text_at, out, at, True)
-                        after = -1
-                elif _is_utf8(data, start, end):
-                    after = _copied(data, start, end - start, text, text_at)
-                else:
-                    wrong |= BAD_TEXT
-                    at = _copied(data, start, end - start, out, at)
-                if after >= 0:
-                    text_at = after
-                    texts += 1
-                    text_valid[row >> 3] |= cython.cast(cython.uchar, 1 << (row & 7))
-                elif wrong & BAD_TEXT:
-                    values += 1
-                    bytes_valid[row >> 3] |= cython.cast(cython.uchar, 1 << (row & 7))
-            elif letter != 73 and letter != 78 and letter != 90:  # all but I, N, Z are bytes
-                after = at
-                if _is_set(compact, row):
-                    after = _copied(data, start, end - start, out, at)
-                else:
-                    after = _decode_base64(sixes, data, start, end, out, at)
-                if after < 0:
-                    wrong |= BAD_BASE64
-                else:
-                    if letter == 76 or letter == 77:
-                        if _is_collection(texts_of_json, words, out, at, after, letter, out, place):
-                            collections += 1
-                        else:
-                            wrong |= BAD_MSGPACK
-                    elif letter == 89 and not _is_sketch(out, at, after):
-                        wrong |= BAD_SKETCH
-                    at = after
-                    values += 1
-                    bytes_valid[row >> 3] |= cython.cast(cython.uchar, 1 << (row & 7))
+                    wrong = BAD_DOUBLE
+            elif _is_text(letter):
+                wrong = _decode_text(sixes, letter, data, start, end, text, out, totals)
+                if not wrong:
+                    _mark(text_valid, row)
+                elif wrong == BAD_TEXT:
+                    _mark(bytes_valid, row)
+            elif _has_bytes(letter):
+                wrong = _decode_bytes(
+                    sixes, json_names, words, letter, _is_set(compact, row), data, start, end, out, totals
+                )
+                if wrong != BAD_BASE64:
+                    _mark(bytes_valid, row)
+            if _is_odd_name(names, name_offsets[row], name_offsets[row + 1], letter):
+                wrong |= BAD_NAME
             problems[row] = cython.cast(cython.uchar, wrong)
-            if wrong:
-                found += 1
+            found += wrong != 0
             row += 1
-            text_offsets[row] = cython.cast(cython.int, text_at)
-            bytes_offsets[row] = cython.cast(cython.int, at)
-    totals[0] = texts
-    totals[1] = values
-    totals[2] = collections
+            text_offsets[row] = cython.cast(cython.int, totals[TEXTS_END])
+            bytes_offsets[row] = cython.cast(cython.int, totals[BYTES_END])
     return found
 
 
@@ -304,29 +244,6 @@ def write_json(
 
 def _json_place():
     return memoryview(bytearray(8)).cast("q")
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _copied(
-    buf: cython.const[cython.uchar][::1],
-    start: cython.longlong,
-    size: cython.longlong,
-    out: cython.uchar[::1],
-    at: cython.longlong,
-) -> cython.longlong:
-    """Copy bytes; where they end."""
-    i: cython.longlong = 0
-    if cython.compiled:
-        if size > 0:
-            memcpy(cython.address(out[at]), cython.address(buf[start]), size)
-    else:
-        while i < size:
-            out[at + i] = buf[start + i]
-            i += 1
-    return at + size
 
 
 def check_heads(

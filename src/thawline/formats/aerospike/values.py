@@ -15,20 +15,25 @@ from types import ModuleType
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline import asb_values, columns
+from thawline import columns
 from thawline.chunks import Chunk
 from thawline.literals import integer, null
 from thawline.ripemd160 import SIZE, hash_ranges
 
-BAD_NAME, BAD_DOUBLE, BAD_BASE64 = asb_values.BAD_NAME, asb_values.BAD_DOUBLE, asb_values.BAD_BASE64
-BAD_TEXT, BAD_MSGPACK, BAD_SKETCH = asb_values.BAD_TEXT, asb_values.BAD_MSGPACK, asb_values.BAD_SKETCH
-ODD = BAD_NAME | BAD_DOUBLE | BAD_BASE64
-"""What may keep a tool from reading a record."""
-
 
 def loops() -> ModuleType:
     """The module that goes over values: the native one, or the same source as plain Python."""
-    return columns.native() or asb_values
+    if native := columns.native():
+        return native
+    from thawline import asb_values  # noqa: PLC0415 - not needed where there is the native module
+
+    found: ModuleType = asb_values
+    return found
+
+
+BAD_NAME, BAD_DOUBLE, BAD_BASE64, BAD_TEXT, BAD_MSGPACK, BAD_SKETCH = loops().PROBLEMS
+ODD = BAD_NAME | BAD_DOUBLE | BAD_BASE64
+"""What may keep a tool from reading a record."""
 
 
 def decode_base64(text: bytes) -> bytes | None:

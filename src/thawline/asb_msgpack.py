@@ -1,0 +1,107 @@
+"""Numbers, lengths and extensions of msgpack as Aerospike's server writes it.
+
+Cython in pure Python mode, compiled into `thawline._native` and importable as it is. Every length is checked against
+what is left before a byte is looked at.
+"""
+
+import struct
+
+import cython
+
+if cython.compiled:
+    from cython.cimports.libc.string import memcpy
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _big_endian(buf: cython.const[cython.uchar][::1], pos: cython.longlong, size: cython.longlong) -> cython.ulonglong:
+    """An unsigned big-endian number of so many bytes."""
+    value: cython.ulonglong = 0
+    end: cython.longlong = pos + size
+    while pos < end:
+        value = (value << 8) | buf[pos]
+        pos += 1
+    return value
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _msgpack_length(
+    buf: cython.const[cython.uchar][::1], pos: cython.longlong, end: cython.longlong, size: cython.longlong
+) -> cython.longlong:
+    """A length of so many bytes; -1 where the bytes end before."""
+    if size > end - pos:
+        return -1
+    return cython.cast(cython.longlong, _big_endian(buf, pos, size))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _msgpack_integer(
+    buf: cython.const[cython.uchar][::1], pos: cython.longlong, size: cython.longlong, signed: cython.bint
+) -> cython.longlong:
+    """A number of 1 to 8 bytes. One of 8 bytes is signed however it is marked, as the server reads it."""
+    bits: cython.ulonglong = _big_endian(buf, pos, size)
+    one: cython.ulonglong = 1
+    if size == 8:
+        if bits >> 63:
+            return -cython.cast(cython.longlong, (one << 63) - 1 - (bits - (one << 63))) - 1
+        return cython.cast(cython.longlong, bits)
+    if signed and bits >> (8 * size - 1):
+        return cython.cast(cython.longlong, bits) - cython.cast(cython.longlong, one << (8 * size))
+    return cython.cast(cython.longlong, bits)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _msgpack_double(buf: cython.const[cython.uchar][::1], pos: cython.longlong, size: cython.longlong) -> cython.double:
+    """A big-endian double of 4 or 8 bytes."""
+    value: cython.double = 0
+    single: cython.float = 0
+    bits: cython.ulonglong = _big_endian(buf, pos, size)
+    bits4: cython.uint = cython.cast(cython.uint, bits)
+    if cython.compiled:
+        if size == 8:
+            memcpy(cython.address(value), cython.address(bits), 8)
+        else:
+            memcpy(cython.address(single), cython.address(bits4), 4)
+            value = single
+    elif size == 8:
+        value = struct.unpack(">d", bits.to_bytes(8, "big"))[0]
+    else:
+        value = struct.unpack(">f", bits4.to_bytes(4, "big"))[0]
+    return value
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _extension(buf: cython.const[cython.uchar][::1], pos: cython.longlong, end: cython.longlong) -> cython.longlong:
+    """Where an extension with the flags of an ordered list or map ends; -1 where that is not what stands here.
+
+    A wildcard or an infinity (type 255) is for requests and is never stored.
+    """
+    head: cython.int
+    size: cython.longlong
+    if pos >= end:
+        return -1
+    head = buf[pos]
+    pos += 1
+    if 0xD4 <= head <= 0xD8:
+        size = 1 << (head - 0xD4)
+    elif 0xC7 <= head <= 0xC9:
+        size = _msgpack_length(buf, pos, end, 1 << (head - 0xC7))
+        if size < 0:
+            return -1
+        pos += 1 << (head - 0xC7)
+    else:
+        return -1
+    if size > end - pos - 1 or buf[pos] == 255:
+        return -1
+    return pos + 1 + size
