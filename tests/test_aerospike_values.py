@@ -6,6 +6,7 @@ import hashlib
 import math
 import struct
 from array import array
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -39,6 +40,17 @@ def test_ripemd160_has_the_values_of_its_paper(message: bytes) -> None:
     assert ripemd160.ripemd160(message).hex() == PAPER[message]
 
 
+@pytest.fixture(params=[True, False], ids=["wide", "narrow"])
+def registers(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The hash with the CPU's wide registers, where it has them, and without."""
+    native = columns.native()
+    assert native is not None
+    native.use_avx2(request.param)
+    yield
+    native.use_avx2(True)  # noqa: FBT003 - Cython takes it by place
+
+
+@pytest.mark.usefixtures("registers")
 def test_hashes_of_many_ranges_are_those_of_each() -> None:
     random = Random(1)
     data = random.randbytes(5000)

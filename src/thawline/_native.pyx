@@ -23,10 +23,12 @@ cdef extern from "bits.h" nogil:
     long long read_bytes(const unsigned char *, long long, unsigned char *, long long *)
 
 cdef extern from "ripemd160.h" nogil:
+    void prepare_hashes(int use_wide)
     void rmd_hash(const unsigned char *data, const long long *starts, const long long *ends, int count, unsigned char *out)
 
 prepare_crc(1)
 prepare_numbers(1)
+prepare_hashes(1)
 
 include "asb_scalars.py"
 include "asb_msgpack.py"
@@ -51,6 +53,11 @@ def uses_crc32c_instruction():
 def use_crc32c_instruction(bint wanted):
     """Choose between the CPU's instruction and the tables; for tests, which run both."""
     prepare_crc(wanted)
+
+
+def use_avx2(bint wanted):
+    """Choose whether hashes use the CPU's wide registers; for tests, which run both."""
+    prepare_hashes(wanted)
 
 
 def use_ssse3(bint wanted):
