@@ -14,6 +14,7 @@ from thawline import asb_checks, columns
 from thawline.chunks import Places
 from thawline.formats.aerospike import reading, soundness
 from thawline.model import Report
+from tools.sanitize import exactly
 
 EACH = [pytest.param(golden, id=golden.name) for golden in golden_files("aerospike")]
 MUTANTS = 60
@@ -109,10 +110,10 @@ def test_compiled_or_not_the_look_is_the_same(golden: Golden) -> None:
     verdicts: set[bool] = set()
     for data in mutants(golden.data, 20):
         start = max(data.find(b"\n+ k "), data.find(b"\n+ n ")) + 1
-        view = memoryview(data)[start:]
-        for found in columns.places("aerospike_records", view, soundness.LOOKED_AT, 64):
-            if isinstance(found, Places):
-                verdict = compiled.holds(view, found)
-                assert plain.holds(view, found) == verdict
-                verdicts.add(verdict)
+        with exactly(data[start:]) as view:
+            for found in columns.places("aerospike_records", view, soundness.LOOKED_AT, 64):
+                if isinstance(found, Places):
+                    verdict = compiled.holds(view, found)
+                    assert plain.holds(view, found) == verdict
+                    verdicts.add(verdict)
     assert verdicts or not golden.data.count(b"\n+ d ")
