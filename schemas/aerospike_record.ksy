@@ -80,8 +80,10 @@ seq:
     -orig-id: '{expiration}'
     type: decimal_line
     valid:
-      expr: _.value >= 0 and _.value <= 0xffffffff
-    doc: Seconds since 2010-01-01T00:00:00Z; 0 for never.
+      expr: _.value >= 0
+    doc: |
+      Seconds since 2010-01-01T00:00:00Z; 0 for never. The format's own document
+      gives it 32 bits, which is what asrestore takes; backup-go takes 64.
   - id: lead_num_bins
     contents: '+ b '
   - id: num_bins

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 import zstandard
 from accounts import Golden, golden_files
-from backups import DIGEST, HEADER, Lines, keyed, numbered, text_bin
+from backups import DIGEST, HEADER, Lines, digest_of, keyed, numbered, text_bin
 
 import thawline
 from thawline.cold import ColdFile
@@ -414,3 +415,15 @@ def test_version_3_0_costs_no_more_where_a_backslash_is_far_away() -> None:
     found = rows(data)
     assert (len(found), found[-2]["set"], found[-1]["set"]) == (20_002, "a\\b", "demo")
     assert time.process_time() - started < 10
+
+
+def test_leniently_a_digest_or_an_expiration_is_what_the_tool_that_reads_it_takes_it_for() -> None:
+    longer = Lines(key=b"S 5 user1", digest=digest_of(b"demo", "S", b"user1")).data().replace(b"=\n+ s", b"A\n+ s")
+    later = Lines(expiration=b"4294967296").data()
+    assert codes(HEADER + longer) == ["ASB104"]
+    assert codes(HEADER + later) == ["ASB103"]
+    (row,) = rows(HEADER + longer)
+    assert (row["digest"], row["suspect"]) == (digest_of(b"demo", "S", b"user1"), None)
+    (row,) = rows(HEADER + later)
+    assert row["expiration"] == datetime(2146, 2, 7, 6, 28, 16, tzinfo=UTC)
+    assert codes(HEADER + Lines(expiration=b"9223372036854775807").data(), strict=False) == ["ASB102"]

@@ -1056,7 +1056,7 @@ def _scan_aerospike_records(
             if buf[expiration_at_1] == 45:
                 expiration_1 = -cython.cast(cython.longlong, word - 1) - 1
             pos += 1
-            if not ((expiration_1 >= 0) and (expiration_1 <= cython.cast(cython.longlong, 4294967295))):
+            if not (expiration_1 >= 0):
                 state[4] = 45
                 state[5] = expiration_at_1
                 return 2

@@ -116,7 +116,7 @@ class AerospikeRecord(KaitaiStruct):
             raise kaitaistruct.ValidationNotEqualError(b"\x2B\x20\x74\x20", self.lead_expiration, self._io, u"/seq/15")
         self.expiration = decimal_line.DecimalLine(self._io)
         _ = self.expiration
-        if not  ((_.value >= 0) and (_.value <= 4294967295)) :
+        if not _.value >= 0:
             raise kaitaistruct.ValidationExprError(self.expiration, self._io, u"/seq/16")
         self.lead_num_bins = self._io.read_bytes(4)
         if not self.lead_num_bins == b"\x2B\x20\x62\x20":

@@ -157,7 +157,7 @@ class AerospikeRecord(ReadWriteKaitaiStruct):
         self.expiration._read()
         self._debug['expiration']['end'] = self._io.pos()
         _ = self.expiration
-        if not  ((_.value >= 0) and (_.value <= 4294967295)) :
+        if not _.value >= 0:
             raise kaitaistruct.ValidationExprError(self.expiration, self._io, u"/seq/16")
         self._debug['lead_num_bins']['start'] = self._io.pos()
         self.lead_num_bins = self._io.read_bytes(4)
@@ -319,7 +319,7 @@ class AerospikeRecord(ReadWriteKaitaiStruct):
         if not self.lead_expiration == b"\x2B\x20\x74\x20":
             raise kaitaistruct.ValidationNotEqualError(b"\x2B\x20\x74\x20", self.lead_expiration, None, u"/seq/15")
         _ = self.expiration
-        if not  ((_.value >= 0) and (_.value <= 4294967295)) :
+        if not _.value >= 0:
             raise kaitaistruct.ValidationExprError(self.expiration, None, u"/seq/16")
         if len(self.lead_num_bins) != 4:
             raise kaitaistruct.ConsistencyError(u"lead_num_bins", 4, len(self.lead_num_bins))

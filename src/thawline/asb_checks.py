@@ -209,6 +209,7 @@ def are_sound_heads(
     integers: cython.const[cython.longlong][::1],
     key_starts: cython.const[cython.longlong][::1],
     key_lengths: cython.const[cython.int][::1],
+    expirations: cython.const[cython.longlong][::1],
     digests: cython.uchar[::1],
     messages: cython.uchar[::1],
     places: cython.longlong[::1],
@@ -227,7 +228,7 @@ def are_sound_heads(
     with cython.nogil:
         while is_sound and row < rows:
             size = _token_size(buf, namespace_starts[row], namespace_lengths[row])
-            is_sound = 0 <= size <= 31
+            is_sound = 0 <= size <= 31 and expirations[row] >> 32 == 0
             size = _token_size(buf, set_starts[row], set_lengths[row])
             is_sound = is_sound and 0 <= size <= 63
             at = digest_starts[row]

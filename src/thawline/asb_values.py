@@ -253,9 +253,10 @@ def check_heads(
     set_offsets: cython.const[cython.int][::1],
     sets: cython.const[cython.uchar][::1],
     digest_offsets: cython.const[cython.int][::1],
+    expirations: cython.const[cython.longlong][::1],
     flags: cython.uchar[::1],
 ):
-    """Mark rows whose namespace, set or digest has a length or a byte that not every tool takes; how many."""
+    """Mark rows whose namespace, set, digest or expiration has a size or a byte that not every tool takes; how many."""
     row: cython.longlong = 0
     found: cython.longlong = 0
     is_odd: cython.bint
@@ -265,6 +266,7 @@ def check_heads(
                 namespace_offsets[row + 1] - namespace_offsets[row] > 31
                 or set_offsets[row + 1] - set_offsets[row] > 63
                 or digest_offsets[row + 1] - digest_offsets[row] != 20
+                or expirations[row] >> 32
                 or _has_byte(namespaces, namespace_offsets[row], namespace_offsets[row + 1], 0)
                 or _has_byte(sets, set_offsets[row], set_offsets[row + 1], 0)
             )

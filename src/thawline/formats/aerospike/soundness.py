@@ -10,8 +10,8 @@ from thawline.chunks import Places
 
 LOOKED_AT = frozenset(
     {
-        "namespace", "set", "digest", "key_letter", "key_integer", "key_data", "key_is_compact", "bins.letter",
-        "bins.name", "bins.double", "bins.data", "bins.is_compact",
+        "namespace", "set", "digest", "key_letter", "key_integer", "key_data", "key_is_compact", "expiration",
+        "bins.letter", "bins.name", "bins.double", "bins.data", "bins.is_compact",
     }
 )  # fmt: skip
 """Columns of records that are checked here; the kernel checks the others by itself."""
@@ -58,7 +58,7 @@ class Soundness:
         slices = (part(name, of) for name in ("namespace", "digest", "set") for of in ("start", "length"))
         is_sound: bool = self._native.are_sound_heads(
             found.rows, view, *slices, part("key_letter", "valid"), part("key_letter"), part("key_is_compact"),
-            part("key_integer"), part("key_data", "start"), part("key_data", "length"),
+            part("key_integer"), part("key_data", "start"), part("key_data", "length"), part("expiration"),
             self._digests, self._messages, self._places, self._hashes,
         )  # fmt: skip
         return is_sound

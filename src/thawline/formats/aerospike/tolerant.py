@@ -18,6 +18,8 @@ from thawline.formats.aerospike.units import BYTES_LETTERS, Bin, Index, Key, Met
 ASRESTORE, BACKUP_GO = "asrestore", "backup-go"
 BOTH = "asrestore and backup-go"
 LF, SP, BACKSLASH, BANG = 0x0A, 0x20, 0x5C, 0x21
+DIGEST = 20
+"""Bytes of RIPEMD-160."""
 LONGEST_TOKEN = 999
 LONGEST_NAMESPACE, LONGEST_SET, LONGEST_BIN_NAME = 31, 63, 15
 """Bytes that asrestore has room for."""
@@ -27,6 +29,8 @@ LONGEST_RAW = 1 << 20
 """A token is looked for in as many bytes; a longer one is none that any tool reads."""
 LONGEST_NUMBER = 1024
 INT64_MIN, INT64_MAX, UINT32_MAX, UINT16_MAX = -(1 << 63), (1 << 63) - 1, (1 << 32) - 1, (1 << 16) - 1
+LATEST = INT64_MAX // 1_000_000 - 1_262_304_000
+"""The last expiration that a column of microseconds since 1970 has room for; backup-go takes later ones, too."""
 LDT = "a large data type (LDT), which servers stopped to have with version 3.15; only an older asrestore reads it"
 WRAPS = "a number that does not fit 64 bits; backup-go wraps it to another one without a word"
 PADDED = "base-64 with padding where none belongs; asrestore makes bytes of it that nobody encoded"
@@ -135,7 +139,7 @@ class Look:
         self._expect(b"+ g ", "the line of the set or the generation is due")
         generation = self._number(LF, "generation", UINT16_MAX)
         self._expect(b"+ t ", "the line of the expiration is due")
-        expiration = self._number(LF, "expiration", UINT32_MAX)
+        expiration = self._expiration()
         self._expect(b"+ b ", "the line of the bin count is due")
         count_at = self.pos
         count = self._number(LF, "bin count", UINT16_MAX)
@@ -143,6 +147,13 @@ class Look:
         if self._starts(b"- "):
             raise Broken(count_at, f"the bin count is {count}, and more bins follow", self.pos)
         return replace(head, bins=bins, generation=generation, expiration=expiration)
+
+    def _expiration(self) -> int:
+        at = self.pos
+        expiration = self._number(LF, "expiration", LATEST)
+        if expiration > UINT32_MAX:
+            self._note(at, f"an expiration of more than 32 bits ({expiration})", ASRESTORE)
+        return expiration
 
     def head(self) -> Record:
         """The header of a record up to its set, without its bins: what tells a record from text that looks like one."""
@@ -322,9 +333,11 @@ class Look:
             digest = binascii.a2b_base64(kept, strict_mode=True)
         except binascii.Error:
             raise Broken(at, f"digest {_shown(raw)} is no base-64") from None
-        if len(digest) != 20:  # noqa: PLR2004 - bytes of RIPEMD-160
+        if len(digest) == DIGEST + 1 and kept == raw:
+            self._note(at, "a digest of 21 bytes, of which asrestore takes the first 20", BACKUP_GO)
+        elif len(digest) != DIGEST:
             raise Broken(at, f"a digest of {len(digest)} bytes instead of 20")
-        return digest
+        return digest[:DIGEST]
 
     def _sized(self) -> bytes:
         """As many bytes as the number before them says, and the line feed behind them."""

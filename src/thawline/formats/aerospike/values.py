@@ -201,8 +201,9 @@ class Decoded:
 
     def _look_at_heads(self) -> bool:
         found = loops().check_heads(
-            self.rows, *_slices(self.batch["namespace"]), *self._sets, self._digests[0], self._flags
-        )
+            self.rows, *_slices(self.batch["namespace"]), *self._sets, self._digests[0],
+            _numbers(self.batch["expiration"]), self._flags,
+        )  # fmt: skip
         letters = self.batch["key_letter"]
         if letters.null_count == self.rows:
             self._key_buffers = [_zeros(4 * (self.rows + 1)), _bytes(0)]

@@ -51,7 +51,8 @@ FIRST_ROOM = 64
 """Rows of a chunk after the kind of entry has changed; a file may change it with every line."""
 CHECKED = frozenset(
     {
-        "namespace", "set", "digest", "key_letter", "key_integer", "key_double", "key_data", "key_is_compact", "bins",
+        "namespace", "set", "digest", "key_letter", "key_integer", "key_double", "key_data", "key_is_compact",
+        "expiration", "bins",
     }
 )  # fmt: skip
 """Columns of records that are looked at; the kernel checks the others by itself."""
