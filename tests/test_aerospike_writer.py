@@ -119,6 +119,14 @@ def test_the_writer_refuses_what_a_tool_would_refuse(entry: Record | Index, tool
     assert (tmp_path / "out.asb").read_bytes() == b"Version 3.1\n"
 
 
+def test_the_writer_refuses_names_that_version_3_0_has_no_words_for(tmp_path: Path) -> None:
+    with AsbWriter(tmp_path / "out.asb", version="3.0") as writer:
+        for name in (b"a b", b"a\\b", b"a\nb"):
+            with pytest.raises(BadEntry, match="has no escapes"):
+                writer.write(Record(b"test", DIGEST, (Bin("I", name, 1),)))
+        writer.write(Record(b"test", DIGEST, (Bin("I", b"a", 1),)))
+
+
 def test_a_writer_that_fails_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError), AsbWriter(tmp_path / "out.asb"):
         raise RuntimeError

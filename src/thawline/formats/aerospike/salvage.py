@@ -59,6 +59,8 @@ def chosen(source: Source, items: Iterable[Item], where: Mapping[str, str], kept
         for span in _joined(spans):
             yield from texts.of(run, span)
         source.release(run.span.end)
+    if not has_header:
+        yield header()
 
 
 def _joined(spans: Iterable[Span]) -> Iterator[Span]:
@@ -86,7 +88,7 @@ class RunTexts:
     def of(self, run: Run, span: Span | None = None) -> Pieces:
         """The bytes of a run's entries, or of some of them, as both tools read them."""
         mended, place = run.labels.get("mended"), run.labels.get("text")
-        if isinstance(mended, bytes) and run.labels.get("version") != "3.0":
+        if isinstance(mended, bytes):
             yield mended
             return
         wanted = span or (Span(*place) if isinstance(place, tuple) else run.span)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -93,6 +93,8 @@ class Meta:
 
 Unit = Record | Index | Udf | Meta
 Version = Literal["3.0", "3.1", "3.2"]
+Spelling = Callable[[bytes], bytes]
+"""How a name is written."""
 
 
 def header(version: str = "3.1") -> bytes:
@@ -100,23 +102,24 @@ def header(version: str = "3.1") -> bytes:
     return b"Version %s\n" % version.encode()
 
 
-def encode(unit: Unit) -> bytes:
-    r"""The bytes of a unit, as both tools read it.
+def encode(unit: Unit, version: str = "3.1") -> bytes:
+    r"""The bytes of a unit, as both tools read it; version 3.0 has no escapes.
 
     >>> encode(Udf(b"a b.lua", b"return 1"))
     b'* u L a\\ b.lua 8 return 1\n'
     """
+    spelled = bytes if version == "3.0" else escaped
     match unit:
         case Record():
-            return _record(unit)
+            return b"".join(_record_lines(unit, spelled))
         case Index():
-            return _index(unit)
+            return _index(unit, spelled)
         case Udf():
-            return b"* u %s %s %d %s\n" % (unit.udf_type.encode(), escaped(unit.name), len(unit.content), unit.content)
+            return b"* u %s %s %d %s\n" % (unit.udf_type.encode(), spelled(unit.name), len(unit.content), unit.content)
         case Meta(None):
             return b"# first-file\n"
         case Meta(namespace):
-            return b"# namespace %s\n" % escaped(namespace or b"")
+            return b"# namespace %s\n" % spelled(namespace or b"")
 
 
 def escaped(token: bytes) -> bytes:
@@ -143,19 +146,15 @@ def _whole(value: float) -> bytes:
     return repr(value).encode().removesuffix(b".0")
 
 
-def _record(record: Record) -> bytes:
-    return b"".join(_record_lines(record))
-
-
-def _record_lines(record: Record) -> Iterable[bytes]:
+def _record_lines(record: Record, spelled: Spelling) -> Iterable[bytes]:
     if record.key:
         yield b"+ k %s\n" % _value(record.key.letter, b"", record.key.value, is_compact=record.key.is_compact)
-    yield b"+ n %s\n+ d %s\n" % (escaped(record.namespace), b64encode(record.digest))
+    yield b"+ n %s\n+ d %s\n" % (spelled(record.namespace), b64encode(record.digest))
     if record.set is not None:
-        yield b"+ s %s\n" % escaped(record.set)
+        yield b"+ s %s\n" % spelled(record.set)
     yield b"+ g %d\n+ t %d\n+ b %d\n" % (record.generation, record.expiration, len(record.bins))
     for item in record.bins:
-        named = escaped(item.name) + (b"" if item.letter == "N" else b" ")
+        named = spelled(item.name) + (b"" if item.letter == "N" else b" ")
         yield b"- %s\n" % _value(item.letter, named, item.value, is_compact=item.is_compact)
 
 
@@ -177,9 +176,9 @@ def _value(letter: str, named: bytes, value: Value, *, is_compact: bool) -> byte
     return b"%s%d %s" % (lead, len(data), data)
 
 
-def _index(index: Index) -> bytes:
+def _index(index: Index, spelled: Spelling) -> bytes:
     kind = b"i" if index.expression is None else b"e"
-    fields = [escaped(field) for field in (index.namespace, index.set, index.name)]
-    fields += [index.index_type.encode(), b"1", escaped(index.path), index.data_type.encode()]
+    fields = [spelled(field) for field in (index.namespace, index.set, index.name)]
+    fields += [index.index_type.encode(), b"1", spelled(index.path), index.data_type.encode()]
     behind = [field for field in (index.context, index.expression) if field is not None]
     return b"* %s %s\n" % (kind, b" ".join(fields + behind))

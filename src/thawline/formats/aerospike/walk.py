@@ -316,18 +316,19 @@ class Walk:
         starts, ends = (pa.array([place], pa.int64()) for place in (span.start, span.end))
         chunk = replace(chunk, starts=starts, ends=ends)
         suspect = "nested" if span.start < self.nested_to else None
-        labels = self._labels(canonical)
+        written, labels = self._written(canonical)
         if table != "records":
-            return Part(span, 1, table, chunk, 0, suspect, canonical, labels)
+            return Part(span, 1, table, chunk, 0, suspect, written, labels)
         decoded = Decoded(chunk)
         wrong = [SUSPECT[code] for code in wrong_contents(decoded)]
-        return Part(span, 1, table, decoded, 0, suspect or (wrong[0] if wrong else None), canonical, labels)
+        return Part(span, 1, table, decoded, 0, suspect or (wrong[0] if wrong else None), written, labels)
 
-    def _labels(self, mended: bytes) -> dict[str, object]:
-        """Labels of an entry that was mended; some things cannot be, such as a name that is too long."""
-        look = Look(memoryview(mended), 0, "3.1" if self.version == "3.0" and mended[:1] == b"+" else self.version)
+    def _written(self, canonical: bytes) -> tuple[bytes, dict[str, object]]:
+        """A mended entry in the words of the file's version, and its labels; not all can be mended, as long names."""
+        written = encode(Look(memoryview(canonical), 0).unit(), self.version)
+        look = Look(memoryview(written), 0, self.version)
         look.unit()
-        return {"version": self.version, **({"one_tool_only": True} if look.notes else {})}
+        return written, {"version": self.version, **({"one_tool_only": True} if look.notes else {})}
 
     def _globals(self, chunk: Chunk, view: memoryview, base: int) -> Iterator[Part | Finding]:
         """Indexes and UDFs, which are few, so that each gets a closer look."""
@@ -345,8 +346,7 @@ class Walk:
                 if not notes and not _is_broken_context(chunk, row):
                     continue
                 suspect = "nested" if start < self.nested_to else None
-                mended = encode(unit) if notes else b""
-                labels = self._labels(mended) if notes else {}
+                mended, labels = self._written(encode(unit)) if notes else (b"", {})
                 found = Part(Span(start, end), 1, table, chunk, row, suspect, mended, labels)
                 if notes and self.is_strict:
                     found = self._found(refusal(notes), found.span, {"at": notes[0].at, "reason": notes[0].reason})
@@ -399,7 +399,7 @@ class Walk:
         if part is None or (code and self.is_strict):
             yield self._found(code or BROKEN, span, {**detail, "lost": _lost(unit)})
             return
-        yield part
+        yield part if notes else replace(part, mended=b"")
         if code:
             yield self._remark(code, span.end, detail)
 

@@ -103,7 +103,9 @@ class AsbWriter:
             self.write(record_of(row))
 
     def _put(self, unit: Unit) -> None:
-        data = encode(unit)
+        data = encode(unit, self.version)
+        if data != encode(unit):
+            raise BadEntry("the tools read a backslash in a name of version 3.0 differently, and it has no escapes")
         look = Look(memoryview(data), 0, self.version)
         try:
             look.meta() if isinstance(unit, Meta) else look.unit()
