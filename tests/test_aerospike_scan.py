@@ -16,7 +16,7 @@ from thawline.cold import ColdFile
 from thawline.formats.aerospike import Aerospike
 from thawline.formats.aerospike import text as texts
 from thawline.model import Finding, Run
-from thawline.source import open_source
+from thawline.source import LocalSource, open_source
 
 QUICK = ("document-sample.asb", "interleaved.asb", "bins.asb", "version-3.0.asb")
 EACH = [
@@ -348,6 +348,21 @@ def test_records_of_a_frame_with_a_wrong_checksum_are_suspects() -> None:
     assert codes(data) == ["ASB110"]
     assert {row["suspect"] for row in rows(data)[1000:2000]} == {"frame"}
     assert {row["suspect"] for row in rows(data)[:1000] + rows(data)[2000:]} == {None}
+
+
+def test_the_pass_for_a_checksum_keeps_no_page_that_it_is_done_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "large.asb"
+    path.write_bytes(frames(HEADER + b"".join(map(keyed, range(9000))), write_checksum=True))
+    released: list[int] = []
+    monkeypatch.setattr(texts, "WINDOW", 1 << 14)
+    monkeypatch.setattr(LocalSource, "release", lambda _, end: released.append(end))
+    with thawline.open(path) as cold:
+        text = texts.ZstdText(cold.source.view(0, cold.source.size), release=cold.source.release)
+        assert len(text.window(0, 100)[0]) == 100
+    assert len(released) > 3
+    assert max(released) > path.stat().st_size - (1 << 17)
 
 
 def test_a_compressed_file_that_is_cut_is_an_error_at_every_byte() -> None:

@@ -133,7 +133,7 @@ class _Compressed:
     def items(self) -> Iterator[Item]:
         start, text_start, version = 0, 0, "3.1"
         while start < len(self.data):
-            text = ZstdText(self.data, start, text_start)
+            text = ZstdText(self.data, start, text_start, self.source.release)
             walk = Walk(text, self.is_strict, _hint(self.source), text_start, version, self.quick)
             walk.choice = self.choice
             yield from self._segment(walk, text, is_first=start == 0)
@@ -217,7 +217,8 @@ def opened_at(source: Source, run: Run) -> ZstdText:
     """The frames of a compressed file from the one on that a run starts in."""
     place = run.labels["frame"]
     assert isinstance(place, tuple)  # noqa: S101 - `_Compressed` sets it
-    return ZstdText(source.on_disk().view(0, source.size), *place)
+    (frame, position), found = place, source.on_disk()
+    return ZstdText(found.view(0, found.size), frame, position, found.release)
 
 
 class _Part(ZstdText):

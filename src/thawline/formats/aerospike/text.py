@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import zstandard
@@ -65,13 +65,22 @@ class PlainText:
         self.source.release(end)
 
 
+Release = Callable[[int], None]
+"""Says that the bytes of a file up to one are not needed for now."""
+
+
+def _keep(end: int) -> None:
+    """Let the bytes be: they are in memory anyway."""
+
+
 class ZstdText:
     """Text in consecutive zstd frames, from one of them on up to the end of the file or to damage."""
 
     step = WINDOW
 
-    def __init__(self, data: memoryview, frame: int = 0, position: int = 0) -> None:
+    def __init__(self, data: memoryview, frame: int = 0, position: int = 0, release: Release = _keep) -> None:
         self.data = data
+        self._release = release
         self.damage = ""
         self.reached = frame
         """The byte of the file up to which it is decompressed."""
@@ -129,7 +138,7 @@ class ZstdText:
         position = self._end
         try:
             while frame < len(self.data):
-                if _wrong_checksum(self.data, frame):
+                if _wrong_checksum(self.data, frame, self._release):
                     self.suspect_from = position
                 for behind, block in zstd_blocks(self.data, frame):
                     yield block
@@ -142,13 +151,16 @@ class ZstdText:
             self.damage = str(error)
 
 
-def _wrong_checksum(data: memoryview, frame: int) -> str:
+def _wrong_checksum(data: memoryview, frame: int, release: Release) -> str:
     """What is wrong with the checksum of a frame's content, if it has one: a pass over the frame before it is used."""
+    kept = frame
     try:
         if not zstandard.get_frame_parameters(data[frame : frame + LONGEST_HEAD]).has_checksum:
             return ""
-        for _ in zstd_blocks(data, frame):
-            pass
+        for behind, _ in zstd_blocks(data, frame):
+            if behind - kept > WINDOW:
+                release(behind)
+                kept = behind
     except (CodecError, zstandard.ZstdError) as error:
         return str(error) if "checksum" in str(error) else ""
     return ""
