@@ -77,9 +77,13 @@ def _compared(detail: Mapping[str, object]) -> str:
 
 
 def _facts(detail: Mapping[str, object], mark: Mark) -> Iterator[tuple[str, str]]:
-    """The rest of what a finding knows, what is lost first. A marked field needs no second word."""
-    is_told = mark.is_field or mark.label == detail.get("reason")
-    told = {CAUSE, *({"at", "field", "reason"} if is_told else ())}
+    """The rest of what a finding knows, what is lost first. A marked field needs no second word.
+
+    A reason without a field's name is the format's own, and says more than that the spec's rule is broken.
+    """
+    told = {CAUSE, *({"at", "field"} if mark.is_field else ())}
+    if mark.label == detail.get("reason") or (mark.is_field and "field" in detail):
+        told |= {"at", "field", "reason"}
     for key in sorted(detail, key=lambda key: key != "lost"):
         if not key.endswith(("_stored", "_computed")) and key not in told:
             yield key.replace("_", " "), _value(key, detail[key])
