@@ -179,7 +179,7 @@ PAIRS = [
         "an endianness flip that touches nothing",
         seq("- {id: a, type: u1}"),
         seq("- {id: a, type: u1}"),
-        "",
+        "documentation",
         DOCUMENTATION,
         meta=("endian: le", "endian: be"),
     ),
@@ -305,4 +305,19 @@ PAIRS = [
     Pair("a title", seq(A), seq(A), "documentation", DOCUMENTATION, meta=("endian: le", "endian: le, title: New")),
     Pair("a type added", seq(A), seq(A) + "types: {t: {seq: [{id: p, type: u4}]}}\n", "added", ADDITION),
     Pair("a type removed", seq(A) + "types: {t: {seq: [{id: p, type: u4}]}}\n", seq(A), "removed", API, IMPORTERS),
+    Pair(
+        "a parameter of another type",
+        "params: [{id: p, type: u4}]\n" + field("size: p"),
+        "params: [{id: p, type: u8}]\n" + field("size: p"),
+        "retyped",
+        API,
+        IMPORTERS,
+    ),
+    Pair(
+        "more about a member of an enum",
+        enum("1: one"),
+        enum("1: {id: one, doc: The first}"),
+        "documentation",
+        DOCUMENTATION,
+    ),
 ]

@@ -138,6 +138,19 @@ def test_what_is_inside_compressed_content_is_compared_too(schemas: Path) -> Non
 
 
 @needs_node
+def test_a_flag_taken_out_of_unused_bits_reads_every_golden_file_the_same(schemas: Path) -> None:
+    change(
+        schemas / "kafka_message.ksy",
+        "      - id: unused\n        type: b4\n",
+        "      - id: is_new\n        type: b1\n      - id: unused\n        type: b3\n",
+    )
+    code, found, _ = diff(SCHEMAS, schemas)
+    assert {change["verdict"] for change in found["changes"]} == {"wire-compatible extension"}
+    assert (code, found["behaviour"]["readings"]) == (1, [])
+    assert found["behaviour"]["units"] > 48
+
+
+@needs_node
 def test_columns_kernels_and_layouts_that_change_are_listed(schemas: Path) -> None:
     file = schemas / "kafka_time_index.ksy"
     change(file, "      - id: timestamp\n        type: s8\n", "      - id: timestamp\n        type: s4\n")
@@ -215,9 +228,15 @@ def test_bytes_that_one_version_looks_into_are_no_difference() -> None:
     assert list(differences(whole, parts)) == list(differences(parts, whole)) == []
 
 
+def test_a_field_inserted_before_bytes_that_shrink_is_a_difference() -> None:
+    whole = [[0, 4, {"bytes": "00000001"}, "a", "x.a"]]
+    shrunk = [[0, 2, 0, "b", "x.b"], [2, 4, {"bytes": "0001"}, "a", "x.a"]]
+    assert list(differences(whole, shrunk)) == [(whole[0], shrunk[0])]
+
+
 def test_parts_that_go_beyond_the_whole_are_a_difference() -> None:
     whole = [[0, 4, {"bytes": "00000001"}, "a", "x.a"]]
-    parts = [[0, 2, 0, "p", "x.p"], [2, 6, 256, "q", "x.q"]]
+    parts = [[0, 2, 0, "a.p", "x.p"], [2, 6, 256, "a.q", "x.q"]]
     assert list(differences(whole, parts)) == [(whole[0], parts[0])]
 
 

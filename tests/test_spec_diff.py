@@ -82,6 +82,38 @@ def test_another_meaning_under_another_name_is_pointed_out(tmp_path: Path) -> No
     assert "Flags was Length, so it may mean something else" in change.reason
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "verdicts"),
+    [
+        (seq("- {id: unused, type: b7}", "- {id: a, type: b1}"),
+         seq("- {id: unused, type: b6}", "- {id: b, type: b1}", "- {id: a, type: b1}"), {Verdict.EXTENSION}),
+        (seq("- {id: reserved, size: 8}", C), seq("- {id: a, type: u4}", "- {id: reserved, size: 4}", C),
+         {Verdict.EXTENSION}),
+        (seq("- {id: stamp, type: u8}", C), seq("- {id: high, type: u4}", "- {id: low, type: u4}", C), {Verdict.API}),
+        (seq("- {id: stamp, type: u4}", C), seq("- {id: stamp, type: u2}", "- {id: low, type: u2}", C),
+         {Verdict.API, BREAKING}),
+        (seq("- {id: p, type: u2}", "- {id: q, type: u2}", C), seq("- {id: z, type: u4}", C), {Verdict.API}),
+        (seq("- {id: reserved, size: 8}", C), seq("- {id: a, type: u4}", "- {id: reserved, size: 8}", C), {BREAKING}),
+        (seq("- {id: p, type: u2}", "- {id: q, type: u2}", C),
+         seq("- {id: z, type: u4}", "- {id: p, type: u2}", "- {id: q, type: u2}", C), {BREAKING}),
+    ],
+)  # fmt: skip
+def test_bytes_cut_into_other_fields_are_told_from_bytes_that_move(
+    tmp_path: Path, before: str, after: str, verdicts: set[Verdict]
+) -> None:
+    assert {change.verdict for change in review(tmp_path, before, after).changes} == verdicts
+
+
+def test_a_rename_in_one_type_does_not_hide_a_change_in_another(tmp_path: Path) -> None:
+    before = (
+        "seq: [{id: x, type: s}, {id: y, type: t}]\ntypes:\n  s: {seq: [{id: len_a, type: u4}]}\n"
+        "  t: {seq: [{id: len_a, type: u4}, {id: len_b, type: u4}, {id: d, size: len_a}]}\n"
+    )
+    after = before.replace("s: {seq: [{id: len_a", "s: {seq: [{id: len_b").replace("size: len_a", "size: len_b")
+    found = {change.kind: change.verdict for change in review(tmp_path, before, after).changes}
+    assert found == {"renamed": Verdict.API, "resized": BREAKING}
+
+
 # Exit codes.
 
 

@@ -104,7 +104,10 @@ def _behaviour(behaviour: Behaviour) -> Iterator[str]:
         yield f"Not run: {_plain(behaviour.skipped)}."
         return
     read = f"{counted(behaviour.units, 'unit')} of {counted(behaviour.files, 'file')}"
-    yield f"{read} ({counted(behaviour.fields, 'field')}) were read with both versions.\n"
+    refused = (
+        f" Neither reads {counted(behaviour.refused_by_both, 'unit')} to its end." if behaviour.refused_by_both else ""
+    )
+    yield f"{read} ({counted(behaviour.fields, 'field')}) were read with both versions.{refused}\n"
     if behaviour.readings:
         yield from _heading("files", "read as", "outcome", "first differing field", "before", "after")
         yield from _readings(behaviour.readings)

@@ -17,6 +17,7 @@ from thawline.review.layout import layouts_of
 from thawline.review.matching import Matches, match
 from thawline.review.model import Behaviour, Derived, Review
 from thawline.review.reach import reduced, touched
+from thawline.review.recut import recuts_of
 from thawline.review.structure import changes_of
 from thawline.review.toolchain import make
 
@@ -37,7 +38,7 @@ def review(old: Version, new: Version, corpus: Iterable[Path] = (), seconds: int
     before, after = touched(old, new, matches)
     with tempfile.TemporaryDirectory(prefix="spec-diff-") as folder:
         made = make(reduced(old, before), Path(folder, "old")), make(reduced(new, after), Path(folder, "new"))
-        run = behaviour.run(old, matches, made, before, corpus, seconds)
+        run = behaviour.run(old, matches, made, before, recuts_of(old, new, matches), corpus, seconds)
         return replace(found, behaviour=run, derived=derived.compare(*made))
 
 

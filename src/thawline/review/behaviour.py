@@ -20,6 +20,7 @@ from thawline.ksy.versions import Version
 from thawline.rendering.words import counted
 from thawline.review.matching import Matches
 from thawline.review.model import Behaviour, Reading
+from thawline.review.recut import Recut, union
 from thawline.review.toolchain import Made
 from thawline.review.units import LeftOut, Unit, corpus_units, golden_units
 
@@ -30,6 +31,7 @@ PATIENCE = 20
 START, END, VALUE, LABEL, NAME = range(5)
 """Of a field as the worker gives it."""
 Field = list[Any]
+NOTHING = Recut(frozenset(), frozenset())
 
 
 def run(
@@ -37,6 +39,7 @@ def run(
     matches: Matches,
     made: tuple[Made, Made],
     wanted: frozenset[str],
+    recuts: Iterable[Recut],
     corpus: Iterable[Path],
     seconds: int,
 ) -> Behaviour:
@@ -44,21 +47,29 @@ def run(
     if reason := made[0].no_parsers or made[1].no_parsers:
         return Behaviour(skipped=reason)
     units = [*golden_units(wanted), *(unit for folder in corpus for unit in corpus_units(folder, old, wanted))]
+    recut = union(recuts)
     names = {pair.old.id: pair.new.id for pair in matches.specs if pair.old and pair.new}
     with Worker(made[0].folder, seconds) as before, Worker(made[1].folder, seconds) as after:
-        return _compared(units, names, before, after)
+        return _compared(units, names, before, after, recut)
 
 
-def _compared(units: list[Unit | LeftOut], names: Mapping[str, str], before: Worker, after: Worker) -> Behaviour:
+def _compared(
+    units: list[Unit | LeftOut], names: Mapping[str, str], before: Worker, after: Worker, recut: Recut
+) -> Behaviour:
     readings: list[Reading] = []
     renames: Counter[tuple[str, str]] = Counter()
     read = [unit for unit in units if isinstance(unit, Unit)]
     left_out = [f"{item.file}: {item.reason}" for item in units if isinstance(item, LeftOut)]
     fields = 0
+    refused = 0
     for unit in read:
         one, other = before.ask(unit, unit.spec), after.ask(unit, names.get(unit.spec, unit.spec))
+        if one.get("is_lost") and other.get("is_lost"):
+            left_out.append(f"{unit.file}: {one['error']}, with both versions")
+            continue
         fields += len(one["fields"])
-        comparison = Comparison(unit, one, other)
+        refused += bool(one["error"] and other["error"])
+        comparison = Comparison(unit, one, other, recut)
         if found := comparison.reading():
             readings.append(found)
         else:
@@ -67,7 +78,7 @@ def _compared(units: list[Unit | LeftOut], names: Mapping[str, str], before: Wor
             left_out.append(f"{unit.file}: compared up to the field at which there are too many")
     counted = tuple((*pair, number) for pair, number in sorted(renames.items()))
     files = len({unit.file for unit in read})
-    return Behaviour("", files, len(read), fields, _together(readings), counted, tuple(left_out))
+    return Behaviour("", files, len(read), fields, _together(readings), counted, tuple(left_out), refused)
 
 
 def _together(readings: list[Reading]) -> tuple[Reading, ...]:
@@ -87,6 +98,8 @@ class Comparison:
     unit: Unit
     old: Mapping[str, Any]
     new: Mapping[str, Any]
+    recut: Recut
+    """Fields that share bytes with others in the other version."""
 
     def reading(self) -> Reading | None:
         """How the unit is read differently; None where it is not, apart from names."""
@@ -106,7 +119,7 @@ class Comparison:
 
     def first_difference(self) -> tuple[Field | None, Field | None] | None:
         """The first field that is not the same."""
-        return next(differences(_sized(self.old["fields"]), _sized(self.new["fields"])), None)
+        return next(differences(_sized(self.old["fields"]), _sized(self.new["fields"]), self.recut), None)
 
     def refusal(self) -> Reading:
         """A unit that only one version reads, with the first field that differs before the other stops."""
@@ -142,10 +155,13 @@ def _sized(fields: list[Field]) -> list[Field]:
     return [field for field in fields if field[END] > field[START] or not isinstance(field[VALUE], dict)]
 
 
-def differences(old: list[Field], new: list[Field]) -> Iterator[tuple[Field | None, Field | None]]:
+def differences(
+    old: list[Field], new: list[Field], recut: Recut = NOTHING
+) -> Iterator[tuple[Field | None, Field | None]]:
     """Fields that do not stand at the same bytes with the same value.
 
-    Bytes that one version takes as they are and the other looks into are no difference.
+    Bytes that one version takes as they are and the other looks into are no difference, nor are bytes that both cut
+    into fields of their own.
     """
     first = second = 0
     while first < len(old) or second < len(new):
@@ -153,6 +169,8 @@ def differences(old: list[Field], new: list[Field]) -> Iterator[tuple[Field | No
         other = new[second] if second < len(new) else None
         if one and other and one[:LABEL] == other[:LABEL]:
             first, second = first + 1, second + 1
+        elif one and other and (ends := _recut(old, first, new, second, recut)):
+            first, second = ends
         elif one and other and (end := _within(one, new, second)):
             first, second = first + 1, end
         elif one and other and (end := _within(other, old, first)):
@@ -162,10 +180,27 @@ def differences(old: list[Field], new: list[Field]) -> Iterator[tuple[Field | No
             return
 
 
+def _recut(old: list[Field], first: int, new: list[Field], second: int, recut: Recut) -> tuple[int, int] | None:
+    """Behind the fields from here on that are the same bytes, cut differently."""
+    start = old[first][START], new[second][START]
+    ends = _passed(old, first, recut.old), _passed(new, second, recut.new)
+    if ends[0] == first or ends[1] == second or start[0] != start[1]:
+        return None
+    return ends if old[ends[0] - 1][END] == new[ends[1] - 1][END] else None
+
+
+def _passed(fields: list[Field], index: int, names: frozenset[str]) -> int:
+    while index < len(fields) and fields[index][NAME] in names:
+        index += 1
+    return index
+
+
 def _within(outer: Field, fields: list[Field], index: int) -> int:
     """Behind the last of the fields that together are the bytes of another; 0 where they are not."""
-    at = outer[START]
+    at, depth = outer[START], outer[LABEL].count(".")
     while isinstance(outer[VALUE], dict) and index < len(fields) and fields[index][START] == at < outer[END]:
+        if fields[index][LABEL].count(".") <= depth:
+            return 0
         at, index = fields[index][END], index + 1
     return index if at == outer[END] else 0
 
@@ -247,4 +282,4 @@ class Worker:
     def _replaced(self, reason: str) -> Mapping[str, Any]:
         self._end()
         self._start()
-        return {"error": reason, "fields": [], "instances": {}}
+        return {"error": reason, "fields": [], "instances": {}, "is_lost": True}

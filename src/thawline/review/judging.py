@@ -9,9 +9,9 @@ from thawline.ksy.attributes import Attribute, Facts, words
 from thawline.ksy.documents import Spec
 from thawline.ksy.layouts import BITS, NUMBER, Extent, extent
 from thawline.ksy.names import find_type
-from thawline.review.matching import shape_of_type
+from thawline.review.matching import Renames, shape_of_type
 from thawline.review.model import Verdict
-from thawline.review.rules import Renames, relation, same_words
+from thawline.review.rules import relation, same_words
 
 SHIFTS = "what follows lies elsewhere"
 
@@ -66,6 +66,7 @@ CODEC = Judgement("codec", Verdict.BREAKING, "the same bytes decode to something
 POSITION = Judgement("position", Verdict.BREAKING, "reads other bytes")
 SWITCH = Judgement("cases", Verdict.BREAKING, "another value decides what is read")
 ARGUMENTS = Judgement("arguments", Verdict.BREAKING, "its type is told something else")
+PARAMETER = Judgement("retyped", Verdict.API, "importers have to give it as another type", breaks_api=True)
 DOCUMENTATION = Judgement("documentation", Verdict.DOCUMENTATION, "says something else, means the same bytes")
 
 
@@ -74,6 +75,8 @@ def judge(case: Case, aspect: str) -> Judgement:
     before, after = case.before.get(aspect, ""), case.after.get(aspect, "")
     if case.new.is_checksum_range and aspect in {"pos", "size", "-columnar", "type"}:
         return _checksum(case)
+    if case.new.section == "params" and aspect in {"type", "enum"}:
+        return PARAMETER
     found = JUDGES[aspect]
     return found if isinstance(found, Judgement) else found(case, before, after)
 

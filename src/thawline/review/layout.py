@@ -8,16 +8,16 @@ from thawline.ksy.attributes import Attribute, attributes_of, facts_of, words
 from thawline.ksy.documents import Spec, TypeDef
 from thawline.ksy.layouts import BITS, NUMBER, rows_of
 from thawline.ksy.versions import Version
-from thawline.review.matching import Matches, Pair
+from thawline.review.matching import Matches, Pair, Renames
 from thawline.review.model import Layout, Line
-from thawline.review.rules import Renames, same_words
+from thawline.review.rules import same_words
 
 Cells = tuple[str, str, str]
 
 
 def layouts_of(old: Version, new: Version, matches: Matches) -> list[Layout]:
     """The tables in which a row is not the same."""
-    made = (_layout(types, names, old, new, matches.renames) for types, names in _pairs(matches))
+    made = (_layout(types, names, old, new, matches) for types, names in _pairs(matches))
     return [layout for layout in made if any(line.mark for line in layout.lines)]
 
 
@@ -29,10 +29,11 @@ def _pairs(matches: Matches) -> Iterator[tuple[Pair[TypeDef], list[tuple[str, st
         yield types, [(pair.old.name if pair.old else "", pair.new.name if pair.new else "") for pair in pairs]
 
 
-def _layout(types: Pair[TypeDef], names: list[tuple[str, str]], old: Version, new: Version, renames: Renames) -> Layout:
+def _layout(types: Pair[TypeDef], names: list[tuple[str, str]], old: Version, new: Version, matches: Matches) -> Layout:
     before = _cells(types.old, old.specs)
     after = _cells(types.new, new.specs)
     title = types.new.title if types.new else ""
+    renames = matches.renames(types.old, types.new) if types.old and types.new else frozenset()
     return Layout(title, tuple(_line(one, other, before.get(one), after.get(other), renames) for one, other in names))
 
 

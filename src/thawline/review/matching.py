@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import Any, Generic, TypeVar
 
@@ -16,6 +16,7 @@ ALIKE = 0.6
 """How much of two types, enums or specs must be the same for one to be the other under a new name."""
 
 T = TypeVar("T")
+Renames = frozenset[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +61,20 @@ class Matches:
     enums: tuple[Pair[Enumeration], ...]
     attributes: Mapping[Section, tuple[tuple[Pair[TypeDef], tuple[Pair[Attribute], ...]], ...]]
 
-    @property
-    def renames(self) -> frozenset[tuple[str, str]]:
-        """Names that stand for each other in expressions."""
-        pairs: list[Pair[Any]] = [*self.enums, *self.each_attribute()]
-        found = {(pair.old.name, pair.new.name) for pair in pairs if pair.old and pair.new}
-        found |= {(pair.old.id, pair.new.id) for pair in self.specs if pair.old and pair.new}
-        types = [(pair.old.names, pair.new.names) for pair in self.types if pair.old and pair.new]
-        found |= {(old[-1], new[-1]) for old, new in types if old and new}
-        for enums in self.enums:
-            if enums.old and enums.new:
-                common = enums.old.members.keys() & enums.new.members.keys()
-                found |= {(enums.old.label(value), enums.new.label(value)) for value in common}
-        return frozenset((old, new) for old, new in found if old != new)
+    types_renamed: Renames = frozenset()
+    """Specs, types, enums and their members that have another name: before, after."""
+    fields_renamed: Mapping[str, Renames] = field(default_factory=dict)
+    """Parameters, fields and instances that have, by the new id of their spec."""
+
+    def renames(self, old: TypeDef, new: TypeDef) -> Renames:
+        """Names that stand for each other in the expressions of a type.
+
+        Where a type has a field of a name that is renamed elsewhere, it means its own.
+        """
+        own = _names(old), _names(new)
+        found = self.fields_renamed.get(new.spec.id, frozenset())
+        clear = {(one, other) for one, other in found if not (one in own[1] or other in own[0])}
+        return self.types_renamed | clear
 
     def each_attribute(self) -> Iterator[Pair[Attribute]]:
         """Every parameter, field and instance."""
@@ -93,7 +95,32 @@ def match(old: Version, new: Version) -> Matches:
         )
         for section in SECTIONS
     }
-    return Matches(specs, types, enums, attributes)
+    made = Matches(specs, types, enums, attributes)
+    return replace(made, types_renamed=_types_renamed(made), fields_renamed=_fields_renamed(made))
+
+
+def _types_renamed(matches: Matches) -> Renames:
+    found = {(pair.old.id, pair.new.id) for pair in matches.specs if pair.old and pair.new}
+    types = [(pair.old.names, pair.new.names) for pair in matches.types if pair.old and pair.new]
+    found |= {(old[-1], new[-1]) for old, new in types if old and new}
+    for pair in matches.enums:
+        if pair.old and pair.new:
+            common = pair.old.members.keys() & pair.new.members.keys()
+            found |= {(pair.old.name, pair.new.name)}
+            found |= {(pair.old.label(value), pair.new.label(value)) for value in common}
+    return frozenset((old, new) for old, new in found if old != new)
+
+
+def _fields_renamed(matches: Matches) -> dict[str, Renames]:
+    found: dict[str, set[tuple[str, str]]] = {}
+    for pair in matches.each_attribute():
+        if pair.old and pair.new and pair.old.name != pair.new.name:
+            found.setdefault(pair.new.owner.spec.id, set()).add((pair.old.name, pair.new.name))
+    return {name: frozenset(pairs) for name, pairs in found.items()}
+
+
+def _names(type_: TypeDef) -> set[str]:
+    return {it.name for section in SECTIONS for it in attributes_of(type_, section)}
 
 
 def _specs(old: Version, new: Version) -> Iterator[Pair[Spec]]:

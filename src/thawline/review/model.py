@@ -116,6 +116,8 @@ class Behaviour:
     """Fields that are the same bytes and values under another name: before, after, how often."""
     left_out: tuple[str, ...] = ()
     """What was not read, with the reason."""
+    refused_by_both: int = 0
+    """Units that neither version reads to their end."""
 
     @property
     def exit_code(self) -> int:

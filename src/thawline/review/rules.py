@@ -10,9 +10,9 @@ from thawline.ksy.attributes import Attribute, expression, words
 from thawline.ksy.documents import Spec
 from thawline.ksy.layouts import NUMBER
 from thawline.ksy.names import find_enum
+from thawline.review.matching import Renames
 
 Relation = Literal["same", "stricter", "looser", "disjoint", "unknown"]
-Renames = frozenset[tuple[str, str]]
 INFINITE = float("inf")
 
 

@@ -12,15 +12,19 @@ from thawline.ksy.versions import Version
 from thawline.review.judging import JUDGES, SHIFTS, Case, judge
 from thawline.review.matching import Enumeration, Matches, Pair
 from thawline.review.model import Change, Verdict
+from thawline.review.recut import judged, recuts_of
 
+SAYS = "says something else, means the same bytes"
 STEERING = ("size", "repeat", "if", "pos", "switch-on", "arguments", "terminator", "io", "process")
 """Aspects whose expressions decide where bytes are read."""
 META = ("title", "application", "file-extension", "xref", "tags", "license", "ks-version", "imports", "ks-opaque-types")
+DEFAULTS = ("encoding", "endian", "bit-endian")
 
 
 def changes_of(old: Version, new: Version, matches: Matches) -> list[Change]:
     """Every difference, in the order of the new specs."""
-    return list(_Comparison(old, new, matches).changes())
+    steering = {name: _steering(spec) for name, spec in new.specs.items()}
+    return list(_Comparison(old, new, matches, steering).changes())
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +32,17 @@ class _Comparison:
     old: Version
     new: Version
     matches: Matches
+    steering: Mapping[str, frozenset[str]]
+    """Names on which the layout of a new spec depends, by its id."""
 
     def changes(self) -> Iterator[Change]:
         for specs in self.matches.specs:
             yield from self.spec(specs)
         for types in self.matches.types:
             yield from self.type(types)
-        yield from _grouped([change for pair in self.matches.each_attribute() for change in self.attribute(pair)])
+        found = [change for pair in self.matches.each_attribute() for change in self.attribute(pair)]
+        yield from _grouped(list(judged(found, recuts_of(self.old, self.new, self.matches))))
+        yield from self.defaults(found)
         for enums in self.matches.enums:
             yield from self.enum(enums)
 
@@ -52,7 +60,14 @@ class _Comparison:
                 yield _renamed(
                     pair.new.id, pair.old.id, pair.new.id, "module and class", pair.new.place(("meta", "id"))
                 )
-            yield from _meta_changes(pair.old, pair.new)
+            yield from _meta_changes(pair.old, pair.new, META)
+
+    def defaults(self, found: list[Change]) -> Iterator[Change]:
+        """Settings for all fields of a spec that changed and that no field depends on."""
+        told = {_spec_of(change) for change in found if change.kind in {"endianness", "codec"}}
+        for pair in self.matches.specs:
+            if pair.old and pair.new and pair.new.id not in told:
+                yield from _meta_changes(pair.old, pair.new, DEFAULTS)
 
     def type(self, pair: Pair[TypeDef]) -> Iterator[Change]:
         old, new = pair.old, pair.new
@@ -142,9 +157,10 @@ class _Comparison:
         return Verdict.BREAKING, f"old files have it, so {SHIFTS}"
 
     def facts(self, old: Attribute, new: Attribute) -> Iterator[Change]:
-        steers = new.name in self.steering(new.owner.spec)
+        steers = new.name in self.steering[new.owner.spec.id]
         versions = (self.old.specs, self.new.specs)
-        case = Case(old, new, facts_of(old), facts_of(new), versions, self.matches.renames, steers)
+        renames = self.matches.renames(old.owner, new.owner)
+        case = Case(old, new, facts_of(old), facts_of(new), versions, renames, steers)
         for aspect in JUDGES:
             if case.same(aspect) or _is_told(case, aspect):
                 continue
@@ -160,18 +176,6 @@ class _Comparison:
                 breaks_api=found.breaks_api,
                 place=new.place,
             )
-
-    def steering(self, spec: Spec) -> frozenset[str]:
-        """Names on which the layout of a spec depends."""
-        expressions: dict[str, str] = {}
-        found: set[str] = set()
-        for attribute in all_attributes(spec):
-            facts = facts_of(attribute)
-            expressions[attribute.name] = facts.get("value", "")
-            found.update(word for aspect in STEERING for word in words(facts.get(aspect, "")))
-        while more := {word for name in found for word in words(expressions.get(name, ""))} - found:
-            found |= more
-        return frozenset(found)
 
     def enum(self, pair: Pair[Enumeration]) -> Iterator[Change]:
         old, new = pair.old, pair.new
@@ -195,6 +199,9 @@ class _Comparison:
             shown = (f"{value}: {before}" if before else "", f"{value}: {after}" if after else "")
             if before != after:
                 yield self.member(path, shown, new, is_other_value=not before and after in places)
+            elif old.members[value] != new.members[value]:
+                said = (_said(old.members[value]), _said(new.members[value]))
+                yield _change("documentation", path, *said, Verdict.DOCUMENTATION, SAYS, place=new.place)
 
     def member(self, path: str, shown: tuple[str, str], enum: Enumeration, *, is_other_value: bool) -> Change:
         before, after = shown
@@ -223,6 +230,19 @@ class _Comparison:
         return _change("enum value", path, before, "", verdict, reason, breaks_api=True, place=enum.place)
 
 
+def _steering(spec: Spec) -> frozenset[str]:
+    """Names on which the layout of a spec depends."""
+    expressions: dict[str, str] = {}
+    found: set[str] = set()
+    for attribute in all_attributes(spec):
+        facts = facts_of(attribute)
+        expressions[attribute.name] = facts.get("value", "")
+        found.update(word for aspect in STEERING for word in words(facts.get(aspect, "")))
+    while more := {word for name in found for word in words(expressions.get(name, ""))} - found:
+        found |= more
+    return frozenset(found)
+
+
 def _is_told(case: Case, aspect: str) -> bool:
     """Whether a difference follows from one that is listed already."""
     is_retyped = case.before["type"] != case.after["type"]
@@ -238,8 +258,7 @@ def _grouped(changes: list[Change]) -> Iterator[Change]:
     flips: dict[tuple[str, str, str], list[Change]] = {}
     for change in changes:
         if change.kind == "endianness":
-            spec = change.path.partition("::")[0].partition(".")[0]
-            flips.setdefault((spec, change.before, change.after), []).append(change)
+            flips.setdefault((_spec_of(change), change.before, change.after), []).append(change)
     for (spec, before, after), found in flips.items():
         if len(found) == 1:
             continue
@@ -248,6 +267,10 @@ def _grouped(changes: list[Change]) -> Iterator[Change]:
         yield _change("endianness", spec, before, after, Verdict.BREAKING, reason, place=found[0].place)
     alone = {id(found[0]) for found in flips.values() if len(found) == 1}
     yield from (change for change in changes if change.kind != "endianness" or id(change) in alone)
+
+
+def _spec_of(change: Change) -> str:
+    return change.path.partition("::")[0].partition(".")[0]
 
 
 def _change(
@@ -269,13 +292,13 @@ def _renamed(path: str, before: str, after: str, what: str, place: str) -> Chang
     return Change("renamed", path, before, after, Verdict.API, reason, breaks_api=True, place=place)
 
 
-def _meta_changes(old: Spec, new: Spec) -> Iterator[Change]:
+def _meta_changes(old: Spec, new: Spec, keys: tuple[str, ...]) -> Iterator[Change]:
     before, after = ((spec.data.get("meta") or {}) for spec in (old, new))
-    for key in META:
+    for key in keys:
         if before.get(key) != after.get(key):
-            place, reason = new.place(("meta", key)), "says something else, means the same bytes"
+            place = new.place(("meta", key))
             shown = (_shown(before.get(key)), _shown(after.get(key)))
-            yield _change("documentation", f"{new.id} meta/{key}", *shown, Verdict.DOCUMENTATION, reason, place=place)
+            yield _change("documentation", f"{new.id} meta/{key}", *shown, Verdict.DOCUMENTATION, SAYS, place=place)
 
 
 def _documentation_of(old: TypeDef, new: TypeDef) -> Iterator[Change]:
@@ -283,12 +306,18 @@ def _documentation_of(old: TypeDef, new: TypeDef) -> Iterator[Change]:
         before, after = (" ".join(_shown(type_.data.get(key)).split()) for type_ in (old, new))
         if before != after:
             place = new.spec.place((*new.keys, key))
-            reason = "says something else, means the same bytes"
-            yield _change("documentation", new.title, before, after, Verdict.DOCUMENTATION, reason, place=place)
+            yield _change("documentation", new.title, before, after, Verdict.DOCUMENTATION, SAYS, place=place)
     before, after = (_shown(type_.data.get("-columnar")) for type_ in (old, new))
     if before != after:
         reason = "no byte is read differently; see the derived outputs for the tables"
         yield _change("hint", new.title, before, after, Verdict.ADDITION, reason, place=new.spec.place(new.keys))
+
+
+def _said(member: object) -> str:
+    """What is said about a member of an enum besides its name."""
+    return (
+        ", ".join(f"{key}: {value}" for key, value in member.items() if key != "id") if isinstance(member, dict) else ""
+    )
 
 
 def _shown(value: object) -> str:

@@ -34,7 +34,9 @@ class TookTooLong(Exception):
 
 def main(folder: str, seconds: int) -> None:
     """Answer every line on stdin with one on stdout."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    most = resource.getrlimit(resource.RLIMIT_AS)[1]
+    bound = MEMORY if most == resource.RLIM_INFINITY else min(MEMORY, most)
+    resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
     signal.signal(signal.SIGALRM, _stop)
     thawline.generated.__path__.append(folder)
     for line in sys.stdin:
@@ -52,9 +54,9 @@ def answer(job: dict[str, Any], seconds: int) -> dict[str, Any]:
     try:
         return _answer(job)
     except TookTooLong:
-        return {"error": f"takes more than {seconds} s to read", "fields": [], "instances": {}}
+        return {"error": f"takes more than {seconds} s to read", "fields": [], "instances": {}, "is_lost": True}
     except MemoryError:
-        return {"error": "takes more memory than there is for it", "fields": [], "instances": {}}
+        return {"error": "takes more memory than there is for it", "fields": [], "instances": {}, "is_lost": True}
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
@@ -68,7 +70,7 @@ def _answer(job: dict[str, Any]) -> dict[str, Any]:
     root, problem = _read(parser, job)
     walk = Walk()
     if root is not None:
-        walk.structure(root, 0, "", (), 0)
+        walk.structure(root, 0, "", "", 0)
     return {"error": problem, "fields": walk.fields, "instances": walk.instances, "is_cut": walk.is_cut}
 
 
@@ -100,21 +102,20 @@ class Walk:
         self.fields: list[list[Any]] = []
         """Start, end, value, label with indices, name in its type."""
         self.instances: dict[str, Any] = {}
-        """Values by the place of their structure in the tree and their own name."""
+        """Values by the bytes of their structure and their own name."""
         self.is_cut = False
 
-    def structure(self, node: Any, origin: int, label: str, place: tuple[int, ...], depth: int) -> None:
+    def structure(self, node: Any, origin: int, label: str, place: str, depth: int) -> None:
         """The fields of a structure in file order, then its instances."""
-        for index, name in enumerate(node.SEQ_FIELDS):
-            for span, value, suffix, position in _occurrences(node, name):
-                self.value(node, name, span, value, origin, f"{label}{name}{suffix}", (*place, index, position), depth)
+        for name in node.SEQ_FIELDS:
+            for span, value, suffix in _occurrences(node, name):
+                self.value(node, name, span, value, origin, f"{label}{name}{suffix}", depth)
         for name in _instances(node):
             self.instance(node, name, label, place, depth)
 
     def value(
-        self, node: Any, name: str, span: dict[str, int], value: Any, origin: int, label: str,
-        place: tuple[int, ...], depth: int,
-    ) -> None:  # fmt: skip
+        self, node: Any, name: str, span: dict[str, int], value: Any, origin: int, label: str, depth: int
+    ) -> None:
         """A field, or those inside it."""
         if len(self.fields) >= MAX_FIELDS:
             self.is_cut = True
@@ -122,11 +123,11 @@ class Walk:
         start = origin + span["start"]
         if isinstance(value, kaitaistruct.KaitaiStruct) and depth < MAX_DEPTH:
             inner = origin if value._io is node._io else start
-            self.structure(value, inner, f"{label}.", place, depth + 1)
+            self.structure(value, inner, f"{label}.", f"{depth}@{start}-{span.get('end', '')}", depth + 1)
         elif "end" in span:
             self.fields.append([start, origin + span["end"], plain(value), label, f"{_type(node)}.{name}"])
 
-    def instance(self, node: Any, name: str, label: str, place: tuple[int, ...], depth: int) -> None:
+    def instance(self, node: Any, name: str, label: str, place: str, depth: int) -> None:
         """The value of an instance; what lies below one that reads is a part of the tree like any other."""
         value = None
         with suppress(*PARSE_ERRORS, ArithmeticError, LookupError):
@@ -135,19 +136,19 @@ class Walk:
             return
         if isinstance(value, kaitaistruct.KaitaiStruct) and depth < MAX_DEPTH:
             below = Walk()
-            below.structure(value, 0, f"{label}{name}.", (), depth + 1)
+            below.structure(value, 0, f"{label}{name}.", "", depth + 1)
             value = [[field[2] for field in below.fields]]
-        self.instances["/".join(map(str, (*place, name)))] = [f"{label}{name}", plain(value)]
+        self.instances[f"{place}/{name}"] = [f"{label}{name}", plain(value)]
 
 
-def _occurrences(node: Any, name: str) -> Iterator[tuple[dict[str, int], Any, str, int]]:
+def _occurrences(node: Any, name: str) -> Iterator[tuple[dict[str, int], Any, str]]:
     span = node._debug.get(name) or {}
     value = getattr(node, name, None)
     if "arr" in span and isinstance(value, list):
         pairs = zip(span["arr"], value, strict=False)
-        yield from ((item, read, f"[{index}]", index) for index, (item, read) in enumerate(pairs))
+        yield from ((item, read, f"[{index}]") for index, (item, read) in enumerate(pairs))
     elif "start" in span:
-        yield span, value, "", 0
+        yield span, value, ""
 
 
 def _instances(node: Any) -> list[str]:
@@ -175,7 +176,7 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value[:MAX_FIELDS]]
     if isinstance(value, kaitaistruct.KaitaiStruct):
         return type(value).__name__
-    return value if isinstance(value, int | float | str | type(None)) else str(value)
+    return value if isinstance(value, int | str | type(None)) else repr(value)
 
 
 if __name__ == "__main__":
