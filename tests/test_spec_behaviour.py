@@ -105,6 +105,7 @@ def test_a_rule_that_a_golden_file_breaks_is_breaking_and_one_that_none_breaks_i
     assert code == 2
     assert {reading["outcome"] for reading in readings.values()} == {"refused"}
     assert all("is 1, must be 2" in reading["after"] for reading in readings.values())
+    assert {reading["field"] for reading in readings.values()} == {"header.version at 0x4"}
     change(schemas / "rbak_segment.ksy", "        valid: 2\n", "        valid:\n          max: 1\n          min: 1\n")
     code, found, _ = diff(SCHEMAS, schemas)
     assert (code, found["behaviour"]["readings"]) == (0, [])
@@ -126,7 +127,7 @@ def test_a_file_of_the_corpus_that_a_looser_rule_lets_in_is_newly_accepted(schem
     assert list(readings) == ["corpus/future.zst"]
     assert readings["corpus/future.zst"]["outcome"] == "accepted"
     assert "is 9, must be 1" in readings["corpus/future.zst"]["before"]
-    assert found["behaviour"]["left_out"] == ["corpus/notes.txt: no spec is known to read it"]
+    assert found["behaviour"]["left_out"] == [{"file": "corpus/notes.txt", "reason": "no spec is known to read it"}]
 
 
 @needs_node

@@ -53,7 +53,7 @@ def spec() -> None:
     default=10,
     show_default=True,
     metavar="N",
-    help="How long one unit of a file may take to read: a spec under review may loop for ever.",
+    help="Processor time that one unit of a file may take: a spec under review may loop for ever.",
 )
 @click.option("--structure", is_flag=True, help="Only compare the specs: compile nothing, read no files.")
 @click.option("--api", is_flag=True, help="Exit with 2 also where only importers of the parsers have to change.")

@@ -92,7 +92,7 @@ def _type_facts(attribute: Attribute) -> Facts:
         return {"type": "contents", "contents": contents_bytes(data["contents"]).hex(" ")}
     if "value" in data:
         return {"type": "value", "value": expression(data["value"])}
-    type_ = data.get("type", "bytes")
+    type_ = data.get("type") or "bytes"
     if isinstance(type_, dict):
         cases = {expression(case): str(name) for case, name in (type_.get("cases") or {}).items()}
         listed = "\n".join(f"{case}: {name}" for case, name in sorted(cases.items()))

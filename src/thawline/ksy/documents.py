@@ -170,7 +170,7 @@ def types_of(spec: Spec) -> Iterator[TypeDef]:
 def _types_below(parent: TypeDef) -> Iterator[TypeDef]:
     yield parent
     for name, data in (parent.data.get("types") or {}).items():
-        yield from _types_below(TypeDef(parent.spec, (*parent.names, name), data))
+        yield from _types_below(TypeDef(parent.spec, (*parent.names, name), data or {}))
 
 
 def contents_bytes(value: str | list[int | str]) -> bytes:

@@ -110,7 +110,7 @@ def type_text(attribute: Mapping[str, Any]) -> str:
     """What a field is, in a few words."""
     if "contents" in attribute:
         return f"contents {contents_bytes(attribute['contents'])!r}"
-    type_ = attribute.get("type", "bytes")
+    type_ = attribute.get("type") or "bytes"
     if isinstance(type_, dict):
         cases = ", ".join(f"{case}: {name}" for case, name in (type_.get("cases") or {}).items())
         type_ = f"by {type_['switch-on']}: {cases}"
@@ -193,7 +193,7 @@ def render(spec: Spec, specs: Mapping[str, Spec]) -> str:
     title = (spec.data.get("meta") or {}).get("title", "")
     page = [f"# {spec.id}\n\n{title}\n\n{_paragraph(spec.data)}".rstrip("\n") + "\n"]
     page += [_type_section(type_, specs) for type_ in described_types(spec)]
-    page += [_enum_section(name, members) for name, members in (spec.data.get("enums") or {}).items()]
+    page += [_enum_section(name, members or {}) for name, members in (spec.data.get("enums") or {}).items()]
     return "\n".join(page)
 
 

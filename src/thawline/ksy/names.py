@@ -40,10 +40,10 @@ def around(type_: TypeDef) -> Iterator[TypeDef]:
     """The type itself, then each type it is nested in, out to the root."""
     levels = [TypeDef(type_.spec, (), type_.spec.data)]
     for name in type_.names:
-        levels.append(TypeDef(type_.spec, (*levels[-1].names, name), levels[-1].data["types"][name]))
+        levels.append(TypeDef(type_.spec, (*levels[-1].names, name), levels[-1].data["types"][name] or {}))
     return reversed(levels)
 
 
 def _inside(outer: TypeDef, name: str) -> TypeDef | None:
     types = outer.data.get("types") or {}
-    return TypeDef(outer.spec, (*outer.names, name), types[name]) if name in types else None
+    return TypeDef(outer.spec, (*outer.names, name), types[name] or {}) if name in types else None

@@ -14,6 +14,7 @@ OUTCOMES = ("no wire change", "compatible", "breaking")
 LONGEST = 160
 """Characters of a value in a table."""
 MOST_FILES = 20
+MOST_NAMED = 3
 MOST_TABLES = 30
 OUTCOME_TITLES = {
     "refused": "newly refused",
@@ -105,7 +106,7 @@ def _behaviour(behaviour: Behaviour) -> Iterator[str]:
         return
     read = f"{counted(behaviour.units, 'unit')} of {counted(behaviour.files, 'file')}"
     refused = (
-        f" Neither reads {counted(behaviour.refused_by_both, 'unit')} to its end." if behaviour.refused_by_both else ""
+        f" Neither reads {counted(behaviour.refused_by_both, 'unit')} to the end." if behaviour.refused_by_both else ""
     )
     yield f"{read} ({counted(behaviour.fields, 'field')}) were read with both versions.{refused}\n"
     if behaviour.readings:
@@ -120,10 +121,18 @@ def _behaviour(behaviour: Behaviour) -> Iterator[str]:
             for before, after, number in behaviour.renames
         )
     if behaviour.left_out:
-        yield "\nNot read:\n"
-        yield from (f"* {_plain(line)}" for line in behaviour.left_out[:MOST_FILES])
-        if len(behaviour.left_out) > MOST_FILES:
-            yield f"* and {len(behaviour.left_out) - MOST_FILES} more"
+        yield "\nNot compared:\n"
+        yield from _left_out(behaviour.left_out)
+
+
+def _left_out(left_out: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """A line for each reason, with the first files that it holds for."""
+    reasons: dict[str, list[str]] = {}
+    for file, reason in left_out:
+        reasons.setdefault(reason, []).append(file)
+    for reason, files in reasons.items():
+        more = f" and {counted(len(files) - MOST_NAMED, 'more file')}" if len(files) > MOST_NAMED else ""
+        yield f"* {', '.join(map(code, files[:MOST_NAMED]))}{more}: {_plain(reason)}"
 
 
 def _readings(readings: Sequence[Reading]) -> Iterator[str]:
@@ -203,6 +212,7 @@ def record(review: Review) -> dict[str, Any]:
         ],
         "behaviour": {
             **dataclasses.asdict(review.behaviour),
+            "left_out": [{"file": file, "reason": reason} for file, reason in review.behaviour.left_out],
             "renames": [
                 {"before": before, "after": after, "count": count} for before, after, count in review.behaviour.renames
             ],

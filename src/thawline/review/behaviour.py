@@ -25,9 +25,9 @@ from thawline.review.toolchain import Made
 from thawline.review.units import LeftOut, Unit, corpus_units, golden_units
 
 SECONDS = 10
-"""How long one unit may take to read."""
-PATIENCE = 20
-"""How much longer a worker may stay silent before it is ended; by itself it stops between two steps only."""
+"""Processor time that one unit may take to read."""
+PATIENCE = 6
+"""How many times as long a worker may stay silent before it is ended: by itself it stops between two steps only."""
 START, END, VALUE, LABEL, NAME = range(5)
 """Of a field as the worker gives it."""
 Field = list[Any]
@@ -59,13 +59,13 @@ def _compared(
     readings: list[Reading] = []
     renames: Counter[tuple[str, str]] = Counter()
     read = [unit for unit in units if isinstance(unit, Unit)]
-    left_out = [f"{item.file}: {item.reason}" for item in units if isinstance(item, LeftOut)]
+    left_out = [(item.file, item.reason) for item in units if isinstance(item, LeftOut)]
     fields = 0
     refused = 0
     for unit in read:
         one, other = before.ask(unit, unit.spec), after.ask(unit, names.get(unit.spec, unit.spec))
         if one.get("is_lost") and other.get("is_lost"):
-            left_out.append(f"{unit.file}: {one['error']}, with both versions")
+            left_out.append((unit.file, f"{one['error']}, with both versions"))
             continue
         fields += len(one["fields"])
         refused += bool(one["error"] and other["error"])
@@ -75,7 +75,7 @@ def _compared(
         else:
             renames.update(comparison.renames())
         if one.get("is_cut") or other.get("is_cut"):
-            left_out.append(f"{unit.file}: compared up to the field at which there are too many")
+            left_out.append((unit.file, "has more fields than are compared"))
     counted = tuple((*pair, number) for pair, number in sorted(renames.items()))
     files = len({unit.file for unit in read})
     return Behaviour("", files, len(read), fields, _together(readings), counted, tuple(left_out), refused)
@@ -127,7 +127,8 @@ class Comparison:
         sides = [f"refused: {answer['error']}" if answer["error"] else "read" for answer in (self.old, self.new)]
         found = self.first_difference()
         if found is None or found[0] is None or found[1] is None:
-            return self.made(outcome, "", *sides)
+            stopped = self.new if self.new["error"] else self.old
+            return self.made(outcome, stopped.get("last", ""), *sides)
         before, after = (f"{_shown(field)}; {side}" for field, side in zip(found, sides, strict=True))
         return self.made(outcome, _named(*found), before, after)
 
@@ -269,9 +270,9 @@ class Worker:
             assert self.process.stdin is not None  # noqa: S101 - a pipe
             self.process.stdin.write(json.dumps(job) + "\n")
             self.process.stdin.flush()
-            line = self.lines.get(timeout=self.seconds + PATIENCE)
+            line = self.lines.get(timeout=self.seconds * PATIENCE)
         except queue.Empty:
-            return self._replaced(f"takes more than {self.seconds} s to read")
+            return self._replaced(f"takes more than {self.seconds * PATIENCE} s to read")
         except BrokenPipeError:
             line = ""
         if not line:

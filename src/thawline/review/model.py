@@ -95,7 +95,7 @@ class Reading:
     outcome: str
     """refused, accepted, differs, renamed."""
     field: str = ""
-    """The first field that differs, by its new name where there is one, with its byte."""
+    """The first field that differs, or at which one version stops, with its byte."""
     before: str = ""
     after: str = ""
     count: int = 1
@@ -114,8 +114,8 @@ class Behaviour:
     readings: tuple[Reading, ...] = ()
     renames: tuple[tuple[str, str, int], ...] = ()
     """Fields that are the same bytes and values under another name: before, after, how often."""
-    left_out: tuple[str, ...] = ()
-    """What was not read, with the reason."""
+    left_out: tuple[tuple[str, str], ...] = ()
+    """Files that were not read, or not to their end, each with the reason."""
     refused_by_both: int = 0
     """Units that neither version reads to their end."""
 

@@ -37,7 +37,7 @@ def main(folder: str, seconds: int) -> None:
     most = resource.getrlimit(resource.RLIMIT_AS)[1]
     bound = MEMORY if most == resource.RLIM_INFINITY else min(MEMORY, most)
     resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
-    signal.signal(signal.SIGALRM, _stop)
+    signal.signal(signal.SIGPROF, _stop)
     thawline.generated.__path__.append(folder)
     for line in sys.stdin:
         sys.stdout.write(json.dumps(answer(json.loads(line), seconds)) + "\n")
@@ -50,15 +50,19 @@ def _stop(_signal: int, _frame: FrameType | None) -> None:
 
 def answer(job: dict[str, Any], seconds: int) -> dict[str, Any]:
     """The fields of a unit in file order and its instances, as far as it could be read, and what stopped it."""
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         return _answer(job)
     except TookTooLong:
-        return {"error": f"takes more than {seconds} s to read", "fields": [], "instances": {}, "is_lost": True}
+        return _lost(f"takes more than {seconds} s of processor time to read")
     except MemoryError:
-        return {"error": "takes more memory than there is for it", "fields": [], "instances": {}, "is_lost": True}
+        return _lost("takes more memory than there is for it")
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def _lost(reason: str) -> dict[str, Any]:
+    return {"error": reason, "fields": [], "instances": {}, "is_lost": True}
 
 
 def _answer(job: dict[str, Any]) -> dict[str, Any]:
@@ -71,7 +75,13 @@ def _answer(job: dict[str, Any]) -> dict[str, Any]:
     walk = Walk()
     if root is not None:
         walk.structure(root, 0, "", "", 0)
-    return {"error": problem, "fields": walk.fields, "instances": walk.instances, "is_cut": walk.is_cut}
+    return {
+        "error": problem,
+        "fields": walk.fields,
+        "instances": walk.instances,
+        "is_cut": walk.is_cut,
+        "last": walk.last,
+    }
 
 
 def _read(parser: Any, job: dict[str, Any]) -> tuple[Any, str]:
@@ -104,6 +114,8 @@ class Walk:
         self.instances: dict[str, Any] = {}
         """Values by the bytes of their structure and their own name."""
         self.is_cut = False
+        self.last = ""
+        """The last field that was begun, with its byte: the one at which reading stopped, if it did."""
 
     def structure(self, node: Any, origin: int, label: str, place: str, depth: int) -> None:
         """The fields of a structure in file order, then its instances."""
@@ -121,6 +133,7 @@ class Walk:
             self.is_cut = True
             return
         start = origin + span["start"]
+        self.last = f"{label} at {start:#x}"
         if isinstance(value, kaitaistruct.KaitaiStruct) and depth < MAX_DEPTH:
             inner = origin if value._io is node._io else start
             self.structure(value, inner, f"{label}.", f"{depth}@{start}-{span.get('end', '')}", depth + 1)
