@@ -320,4 +320,18 @@ PAIRS = [
         "documentation",
         DOCUMENTATION,
     ),
+    Pair(
+        "a bound raised inside a rule",
+        field("type: u4, valid: {expr: _ >= 20 and _ % 4 == 0}"),
+        field("type: u4, valid: {expr: _ % 4 == 0 and _ > 23}"),
+        "valid",
+        STRICTER,
+    ),
+    Pair(
+        "bounds that exclude each other",
+        field("type: u4, valid: {expr: _ >= 20 and _ % 4 == 0}"),
+        field("type: u4, valid: {expr: _ < 20 and _ % 4 == 0}"),
+        "valid",
+        BREAKING,
+    ),
 ]

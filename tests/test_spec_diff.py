@@ -96,6 +96,8 @@ def test_another_meaning_under_another_name_is_pointed_out(tmp_path: Path) -> No
         (seq("- {id: reserved, size: 8}", C), seq("- {id: a, type: u4}", "- {id: reserved, size: 8}", C), {BREAKING}),
         (seq("- {id: p, type: u2}", "- {id: q, type: u2}", C),
          seq("- {id: z, type: u4}", "- {id: p, type: u2}", "- {id: q, type: u2}", C), {BREAKING}),
+        (seq(A, "- {id: data, size: a}", C), seq(A, B, "- {id: data, size: a}", C), {BREAKING}),
+        (seq(A, "- {id: data, terminator: 0}", C), seq(A, B, "- {id: data, terminator: 0}", C), {BREAKING}),
     ],
 )  # fmt: skip
 def test_bytes_cut_into_other_fields_are_told_from_bytes_that_move(

@@ -81,9 +81,10 @@ def _recuts(
     common = [place for place in before if place in after]
     for start, end in pairwise(common):
         first, second = _between(before, start, end), _between(after, start, end)
+        is_fixed = start[0] == end[0]
         is_anchored = [partners.get(name) for name in before[end][:1]] == after[end][:1]
         stays_inside = all(partners[name] in second for name in first if name in partners)
-        if is_anchored and stays_inside and (len(first), len(second)) != (1, 1) and len(first) != len(second):
+        if is_fixed and is_anchored and stays_inside and len(first) != len(second):
             yield Recut(
                 frozenset(f"{old.title}.{name}" for name in first), frozenset(f"{new.title}.{name}" for name in second)
             )

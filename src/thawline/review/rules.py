@@ -130,11 +130,61 @@ def _of_expressions(before: Values, after: Values, renames: Renames) -> Relation
     old, new = words(before.expression), words(after.expression)
     if same_words(old, new, renames):
         return "same"
-    if _continues(new, old, "and", renames) or _continues(old, new, "or", renames):
+    if _continues(old, new, "or", renames):
         return "stricter"
-    if _continues(new, old, "or", renames) or _continues(old, new, "and", renames):
+    if _continues(new, old, "or", renames):
         return "looser"
-    return "unknown"
+    return _of_conjunctions(old, new, renames)
+
+
+def _of_conjunctions(old: list[str], new: list[str], renames: Renames) -> Relation:
+    """Conditions that all have to hold: bounds of the value are compared, others are there or not."""
+    if {"or", "?"} & {*old, *new}:
+        return "unknown"
+    before, after = _clauses(old), _clauses(new)
+    bounds = _of_values(_bounds(before), _bounds(after))
+    dropped = [one for one in _others(before) if not any(same_words(one, other, renames) for other in _others(after))]
+    added = [one for one in _others(after) if not any(same_words(other, one, renames) for other in _others(before))]
+    if bounds in {"same", "stricter"} and not dropped:
+        return "stricter" if added or bounds == "stricter" else "same"
+    if bounds in {"same", "looser"} and not added:
+        return "looser"
+    return "disjoint" if bounds == "disjoint" else "unknown"
+
+
+def _clauses(condition: list[str]) -> list[list[str]]:
+    """The parts of a condition between its `and`s."""
+    parts: list[list[str]] = [[]]
+    depth = 0
+    for word in condition:
+        depth += (word == "(") - (word == ")")
+        if word == "and" and not depth:
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return parts
+
+
+def _bounds(clauses: list[list[str]]) -> Values:
+    """What the clauses that compare the value with a number let through."""
+    low, high = -INFINITE, INFINITE
+    for clause in filter(_is_bound, clauses):
+        number = int(clause[2])
+        if clause[1] in {">=", ">", "=="}:
+            low = max(low, number + (clause[1] == ">"))
+        if clause[1] in {"<=", "<", "=="}:
+            high = min(high, number - (clause[1] == "<"))
+    return Values(low=low, high=high)
+
+
+def _others(clauses: list[list[str]]) -> list[list[str]]:
+    return [clause for clause in clauses if not _is_bound(clause)]
+
+
+def _is_bound(clause: list[str]) -> bool:
+    """Whether a clause is like `_ >= 20`."""
+    is_short = len(clause) == len(("_", ">=", "20"))
+    return is_short and clause[0] == "_" and clause[1] in {">=", ">", "<=", "<", "=="} and clause[2].isdigit()
 
 
 def _is_all(values: Values) -> bool:
