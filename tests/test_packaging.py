@@ -84,6 +84,21 @@ def test_the_command_of_a_wheel_serves_the_specs_and_pages_that_it_holds(wheel: 
         assert (ROOT / "schemas" / page).read_text(encoding="utf-8").strip() in run.stdout
 
 
+def test_the_command_of_a_wheel_compares_specs_and_says_what_only_a_checkout_can_do(
+    wheel: Path, tmp_path: Path
+) -> None:
+    changed = tmp_path / "rbf_frame.ksy"
+    changed.write_text((ROOT / "schemas" / "rbf_frame.ksy").read_text(encoding="utf-8").replace("frame_tag", "tag"))
+    arguments = ["spec", "diff", str(ROOT / "schemas" / "rbf_frame.ksy"), str(changed)]
+    code = f"{WITHOUT_EDITABLE}\nfrom thawline.cli import run; raise SystemExit(run({arguments!r}))"
+    environment = {**os.environ, "PYTHONPATH": str(wheel)}
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert "| API-breaking | renamed | `rbf_frame::body.tag` |" in run.stdout
+    reason = "the compilers are in tools/ of a checkout of thawline, and this is an installed package."
+    assert f"Not run: {reason}" in run.stdout
+    assert f"Not made: {reason}" in run.stdout
+
+
 def test_without_a_c_compiler_the_install_succeeds_and_reads_with_one_remark(wheel: Path) -> None:
     assert not list(wheel.rglob("*.so"))
     environment = {**os.environ, "PYTHONPATH": str(wheel)}
