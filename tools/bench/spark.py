@@ -94,7 +94,7 @@ def measured(folder: Path, master: str, repeat: int) -> dict[str, Any]:
     """The least wall and CPU time of each job, in a session of its own."""
     from thawline.spark import session  # noqa: PLC0415 - in a process of its own
 
-    spark = session(master, {"spark.log.level": "OFF", "spark.driver.memory": "4g"})
+    spark = session(master, {"spark.log.level": "OFF", "spark.driver.memory": "8g"})
     segment, copy, out = str(folder / "orders-0"), str(folder / "parquet"), folder / "out"
     ours = spark.read.format("kafka_segment").schema(COLUMNS)
     if not Path(copy).exists():
@@ -156,7 +156,7 @@ def _once(job: Callable[[], Any], out: Path) -> tuple[float, float]:
 
 def build(folder: Path, size: int) -> None:
     """The segment, a smaller one for what is slow, and many small files."""
-    for name, bytes_ in (("orders-0", size), ("piece", size // 4)):
+    for name, bytes_ in (("orders-0", size), ("piece", size // 2)):
         (folder / name).mkdir()
         path = folder / name / "00000000000000000000.log"
         records = write(path, bytes_, "none")
