@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from itertools import accumulate, combinations, pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,6 +24,8 @@ from thawline.spark.settings import Settings, understood
 from tools.damage import damages
 
 SIZES = (1, 64, 200, 1000, 1 << 16)
+MOST_UNITS = 24
+"""Units of a file whose sizes are added up in every way."""
 PARTS_OF_FILES = (".address", ".bin", ".index", ".timeindex", ".txnindex", ".snapshot")
 FILES = [golden.file for name in FORMATS for golden in golden_files(name) if golden.file.suffix not in PARTS_OF_FILES]
 
@@ -82,6 +85,28 @@ def check(file: Path, sizes: tuple[int, ...]) -> int:
 @each_file
 def test_partitions_of_any_size_have_the_rows_of_the_whole_file(file: Path) -> None:
     check(file, SIZES)
+
+
+def all_sizes(settings: Settings) -> list[int]:
+    """Every size from 1 byte up at which a file may be cut otherwise than a byte before: those of units in a row."""
+    units = [part.weight for parts in partitions(settings, 1) for part in parts][:MOST_UNITS]
+    ends = [0, *accumulate(units)]
+    return sorted({1, *(end - start for start, end in combinations(ends, 2))} - {0})
+
+
+@each_file
+def test_every_size_from_a_byte_up_gives_the_rows_of_the_whole_file(file: Path) -> None:
+    settings = settings_for(file, tables_of(file)[0])
+    whole = in_one_process(settings, file)
+    seen: set[tuple[tuple[int, int], ...]] = set()
+    for size in all_sizes(settings):
+        found = [part for parts in partitions(settings, size) for part in parts]
+        ends = tuple((item.span.start, item.span.end) for part in found for item in part.items or ())
+        cuts = tuple((part.items[0].span.start, part.items[-1].span.end) if part.items else (0, 0) for part in found)
+        assert all(one[1] == other[0] for one, other in pairwise(ends))
+        if cuts not in seen:
+            seen.add(cuts)
+            assert same(rows(settings, whole.schema, iter(found)), whole), size
 
 
 @each_file
