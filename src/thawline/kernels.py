@@ -363,9 +363,11 @@ class _Builder:
     def validity(self, column: Column, path: Path, rows: int) -> tuple[pa.Buffer | None, int]:
         if not column.nullable:
             return None, 0
+        valid = self.columns[path, "valid"].view
+        if b"\0" not in bytes(valid[:rows]):  # most often; and to see that is quicker than to pack them
+            return None, 0
         bits = _Column.allocate("B", (rows + 7) // 8)
-        nulls = _native.pack_bits(self.columns[path, "valid"].view, rows, bits.view)
-        return (bits.buffer, nulls) if nulls else (None, 0)
+        return bits.buffer, _native.pack_bits(valid, rows, bits.view)
 
     def build_equal(self, column: Column, data: _Column, rows: int) -> pa.Array:
         """Bytes of one size, which are there already."""

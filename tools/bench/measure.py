@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tools.bench.data import DataSet
 
-RUNS = 5
+RUNS = 9
 RUNS_ON_SHARE = 2
 
 Read = Callable[[bytes], int | None]
