@@ -2,7 +2,7 @@
 
 Decoding of a zstd segment to Arrow beside zstandard, orjson and `bytes` of each body's list; of its JSON alone; `info`
 of many segments; and the peak of memory, each of the last two in a process of its own. Times are CPU times, best of
-five runs in turns.
+nine runs in turns.
 """
 
 from __future__ import annotations
