@@ -214,8 +214,9 @@ def test_what_was_not_read_is_a_note(nightly: Path) -> None:
 
 
 def test_a_tag_is_a_number_or_four_letters(log: Path) -> None:
-    with pytest.raises(BadOption, match="a tag is a number such as 256 or 0x100, or four letters"):
-        thawline.open(log, tag="audit")
+    for wrong in ("audit", "-1", "0x100000000"):
+        with pytest.raises(BadOption, match="a tag is a number of 32 bits such as 256 or 0x100, or four letters"):
+            thawline.open(log, tag=wrong)
     for tag, rows in (("256", 150), ("0x100,AUDT", 300), ("7", 0)):
         with thawline.open(log, tag=tag) as cold:
             assert sum(batch.num_rows for batch in cold.batches(["tag"])) == rows

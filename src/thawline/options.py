@@ -119,12 +119,13 @@ def _tag(text: str) -> int:
     (256, 1413764417)
     """
     try:
-        return int(text, 0)
+        number = int(text, 0)
     except ValueError:
         letters = text.encode()
-    if len(letters) != FOUR_LETTERS:
-        raise ValueError("a tag is a number such as 256 or 0x100, or four letters")
-    return int.from_bytes(letters, "little")
+        number = int.from_bytes(letters, "little") if len(letters) == FOUR_LETTERS else -1
+    if number not in range(1 << 8 * FOUR_LETTERS):
+        raise ValueError("a tag is a number of 32 bits such as 256 or 0x100, or four letters")
+    return number
 
 
 OPTIONS: tuple[Option, ...] = (

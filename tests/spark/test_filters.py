@@ -187,6 +187,17 @@ def test_what_a_filter_spares_is_in_the_log_however_files_are_cut(
     assert (said if size == "1g" else "skipped") in log
 
 
+@pytest.mark.usefixtures("pushdown")
+def test_a_filter_on_a_column_of_another_type_means_that_type(spark: SparkSession, shop: Path, partition: Path) -> None:
+    tags = spark.read.format("rbf").schema("tag string").load(str(shop / "log.rbf"))
+    assert tags.where("tag = '3'").count() == 10
+    assert tags.where("tag in ('1', '22')").count() == 10
+    records = spark.read.format("kafka_segment").schema("timestamp bigint, offset string")
+    segment = records.load(str(partition / "orders-0"))
+    assert segment.where(f"timestamp >= {1000 * START}").count() == 100
+    assert segment.where("offset = '42'").count() == 1
+
+
 def test_a_segment_of_another_queue_is_not_decompressed(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[int] = []
     original = reading.decompressed

@@ -38,8 +38,13 @@ TIMES = {"kafka": "timestamp", "rbak": "backed_up_at"}
 """The column that the options `since` and `until` of a format are about."""
 OFFSETS = {"kafka": "offset"}
 """The column that the option `offsets` is about."""
-NAMED = {"rbak": ("queue", "vhost"), "aerospike": ("namespace", "set"), "rbf": ("tag",)}
-"""Columns with an option of the same name, which is given the values that they may have."""
+NAMED: dict[str, dict[str, type]] = {
+    "rbak": {"queue": str, "vhost": str},
+    "aerospike": {"namespace": str, "set": str},
+    "rbf": {"tag": int},
+}
+"""Columns with an option of the same name, which is given the values that they may have, and what those are."""
+Window = tuple[int | None, int | None]
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
@@ -50,6 +55,12 @@ class Condition:
     column: str
     comparison: Comparison
     value: Any
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """What the column is compared with; null is equal to nothing."""
+        given = self.value if self.comparison == "in" else (self.value,)
+        return tuple(value for value in given if value is not None)
 
     def allows(self, value: object) -> bool:
         """Whether a value that is the same in all rows is like that."""
@@ -85,8 +96,8 @@ def narrowed(settings: Settings, conditions: Sequence[Condition]) -> Settings:
 
 def _windows(held: Any, conditions: Sequence[Condition]) -> dict[str, Any]:
     """The options for times and offsets, no wider than they are."""
-    since, until = _bounds(condition for condition in conditions if condition.column == TIMES.get(held.name))
-    first, last = _bounds(condition for condition in conditions if condition.column == OFFSETS.get(held.name))
+    since, until = _bounds(conditions, TIMES.get(held.name), dt.datetime)
+    first, last = _bounds(conditions, OFFSETS.get(held.name), int)
     changes: dict[str, Any] = {}
     if since is not None or until is not None:
         changes = {"since": _tighter(max, held.since, since), "until": _tighter(min, held.until, until)}
@@ -97,16 +108,14 @@ def _windows(held: Any, conditions: Sequence[Condition]) -> dict[str, Any]:
 
 def _names(held: Any, conditions: Sequence[Condition]) -> Iterator[tuple[str, tuple[Any, ...]]]:
     """The options for what columns may be called, with what all conditions leave of them."""
-    for column in NAMED.get(held.name, ()):
+    for column, kind in NAMED.get(held.name, {}).items():
         kept: tuple[Any, ...] | None = getattr(held, column)
-        given = [condition for condition in conditions if condition.column == column]
-        for condition in given:
-            if condition.comparison in {"=", "in"}:
-                values = tuple(condition.value) if condition.comparison == "in" else (condition.value,)
-                values = tuple(value for value in values if value is not None)  # null is equal to nothing
-                kept = values if kept is None else tuple(value for value in kept if value in values)
-        if given and kept is not None:
-            yield column, kept
+        for condition in conditions:
+            is_meant = condition.column == column and condition.comparison in {"=", "in"}
+            if is_meant and all(isinstance(value, kind) for value in condition.values):
+                kept = tuple(value for value in condition.values if kept is None or value in kept)
+        if kept != getattr(held, column):
+            yield column, kept or ()
 
 
 def may_hold(format_: Format, conditions: Iterable[Condition]) -> bool:
@@ -128,14 +137,16 @@ def chosen(batch: pa.RecordBatch, conditions: Iterable[Condition]) -> pa.RecordB
     return batch if pc.all(mask).as_py() else batch.filter(mask)
 
 
-def _bounds(conditions: Iterator[Condition]) -> tuple[int | None, int | None]:
-    """The least and the largest number that all conditions leave; times are milliseconds since 1970."""
+def _bounds(conditions: Iterable[Condition], column: str | None, kind: type[int | dt.datetime]) -> Window:
+    """The least and the largest number that all conditions on a column leave; times are milliseconds since 1970.
+
+    Values of another kind are those of a column that the user has given another type, and so another meaning.
+    """
     least: int | None = None
     most: int | None = None
     for condition in conditions:
-        values = condition.value if condition.comparison == "in" else [condition.value]
-        numbers = [_number(value) for value in values if isinstance(value, int | dt.datetime)]
-        if not numbers or len(numbers) < sum(value is not None for value in values):
+        numbers = [_number(value) for value in condition.values if isinstance(value, kind)]
+        if condition.column != column or not numbers or len(numbers) < len(condition.values):
             continue
         if condition.comparison not in {"<", "<="}:
             least = _tighter(max, least, min(numbers))
