@@ -27,7 +27,7 @@ from thawline.spark.intake import Intake, Share, Taken
 
 EXECUTOR = b"org.apache.spark.executor.CoarseGrainedExecutorBackend"
 LOGS, FRAMES = 8, 500
-PATIENCE = 120
+PATIENCE = 300
 """Seconds after which it is given up; on a machine with nothing else to do it takes a few."""
 
 

@@ -32,7 +32,7 @@ def test_no_row_is_lost_or_doubled_when_an_executor_is_killed(home: Path, tmp_pa
         capture_output=True,
         text=True,
         check=False,
-        timeout=400,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr[-4000:]
     found = json.loads(done.stdout)
