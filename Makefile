@@ -31,7 +31,7 @@ check-generated: $(READY) ## fail where generated/ is not what the specs give (n
 
 # Make knows no exit codes but 0 and 2: a compatible change passes, a breaking one fails.
 BASE ?= HEAD
-spec-diff: $(READY) ## what the specs here do to the wire, the API and real files, against BASE=<git ref>
+spec-diff: $(READY) ## what the specs here do to the wire, the API and real files, against BASE=<git ref> (CORPUS=<folder>: more files)
 	@$(BIN)/thawline spec diff $(BASE):schemas schemas $(if $(CORPUS),--corpus $(CORPUS)) || test $$? -eq 1
 
 golden: $(READY) ## rebuild the golden files in tests/golden/

@@ -43,6 +43,13 @@ def test_the_picture_of_a_format_is_well_formed_and_stays_within_its_frame(name:
         assert top + float(box.attrib["height"]) < height
 
 
+def test_a_format_is_shown_from_the_whole_file_down() -> None:
+    shown = thawline("spec", "show", "kafka").stdout
+    titles = [line.partition("  ")[0] for line in shown.splitlines() if line.startswith("kafka_")]
+    assert titles[:4] == ["kafka_segment", "kafka_message", "kafka_record_batch", "kafka_records"]
+    assert len(titles) == len(set(titles)) == sum(name.startswith("kafka_") for name in SPECS)
+
+
 def test_boxes_are_as_wide_as_their_fields_are_long_and_do_not_overlap() -> None:
     spec = SPECS["kafka_record_batch"]
     body = next(type_ for type_ in types_of(spec) if type_.names == ("body",))

@@ -161,13 +161,13 @@ def _meant(name: str) -> tuple[list[Spec], Mapping[str, Spec]]:
     """The specs that a name stands for, those of whole files first, and all that they may refer to."""
     from thawline.formats import FORMATS
     from thawline.ksy.documents import SCHEMAS
-    from thawline.ksy.versions import load_version
+    from thawline.ksy.versions import in_reading_order, load_version
 
     own = load_version(str(SCHEMAS)).specs
     if name in own:
         return [own[name]], own
     if name in FORMATS:
-        return [spec for key, spec in own.items() if key.startswith(f"{name}_")], own
+        return in_reading_order([spec for key, spec in own.items() if key.startswith(f"{name}_")]), own
     if not Path(name).exists() and ":" not in name:
         from difflib import get_close_matches
 

@@ -42,6 +42,13 @@ class Spec:
         name = meta.get("id") if isinstance(meta, dict) else None
         return name if isinstance(name, str) else self.file.stem
 
+    @property
+    def imports(self) -> tuple[str, ...]:
+        """The ids of what it imports."""
+        meta = self.data.get("meta")
+        listed = meta.get("imports") if isinstance(meta, dict) else None
+        return tuple(str(item).rpartition("/")[2] for item in listed) if isinstance(listed, list) else ()
+
     def place(self, keys: Keys) -> str:
         """`file:line:column` of a path, or of its nearest ancestor that stands in the file."""
         while keys not in self.marks:

@@ -19,7 +19,7 @@ from thawline.ksy.names import find_type
 ROOT = ("meta", "doc", "doc-ref", "-columnar", "to-string", "params", "seq", "instances", "types", "enums")
 META = (
     "id", "title", "application", "file-extension", "xref", "tags", "license", "ks-version", "ks-debug",
-    "ks-opaque-types", "imports", "encoding", "endian", "bit-endian",
+    "ks-opaque-types", "ks-zero-copy-substream", "imports", "encoding", "endian", "bit-endian",
 )  # fmt: skip
 ATTRIBUTE = (
     "id", "-orig-id", "value", "pos", "io", "size", "size-eos", "type", "enum", "encoding", "pad-right", "terminator",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Protocol
@@ -27,6 +27,26 @@ class Version:
     specs: Mapping[str, Spec]
     asked: tuple[str, ...]
     """The ids that were asked for; the others are what those import."""
+
+
+def in_reading_order(specs: Iterable[Spec]) -> list[Spec]:
+    """Specs of whole files first, each before what it imports; those that stand for themselves at the end."""
+    given = {spec.id: spec for spec in specs}
+    imported = {name for spec in given.values() for name in spec.imports}
+    roots = sorted((spec for spec in given.values() if spec.id not in imported), key=_is_part)
+    found: dict[str, Spec] = {}
+    pending = [*roots, *given.values()]
+    while pending:
+        spec = pending.pop(0)
+        if spec.id not in found:
+            found[spec.id] = spec
+            pending = [given[name] for name in spec.imports if name in given] + pending
+    return list(found.values())
+
+
+def _is_part(spec: Spec) -> tuple[bool, bool]:
+    """Sorts specs of whole files to the front: they have an extension, and import what is in the file."""
+    return "file-extension" not in (spec.data.get("meta") or {}), not spec.imports
 
 
 class Tree(Protocol):

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from thawline.ksy.documents import Spec
 from thawline.ksy.versions import Version
 from thawline.review.matching import Matches
-
-
-def imports_of(spec: Spec) -> frozenset[str]:
-    """The ids of what a spec imports."""
-    return frozenset(str(item).rpartition("/")[2] for item in (spec.data.get("meta") or {}).get("imports") or [])
 
 
 def touched(old: Version, new: Version, matches: Matches) -> tuple[frozenset[str], frozenset[str]]:
@@ -25,7 +19,7 @@ def touched(old: Version, new: Version, matches: Matches) -> tuple[frozenset[str
 
 def _importers(version: Version, names: AbstractSet[str]) -> frozenset[str]:
     found = set(names)
-    while more := {name for name, spec in version.specs.items() if imports_of(spec) & found} - found:
+    while more := {name for name, spec in version.specs.items() if found.intersection(spec.imports)} - found:
         found |= more
     return frozenset(found)
 
@@ -33,6 +27,6 @@ def _importers(version: Version, names: AbstractSet[str]) -> frozenset[str]:
 def reduced(version: Version, names: AbstractSet[str]) -> Version:
     """A version with these specs only, and with what they import."""
     found = set(names)
-    while more := {item for name in found for item in imports_of(version.specs[name])} & version.specs.keys() - found:
+    while more := {item for name in found for item in version.specs[name].imports} & version.specs.keys() - found:
         found |= more
     return replace(version, specs={name: spec for name, spec in version.specs.items() if name in found})

@@ -81,7 +81,8 @@ class _Comparison:
             )
         elif old and new:
             if old.names != new.names:
-                yield _renamed(new.title, old.names[-1], new.names[-1], "class", new.spec.place(new.keys))
+                names = "::".join(old.names), "::".join(new.names)
+                yield _renamed(new.title, *names, "class", new.spec.place(new.keys))
             yield from _documentation_of(old, new)
 
     def attribute(self, pair: Pair[Attribute]) -> Iterator[Change]:
@@ -351,8 +352,8 @@ def _is_checked(enum: Enumeration, specs: Mapping[str, Spec]) -> bool:
     """Whether a field that has the enum accepts its members only."""
     for spec in specs.values():
         for attribute in all_attributes(spec):
-            rule = attribute.data.get("valid")
-            is_of_enum = str(attribute.data.get("enum", "")).rpartition("::")[2] == enum.name
-            if is_of_enum and isinstance(rule, dict) and rule.get("in-enum"):
+            rule, path = attribute.data.get("valid"), str(attribute.data.get("enum", "")).split("::")
+            is_near = spec.id == enum.owner.spec.id or path[0] == enum.owner.spec.id
+            if is_near and path[-1] == enum.name and isinstance(rule, dict) and rule.get("in-enum"):
                 return True
     return False

@@ -13,7 +13,6 @@ from thawline.errors import ThawlineError
 from thawline.formats import get, identify
 from thawline.ksy.documents import SCHEMAS, Spec
 from thawline.ksy.versions import Version
-from thawline.review.reach import imports_of
 from thawline.source import open_source
 
 GOLDEN = SCHEMAS.parent / "tests" / "golden"
@@ -55,17 +54,34 @@ def corpus_units(folder: Path, version: Version, wanted: frozenset[str]) -> Iter
     files = sorted(path for path in ([folder] if folder.is_file() else folder.rglob("*")) if path.is_file())
     for path in files[:MAX_FILES]:
         name = str(path.relative_to(folder.parent))
-        account = path.with_name(path.name + ACCOUNT)
-        if path.suffix == ACCOUNT and path.with_suffix("").exists():
-            continue
-        if path.stat().st_size > MAX_FILE:
-            yield LeftOut(name, f"is larger than {MAX_FILE >> 20} MiB")
-        elif account.exists():
-            yield from _accounted(path, name, json.loads(account.read_bytes()), wanted)
-        else:
-            yield from _whole(path, name, version, wanted)
+        try:
+            yield from _of_file(path, name, version, wanted)
+        except OSError as error:
+            yield LeftOut(name, str(error.strerror or error))
     if len(files) > MAX_FILES:
         yield LeftOut(str(folder), f"has {len(files)} files, of which {MAX_FILES} were read")
+
+
+def _of_file(path: Path, name: str, version: Version, wanted: frozenset[str]) -> Iterator[Unit | LeftOut]:
+    account = _account(path.with_name(path.name + ACCOUNT))
+    if path.suffix == ACCOUNT and _account(path):
+        return
+    if path.stat().st_size > MAX_FILE:
+        yield LeftOut(name, f"is larger than {MAX_FILE >> 20} MiB")
+    elif account:
+        yield from _accounted(path, name, account, wanted)
+    else:
+        yield from _whole(path, name, version, wanted)
+
+
+def _account(path: Path) -> dict[str, Any] | None:
+    """What a golden file's account says; None where a file is none."""
+    try:
+        found = json.loads(path.read_bytes())
+        is_account = all({"spec", "start", "end"} <= unit.keys() for unit in found["units"])
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    return found if is_account else None
 
 
 def _whole(path: Path, name: str, version: Version, wanted: frozenset[str]) -> Iterator[Unit | LeftOut]:
@@ -100,14 +116,12 @@ def _extensions(spec: Spec) -> list[str]:
 def _outermost(name: str, given: Mapping[str, Spec]) -> str:
     """The spec of a whole file: what imports the spec of its unit, if something does and takes no parameters."""
     for spec in given.values():
-        if name in imports_of(spec) and not spec.data.get("params"):
+        if name in spec.imports and not spec.data.get("params"):
             return _outermost(spec.id, {key: value for key, value in given.items() if key != name})
     return name
 
 
 def _accounted(file: Path, name: str, account: Mapping[str, Any], wanted: frozenset[str]) -> Iterator[Unit | LeftOut]:
-    if not isinstance(account, dict) or not isinstance(account.get("units"), list):
-        return
     data = file.read_bytes()
     if account.get("file_spec") in wanted:
         yield Unit(name, str(account["file_spec"]), 0, data)
