@@ -53,6 +53,8 @@ def switch(cases: str) -> str:
     return f"seq:\n  - {{id: n, type: u1}}\n  - {{id: a, size: 4, type: {{switch-on: n, cases: {{{cases}}}}}}}\n{types}"
 
 
+BOTH = "types:\n  s: {{seq: [{{id: p, type: {}}}]}}\n  t: {{seq: [{{id: p, type: {}}}]}}\n"
+
 PAIRS = [
     # Names.
     Pair("rename of a field", seq(A, B, C), seq(A, "- {id: z, type: u2}", C), "renamed", API, IMPORTERS),
@@ -333,5 +335,29 @@ PAIRS = [
         field("type: u4, valid: {expr: _ < 20 and _ % 4 == 0}"),
         "valid",
         BREAKING,
+    ),
+    Pair(
+        "another type with the same layout",
+        "seq: [{id: a, type: s}]\n" + BOTH.format("u4", "u4"),
+        "seq: [{id: a, type: t}]\n" + BOTH.format("u4", "u4"),
+        "retyped",
+        API,
+        IMPORTERS,
+    ),
+    Pair(
+        "another type of the same size",
+        "seq: [{id: a, type: s}]\n" + BOTH.format("u4", "f4"),
+        "seq: [{id: a, type: t}]\n" + BOTH.format("u4", "f4"),
+        "retyped",
+        BREAKING,
+        IMPORTERS,
+    ),
+    Pair(
+        "a table that is dropped",
+        nested("{id: p, type: u4}").replace("  t:\n", "  t:\n    -columnar: {rows: ts}\n"),
+        nested("{id: p, type: u4}"),
+        "hint",
+        API,
+        IMPORTERS,
     ),
 ]

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from thawline.ksy.attributes import Attribute, Facts, words
-from thawline.ksy.documents import Spec
+from thawline.ksy.attributes import Attribute, Facts, attributes_of, facts_of, words
+from thawline.ksy.documents import Spec, TypeDef
 from thawline.ksy.layouts import BITS, NUMBER, Extent, extent
 from thawline.ksy.names import find_type
-from thawline.review.matching import Renames, shape_of_type
+from thawline.review.matching import Renames
 from thawline.review.model import Verdict
 from thawline.review.rules import relation, same_words
 
 SHIFTS = "what follows lies elsewhere"
+WORDS = {"doc", "doc-ref", "-orig-id", "-columnar"}
+"""Aspects that say nothing about bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,13 @@ def _same_bytes(case: Case, before: str, after: str) -> Judgement:
 def _same_structure(case: Case, before: str, after: str) -> bool:
     old = find_type(before, case.old.owner, case.versions[0])
     new = find_type(after, case.new.owner, case.versions[1])
-    return bool(old and new and shape_of_type(old) == shape_of_type(new))
+    return bool(old and new and _said(old) == _said(new))
+
+
+def _said(type_: TypeDef) -> list[Facts]:
+    """Everything that decides how a type is read, without the names of its own fields."""
+    attributes = [it for section in ("params", "seq", "instances") for it in attributes_of(type_, section)]
+    return [{key: text for key, text in facts_of(it).items() if key not in WORDS} for it in attributes]
 
 
 def _is_number(type_: str) -> bool:

@@ -310,8 +310,10 @@ def _documentation_of(old: TypeDef, new: TypeDef) -> Iterator[Change]:
             yield _change("documentation", new.title, before, after, Verdict.DOCUMENTATION, SAYS, place=place)
     before, after = (_shown(type_.data.get("-columnar")) for type_ in (old, new))
     if before != after:
+        place, is_dropped = new.spec.place(new.keys), "'rows'" in before
         reason = "no byte is read differently; see the derived outputs for the tables"
-        yield _change("hint", new.title, before, after, Verdict.ADDITION, reason, place=new.spec.place(new.keys))
+        verdict = Verdict.API if is_dropped else Verdict.ADDITION
+        yield _change("hint", new.title, before, after, verdict, reason, breaks_api=is_dropped, place=place)
 
 
 def _said(member: object) -> str:
