@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -274,6 +275,10 @@ def hostile() -> Iterator[tuple[str, bytes]]:
         b"a0: &a0 [x]\n" + b"".join(b"a%d: &a%d [*a%d, *a%d]\n" % (n, n, n - 1, n - 1) for n in range(1, 40)),
     )
     yield "an alias inside itself", b"meta: &a [*a]\n"
+    yield (
+        "more fields than any format has",
+        b"seq:\n" + b"".join(b"  - {id: a%d, type: u1}\n" % n for n in range(3_000)),
+    )
     yield "a huge file", b"# " + b"x" * MAX_SIZE
 
 
@@ -293,6 +298,13 @@ def test_a_spec_that_cannot_be_read_gives_its_place_and_exit_code_2(tmp_path: Pa
         assert run.returncode == 2
         assert run.stderr.startswith(f"thawline: {file}:")
         assert "Traceback" not in run.stderr
+
+
+def test_the_most_fields_in_the_worst_order_take_a_bounded_time(tmp_path: Path) -> None:
+    fields = [f"- {{id: a{number}, type: u1}}" for number in range(2_000)]
+    started = time.process_time()
+    assert review(tmp_path, seq(*fields), seq(*reversed(fields))).exit_code == 2
+    assert time.process_time() - started < 10
 
 
 def test_types_that_contain_themselves_have_no_size_and_do_no_harm(tmp_path: Path) -> None:

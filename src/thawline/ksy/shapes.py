@@ -10,7 +10,8 @@ from typing import Any
 from thawline.ksy.documents import Keys, Spec
 
 MAX_DEPTH = 16
-"""How deeply types may be nested in types."""
+MAX_FIELDS = 2_000
+"""How deeply types may be nested in types, and how many fields, instances, types or members one may have."""
 SCALARS = (
     "id", "size", "pos", "io", "value", "if", "repeat", "repeat-expr", "repeat-until", "enum", "terminator",
     "encoding", "process", "doc", "pad-right",
@@ -91,5 +92,7 @@ def _check_enum(spec: Spec, keys: Keys, data: Any) -> None:
 
 
 def _expect(spec: Spec, keys: Keys, data: Any, kind: type) -> None:
+    if isinstance(data, list | dict) and len(data) > MAX_FIELDS:
+        raise spec.error(keys, f"has {len(data)} parts; at most {MAX_FIELDS} are compared")
     if data is not None and not isinstance(data, kind):
         raise spec.error(keys, f"must be a {'mapping' if kind is dict else 'list'}")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from thawline.ksy.attributes import Attribute, all_attributes, attributes_of, facts_of, words
+from thawline.ksy.attributes import SECTIONS, Attribute, Section, all_attributes, attributes_of, facts_of, words
 from thawline.ksy.documents import Spec, TypeDef
 from thawline.ksy.layouts import extent, type_text
 from thawline.ksy.versions import Version
 from thawline.review.judging import JUDGES, SHIFTS, Case, judge
-from thawline.review.matching import Enumeration, Matches, Pair
+from thawline.review.matching import Enumeration, Matches, Pair, Renames
 from thawline.review.model import Change, Verdict
 from thawline.review.recut import judged, recuts_of
 
@@ -40,7 +40,7 @@ class _Comparison:
             yield from self.spec(specs)
         for types in self.matches.types:
             yield from self.type(types)
-        found = [change for pair in self.matches.each_attribute() for change in self.attribute(pair)]
+        found = [change for section in SECTIONS for change in self.section(section)]
         yield from _grouped(list(judged(found, recuts_of(self.old, self.new, self.matches))))
         yield from self.defaults(found)
         for enums in self.matches.enums:
@@ -85,7 +85,13 @@ class _Comparison:
                 yield _renamed(new.title, *names, "class", new.spec.place(new.keys))
             yield from _documentation_of(old, new)
 
-    def attribute(self, pair: Pair[Attribute]) -> Iterator[Change]:
+    def section(self, section: Section) -> Iterator[Change]:
+        for types, pairs in self.matches.attributes[section]:
+            renames = self.matches.renames(types.old, types.new) if types.old and types.new else frozenset()
+            for pair in pairs:
+                yield from self.attribute(pair, renames)
+
+    def attribute(self, pair: Pair[Attribute], renames: Renames) -> Iterator[Change]:
         old, new = pair.old, pair.new
         if old is None and new is not None:
             yield self.added(new)
@@ -96,7 +102,7 @@ class _Comparison:
                 yield self.renamed(old, new)
             if pair.is_moved:
                 yield self.moved(old, new)
-            yield from self.facts(old, new)
+            yield from self.facts(old, new, renames)
 
     def renamed(self, old: Attribute, new: Attribute) -> Change:
         change = _renamed(new.path, old.name, new.name, "attribute", new.place)
@@ -157,10 +163,9 @@ class _Comparison:
             return Verdict.LOOSER, "its bytes are still there and skipped"
         return Verdict.BREAKING, f"old files have it, so {SHIFTS}"
 
-    def facts(self, old: Attribute, new: Attribute) -> Iterator[Change]:
+    def facts(self, old: Attribute, new: Attribute, renames: Renames) -> Iterator[Change]:
         steers = new.name in self.steering[new.owner.spec.id]
         versions = (self.old.specs, self.new.specs)
-        renames = self.matches.renames(old.owner, new.owner)
         case = Case(old, new, facts_of(old), facts_of(new), versions, renames, steers)
         for aspect in JUDGES:
             if case.same(aspect) or _is_told(case, aspect):
