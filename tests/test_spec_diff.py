@@ -107,6 +107,14 @@ def test_bytes_cut_into_other_fields_are_told_from_bytes_that_move(
     assert {change.verdict for change in review(tmp_path, before, after).changes} == verdicts
 
 
+def test_parameters_that_change_places_are_breaking_where_the_spec_gives_them(tmp_path: Path) -> None:
+    before = "seq: [{id: a, type: 't(1, 2)'}]\ntypes: {t: {params: [{id: p, type: u4}, {id: q, type: u4}]}}\n"
+    after = before.replace("{id: p, type: u4}, {id: q, type: u4}", "{id: q, type: u4}, {id: p, type: u4}")
+    assert {change.verdict for change in review(tmp_path, before, after).changes} == {BREAKING}
+    swapped = review(tmp_path, *(text.partition("types: {t: {")[2].replace("}}\n", "\n") for text in (before, after)))
+    assert {change.verdict for change in swapped.changes} == {Verdict.API}
+
+
 def test_a_rename_in_one_type_does_not_hide_a_change_in_another(tmp_path: Path) -> None:
     before = (
         "seq: [{id: x, type: s}, {id: y, type: t}]\ntypes:\n  s: {seq: [{id: len_a, type: u4}]}\n"

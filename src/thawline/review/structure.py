@@ -116,6 +116,9 @@ class _Comparison:
 
     def moved(self, old: Attribute, new: Attribute) -> Change:
         before, after = f"place {old.index + 1}", f"place {new.index + 1}"
+        if new.section == "params" and _uses_of(new.owner, self.new.specs):
+            reason = "the specs give the parameters in this order, so each has the value of another"
+            return _change("moved", new.path, before, after, Verdict.BREAKING, reason, breaks_api=True, place=new.place)
         if new.section == "params":
             reason = "importers give the parameters in this order"
             return _change("moved", new.path, before, after, Verdict.API, reason, breaks_api=True, place=new.place)
@@ -343,8 +346,12 @@ def _described(attribute: Attribute) -> str:
 
 def _is_confined(type_: TypeDef, specs: Mapping[str, Spec]) -> bool:
     """Whether every use of a type gives it a stretch of bytes of its own."""
-    uses = [attribute for spec in specs.values() for attribute in all_attributes(spec) if _uses(attribute, type_)]
+    uses = _uses_of(type_, specs)
     return bool(uses) and all({"size", "size-eos"} & attribute.data.keys() for attribute in uses)
+
+
+def _uses_of(type_: TypeDef, specs: Mapping[str, Spec]) -> list[Attribute]:
+    return [attribute for spec in specs.values() for attribute in all_attributes(spec) if _uses(attribute, type_)]
 
 
 def _uses(attribute: Attribute, type_: TypeDef) -> bool:
