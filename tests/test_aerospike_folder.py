@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from backups import HEADER, numbered
 
 import thawline
+from thawline import asb_values, columns
+from thawline.formats import aerospike
 from thawline.formats.aerospike import digests as digests_module
+from thawline.formats.aerospike import folder as folder_module
+from thawline.formats.aerospike import values
 from thawline.model import Finding
+from thawline.source import Source
 
 FIRST = b"Version 3.1\n# namespace test\n# first-file\n"
 
@@ -106,3 +114,65 @@ def test_metadata_above_the_files_is_found(backup: Path) -> None:
         path.rename(inner / path.name)
     (backup / "metadata.yaml").write_text(metadata(inner, records=99))
     assert [finding.code.id for finding in findings(inner)] == ["ASB115"]
+
+
+def test_files_that_are_intact_are_read_once(backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    items_of = aerospike.items_of
+
+    def watched(source: Source, **options: Any) -> Iterator[Any]:
+        read.append(Path(source.name).name)
+        return items_of(source, **options)
+
+    monkeypatch.setattr(aerospike, "items_of", watched)
+    monkeypatch.setattr(folder_module, "items_of", watched)
+    (backup / "test_00007.asb").write_bytes(HEADER + numbered(5, b"- I n "))
+    reports = list(thawline.open_folder(backup).reports())
+    assert read == ["test_00000.asb", "test_00001.asb", "test_00002.asb", "test_00007.asb", "test_00007.asb"]
+    assert [finding.code.id for finding in reports[-2].findings] == ["ASB104"]
+    assert [finding.code.id for finding in reports[-1].findings] == ["ASB113"], "a record that one tool reads counts"
+
+
+def test_a_file_that_is_looked_at_twice_counts_once(backup: Path) -> None:
+    opened = thawline.open_folder(backup)
+    for _ in range(2):
+        for cold in opened.files():
+            cold.verify()
+            next(iter(cold.scan()))  # and a look that nobody goes on with
+        (report,) = opened.format.accounts(opened.folder)
+        assert report.findings == []
+
+
+def test_the_account_of_a_folder_is_the_same_without_the_native_module(
+    backup: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (backup / "test_00007.asb").write_bytes(HEADER + numbered(5) + numbered(25).replace(b"+ n test", rb"+ n a\ b"))
+    native = [report.findings for report in thawline.open_folder(backup).reports()]
+    monkeypatch.setattr(columns, "native", lambda: None)
+    monkeypatch.setattr(values, "loops", lambda: asb_values)
+    assert [report.findings for report in thawline.open_folder(backup).reports()] == native
+    assert native[-1][0].detail["records"] == 1
+
+
+def test_namespaces_in_one_file_are_told_apart(backup: Path) -> None:
+    mixed = [
+        numbered(number).replace(b"+ n test", b"+ n more") if number % 2 else numbered(number)
+        for number in range(90, 190)
+    ]
+    (backup / "test_00007.asb").write_bytes(HEADER + b"".join(mixed) + numbered(91))
+    assert findings(backup) == []
+
+
+def test_a_backup_without_its_first_file_is_remarked(backup: Path) -> None:
+    (backup / "test_00000.asb").unlink()
+    (finding,) = findings(backup)
+    assert (finding.code.id, finding.severity, finding.detail["files"]) == ("ASB209", "warning", 2)
+
+
+def test_a_copy_of_the_format_in_another_process_starts_anew(backup: Path) -> None:
+    opened = thawline.open_folder(backup)
+    for cold in opened.files():
+        cold.verify()
+    copy = pickle.loads(pickle.dumps(opened.format))  # noqa: S301 - our own
+    assert copy == opened.format
+    assert copy.tally.accounts == {}

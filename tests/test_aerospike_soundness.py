@@ -12,7 +12,8 @@ from backups import HEADER, Lines, digest_of, keyed, numbered, text_bin
 import thawline
 from thawline import asb_checks, columns
 from thawline.chunks import Places
-from thawline.formats.aerospike import reading, soundness
+from thawline.formats import aerospike
+from thawline.formats.aerospike import soundness
 from thawline.model import Report
 from tools.sanitize import exactly
 
@@ -31,7 +32,7 @@ def mutants(data: bytes, count: int) -> list[bytes]:
 
 def closely(data: bytes, monkeypatch: pytest.MonkeyPatch, **options: bool) -> Report:
     with monkeypatch.context() as patch:
-        patch.setattr(reading, "quick_look", lambda: None)
+        patch.setattr(aerospike, "quick_look", lambda **_: None)
         return thawline.open(data, "aerospike", **options).verify()
 
 

@@ -307,3 +307,62 @@ def are_sound_bins(
                 )
             item += 1
     return is_sound
+
+
+def have_one_namespace(
+    rows: cython.longlong,
+    buf: cython.const[cython.uchar][::1],
+    starts: cython.const[cython.longlong][::1],
+    lengths: cython.const[cython.int][::1],
+):
+    """Whether all rows have the namespace of the first, spelled the same."""
+    row: cython.longlong = 1
+    i: cython.longlong
+    size: cython.longlong = lengths[0] if lengths[0] >= 0 else -2 - lengths[0]
+    is_same: cython.bint = True
+    with cython.nogil:
+        while is_same and row < rows:
+            is_same = lengths[row] == lengths[0]
+            i = 0
+            while is_same and i < size:
+                is_same = buf[starts[row] + i] == buf[starts[0] + i]
+                i += 1
+            row += 1
+    return is_same
+
+
+def share_digests(
+    count: cython.longlong,
+    digests: cython.const[cython.uchar][::1],
+    tail: cython.const[cython.uchar][::1],
+    ends: cython.longlong[::1],
+    out: cython.uchar[::1],
+):
+    """Put digests into 256 shares by their first byte, each with a tail behind it; `ends` is where shares end."""
+    row: cython.longlong = 0
+    i: cython.longlong
+    at: cython.longlong
+    before: cython.longlong = 0
+    entry: cython.longlong = 20 + tail.shape[0]
+    with cython.nogil:
+        while row < count:
+            ends[digests[20 * row]] += entry
+            row += 1
+        i = 0
+        while i < 256:
+            at = ends[i]
+            ends[i] = before
+            before += at
+            i += 1
+        row = 0
+        while row < count:
+            at = ends[digests[20 * row]]
+            ends[digests[20 * row]] = at + entry
+            i = 0
+            while i < 20:
+                out[at + i] = digests[20 * row + i]
+                i += 1
+            while i < entry:
+                out[at + i] = tail[i - 20]
+                i += 1
+            row += 1

@@ -9,8 +9,8 @@ asbackup writes, are fine either way.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
 import pyarrow as pa
@@ -24,6 +24,8 @@ from thawline.formats.aerospike.findings import CODES
 from thawline.formats.aerospike.parts import Part
 from thawline.formats.aerospike.reading import items_of, parts_of, recognised, unit_spans
 from thawline.formats.aerospike.rows import PLACE, SCHEMAS
+from thawline.formats.aerospike.soundness import quick_look
+from thawline.formats.aerospike.tally import Tally
 from thawline.formats.aerospike.values import Decoded
 from thawline.formats.aerospike.walk import TABLES
 from thawline.model import Finding, Report, Run, Span
@@ -51,6 +53,8 @@ class Aerospike(Format):
     namespace: tuple[str, ...] | None = None
     set: tuple[str, ...] | None = None
     prune: Literal["hint", "strict", "off"] = "hint"
+    tally: Tally = field(default_factory=Tally, compare=False, repr=False)
+    """No option: what scans of the members of a folder have told, for the account of the whole."""
 
     def prepared(self, sources: Iterable[Source]) -> Self:
         """The format that knows the names and types of the bins, if they are to be columns: a pass over the files."""
@@ -89,7 +93,15 @@ class Aerospike(Format):
 
     def scan(self, source: Source) -> Iterator[Run | Finding]:
         """Intact entries and findings, in file order; strictly, unless the option says otherwise."""
-        return (item.shown for item in items_of(source, is_strict=self.strict is not False, wants_rows=False))
+        is_strict, is_expected = self.strict is not False, self.tally.expects(source.name)
+        items = items_of(source, is_strict=is_strict, quick=quick_look(keeps_digests=is_expected))
+        if is_expected:
+            items = self.tally.watched(source.name, items, is_strict=is_strict)
+        return (item.shown for item in items)
+
+    def known(self) -> Mapping[str, object]:
+        """Nothing: every record says itself what namespace and set it is of."""
+        return {}
 
     def read(self, source: Source, table: str, columns: Collection[str]) -> Reading:
         """The same with rows; leniently, unless the option says otherwise."""
@@ -149,11 +161,11 @@ class Aerospike(Format):
 
     def members(self, found: Folder) -> Iterator[Member]:
         """The .asb files of a backup, by name."""
-        return folder.members(self, found)
+        return folder.members(self, found, self.tally)
 
     def accounts(self, found: Folder) -> Iterator[Report]:
         """What holds for a backup as a whole: records once, one first file, the counts of metadata.yaml."""
-        return folder.accounts(self, found)
+        return folder.accounts(self, found, self.tally)
 
 
 __all__ = ["Aerospike", "Part"]

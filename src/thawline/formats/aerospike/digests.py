@@ -6,18 +6,22 @@ on disk once they grow, and looked at one after the other.
 
 from __future__ import annotations
 
+import struct
 import tempfile
-from collections.abc import Iterator
+from array import array
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import IO
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thawline.formats.aerospike.values import checks
+
 SHARES = 256
 KEPT = 256 << 10
 """Bytes of a share that stay in memory."""
-DIGEST, KEY, ENTRY = 20, 22, 24
+DIGEST, KEY, ENTRY = 20, 22, 26
 """Bytes of a digest, with the number of its namespace, and with that of its file."""
 
 
@@ -40,22 +44,21 @@ class Digests:
     shares: list[bytearray] = field(default_factory=lambda: [bytearray() for _ in range(SHARES)])
     spilled: dict[int, IO[bytes]] = field(default_factory=dict)
 
-    def add(self, digests: pa.BinaryArray, namespace: int, file: int) -> None:
-        """Digests of records, with the numbers of their namespace and file."""
-        tail = namespace.to_bytes(2, "big") + file.to_bytes(2, "big")
-        entries = pc.binary_join_element_wise(pc.drop_null(digests), pa.scalar(tail), pa.scalar(b""))
-        ordered = entries.take(pc.array_sort_indices(entries))
-        data = memoryview(ordered.buffers()[2]).cast("B")
-        start = 0
-        for count in pc.value_counts(pc.binary_slice(ordered, 0, 1)).to_pylist():
-            end = start + ENTRY * count["counts"]
-            self._keep(count["values"][0], data[start:end])
+    def add(self, digests: bytes, namespace: int, file: int) -> None:
+        """Digests of records one behind the other, with the numbers of their namespace and file."""
+        count = len(digests) // DIGEST
+        ends, out = array("q", bytes(8 * SHARES)), bytearray(ENTRY * count)
+        checks().share_digests(count, digests, memoryview(struct.pack(">HI", namespace, file)), ends, out)
+        data, start = memoryview(out), 0
+        for index, end in enumerate(ends):
+            if end > start:
+                self._keep(index, data[start:end])
             start = end
 
-    def repeated(self) -> Iterator[Repeated]:
-        """What occurs more than once, share by share."""
+    def repeated(self, files: Collection[int]) -> Iterator[Repeated]:
+        """What occurs more than once in these files, share by share."""
         for index in range(SHARES):
-            if found := _repeated(self._share(index)):
+            if found := _repeated(self._share(index), files):
                 yield found
 
     def close(self) -> None:
@@ -80,8 +83,14 @@ class Digests:
         return file.read() + self.shares[index]
 
 
-def _repeated(share: bytes) -> Repeated | None:
+def _repeated(share: bytes, files: Collection[int]) -> Repeated | None:
     entries = pa.Array.from_buffers(pa.binary(ENTRY), len(share) // ENTRY, [None, pa.py_buffer(share)])
+    counts = pc.value_counts(pc.binary_slice(entries, 0, KEY))
+    if len(counts) == len(entries):
+        return None  # most shares have nothing twice, not even of files that do not count
+    wanted = b"".join(struct.pack(">I", file) for file in files)
+    numbers = pa.Array.from_buffers(pa.binary(4), len(files), [None, pa.py_buffer(wanted)])
+    entries = entries.filter(pc.is_in(pc.binary_slice(entries, KEY, ENTRY), numbers))
     keys = pc.binary_slice(entries, 0, KEY)
     counts = pc.value_counts(keys)
     more = counts.filter(pc.greater(counts.field("counts"), 1))
@@ -89,5 +98,5 @@ def _repeated(share: bytes) -> Repeated | None:
         return None
     first = more[0]["values"].as_py()
     where = entries.filter(pc.equal(keys, pa.scalar(first, keys.type))).to_pylist()
-    files = sorted({int.from_bytes(entry[KEY:], "big") for entry in where})
-    return Repeated(pc.sum(more.field("counts")).as_py() - len(more), first[:DIGEST], tuple(files))
+    found = sorted({int.from_bytes(entry[KEY:], "big") for entry in where})
+    return Repeated(pc.sum(more.field("counts")).as_py() - len(more), first[:DIGEST], tuple(found))

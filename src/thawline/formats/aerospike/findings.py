@@ -147,11 +147,18 @@ UNREADABLE_METADATA = Code(
     "The file that the Backup Service writes beside a backup is no YAML, or has no count of records in it, so the "
     "counts of the backup were not compared with anything.",
 )
+NO_FIRST_FILE = Code(
+    "ASB209",
+    "no first file",
+    "warning",
+    "One file of a backup has the line `# first-file`; with asbackup it is the one with the indexes and UDFs. None of "
+    "the files here has it, so that at least that one is missing.",
+)
 CODES = (
     TRUNCATED, BROKEN, ASRESTORE_REFUSES, BACKUP_GO_REFUSES, DIGEST_MISMATCH, BROKEN_COLLECTION, BROKEN_SKETCH,
     NO_HEADER, ENCRYPTED, BROKEN_FRAME, UNKNOWN_KIND, OTHER_FORMAT, DUPLICATE_RECORDS, FIRST_FILES, WRONG_COUNTS,
     NOT_UTF8, BROKEN_CONTEXT, ASRESTORE_WARNING, BACKUP_GO_WARNING, DIGEST_WARNING, COLLECTION_WARNING,
-    SKETCH_WARNING, UNREADABLE_METADATA,
+    SKETCH_WARNING, UNREADABLE_METADATA, NO_FIRST_FILE,
 )  # fmt: skip
 LENIENT = {
     ASRESTORE_REFUSES: ASRESTORE_WARNING,

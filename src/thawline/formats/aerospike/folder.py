@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
-
-import pyarrow.compute as pc
 
 from thawline.errors import SourceError
 from thawline.folder import Folder
 from thawline.formats import Claim, Format, Member
-from thawline.formats.aerospike.digests import Digests
-from thawline.formats.aerospike.findings import DUPLICATE_RECORDS, FIRST_FILES, UNREADABLE_METADATA, WRONG_COUNTS
-from thawline.formats.aerospike.parts import Part
+from thawline.formats.aerospike.findings import (
+    DUPLICATE_RECORDS,
+    FIRST_FILES,
+    NO_FIRST_FILE,
+    UNREADABLE_METADATA,
+    WRONG_COUNTS,
+)
 from thawline.formats.aerospike.reading import items_of
-from thawline.formats.aerospike.values import Decoded
+from thawline.formats.aerospike.soundness import quick_look
+from thawline.formats.aerospike.tally import COUNTS, Account, Tally
 from thawline.model import Code, Finding, Report, Span
 from thawline.source import Source, open_source
 
@@ -39,9 +41,10 @@ def claim(folder: Folder) -> Claim | None:
     return Claim("aerospike", "", f"holds {count} file{'s' if count > 1 else ''} named .asb", "likely")
 
 
-def members(format_: Format, folder: Folder) -> Iterator[Member]:
-    """The files of a backup, by name; all of them have the same columns."""
+def members(format_: Format, folder: Folder, tally: Tally) -> Iterator[Member]:
+    """The files of a backup, by name; all of them have the same columns, and the tally sees them scanned."""
     names = list(files_of(folder))
+    tally.expect(folder.path_of(name) for name in names)
     told = format_.prepared(_opened(folder, names))
     return (Member(folder.path_of(name), told) for name in names)
 
@@ -53,69 +56,53 @@ def _opened(folder: Folder, names: Iterable[str]) -> Iterator[Source]:
             yield source
 
 
-def accounts(format_: Format, folder: Folder) -> Iterator[Report]:
-    """The account of a backup as a whole."""
+def accounts(format_: Format, folder: Folder, tally: Tally) -> Iterator[Report]:
+    """The account of a backup as a whole. Files that were scanned and are intact are not read again."""
     files = files_of(folder)
-    tally = _Tally(list(files))
     report = Report(folder.path, format_.name, 0)
     try:
-        for number, name in enumerate(files):
-            with open_source(folder.path_of(name)) as source:
-                for item in items_of(source, is_strict=False):
-                    if item.part:
-                        tally.add(item.part, number)
-        for finding in tally.findings():
+        found = {name: _account(folder.path_of(name), tally) for name in files}
+        for finding in (*_repeated(found, tally), *_first_files(found)):
             report.add(finding)
     finally:
-        tally.digests.close()
-    counted = {**tally.counts, "file-count": len(files), "byte-count": sum(files.values())}
-    for finding in _compared(folder, counted, tally.namespaces):
+        tally.close()
+    counted = {name: sum(account.counts[name] for account in found.values()) for name in COUNTS.values()}
+    counted |= {"file-count": len(files), "byte-count": sum(files.values())}
+    namespaces = {name for account in found.values() for name in account.namespaces}
+    for finding in _compared(folder, counted, namespaces):
         report.add(finding)
     yield report.complete()
 
 
-@dataclass(slots=True)
-class _Tally:
-    """What the files of a backup hold together."""
-
-    files: list[str]
-    digests: Digests = field(default_factory=Digests)
-    namespaces: dict[str, int] = field(default_factory=dict)
-    first_files: list[str] = field(default_factory=list)
-    counts: dict[str, int] = field(
-        default_factory=lambda: {"record-count": 0, "secondary-index-count": 0, "udf-count": 0}
-    )
-
-    def add(self, part: Part, file: int) -> None:
-        """Count a part of a file."""
-        names = {"records": "record-count", "indexes": "secondary-index-count", "udfs": "udf-count"}
-        if part.table:
-            self.counts[names[part.table]] += part.units
-        elif part.labels.get("first_file"):
-            self.first_files.append(self.files[file])
-        if isinstance(part.content, Decoded) and part.suspect != "nested":
-            rows = part.content.batch.slice(part.first, part.units)
-            for name in rows["namespace"].unique().to_pylist():
-                number = self.namespaces.setdefault(name, len(self.namespaces) % (1 << 16))
-                digests = rows["digest"]
-                if len(self.namespaces) > 1:
-                    digests = digests.filter(pc.equal(rows["namespace"], name))
-                self.digests.add(digests, number, file % (1 << 16))
-
-    def findings(self) -> Iterator[Finding]:
-        """What is wrong with the backup as a whole."""
-        repeated = list(self.digests.repeated())
-        if repeated:
-            files = ", ".join(self.files[number] for number in repeated[0].files)
-            yield _whole(
-                DUPLICATE_RECORDS,
-                {"records": sum(each.records for each in repeated), "digest": repeated[0].first.hex(), "files": files},
-            )
-        if len(self.first_files) > 1:
-            yield _whole(FIRST_FILES, {"files": ", ".join(self.first_files)})
+def _account(path: str, tally: Tally) -> Account:
+    if path not in tally.accounts:
+        with open_source(path) as source:
+            items = items_of(source, is_strict=False, quick=quick_look(keeps_digests=True))
+            for _ in tally.watched(path, items, is_strict=False):
+                pass
+    return tally.accounts[path]
 
 
-def _compared(folder: Folder, counted: Mapping[str, int], namespaces: Mapping[str, int]) -> Iterator[Finding]:
+def _repeated(accounts: Mapping[str, Account], tally: Tally) -> Iterator[Finding]:
+    """Records that are in the backup more than once."""
+    names = {account.number: name for name, account in accounts.items()}
+    repeated = list(tally.digests.repeated(names)) if names else []
+    if repeated:
+        files = ", ".join(names[number] for number in repeated[0].files)
+        records = sum(each.records for each in repeated)
+        yield _whole(DUPLICATE_RECORDS, {"records": records, "digest": repeated[0].first.hex(), "files": files})
+
+
+def _first_files(accounts: Mapping[str, Account]) -> Iterator[Finding]:
+    """Of the files of a backup one says that it is the first."""
+    first = [name for name, account in accounts.items() if account.is_first]
+    if len(first) > 1:
+        yield _whole(FIRST_FILES, {"files": ", ".join(first)})
+    elif not first:
+        yield _whole(NO_FIRST_FILE, {"files": len(accounts)})
+
+
+def _compared(folder: Folder, counted: Mapping[str, int], namespaces: Collection[str]) -> Iterator[Finding]:
     """The counts of metadata.yaml against those of the files."""
     found = _metadata(folder)
     if found is None:

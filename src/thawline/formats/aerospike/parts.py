@@ -11,6 +11,7 @@ from thawline.chunks import Chunk
 from thawline.formats.aerospike.bins import BinColumns
 from thawline.formats.aerospike.choice import Choice
 from thawline.formats.aerospike.rows import index_batch, record_batch, udf_batch
+from thawline.formats.aerospike.soundness import Sound
 from thawline.formats.aerospike.values import Decoded
 from thawline.model import Span
 
@@ -22,7 +23,7 @@ class Part:
     span: Span
     units: int
     table: str = ""
-    content: Decoded | Chunk | None = None
+    content: Decoded | Chunk | Sound | None = None
     first: int = 0
     """Index of its first row in the content."""
     suspect: str | None = None
@@ -46,7 +47,7 @@ class Part:
     def places(self) -> list[tuple[int, int]]:
         """Where its entries start and end."""
         chunk = self.content.chunk if isinstance(self.content, Decoded) else self.content
-        if chunk is None:
+        if not isinstance(chunk, Chunk):
             return [(self.span.start, self.span.end)]
         rows = slice(self.first, self.first + (self.taken or self.units))
         return list(zip(chunk.starts[rows].to_pylist(), chunk.ends[rows].to_pylist(), strict=True))
@@ -55,7 +56,7 @@ class Part:
         self, table: str, wanted: Collection[str], bins: BinColumns | None = None, choice: Choice | None = None
     ) -> Iterator[pa.RecordBatch]:
         """Its rows of a table, those that are asked for."""
-        if table != self.table or self.content is None or self.taken == 0:
+        if table != self.table or isinstance(self.content, Sound | None) or self.taken == 0:
             return
         if isinstance(self.content, Decoded):
             batch = record_batch(self.content, self.suspect, wanted, bins)

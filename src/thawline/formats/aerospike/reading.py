@@ -13,7 +13,7 @@ from thawline.formats.aerospike.choice import Choice
 from thawline.formats.aerospike.findings import BROKEN_FRAME, ENCRYPTED, OTHER_FORMAT, TRUNCATED
 from thawline.formats.aerospike.parts import Part
 from thawline.formats.aerospike.rows import KERNELS
-from thawline.formats.aerospike.soundness import quick_look
+from thawline.formats.aerospike.soundness import Soundness
 from thawline.formats.aerospike.text import ZSTD_MAGIC, PlainText, ZstdText, next_frame
 from thawline.formats.aerospike.walk import HEADER, HEADER_SIZE, Walk
 from thawline.model import Finding, Run, Span
@@ -80,20 +80,19 @@ def _is_texty(head: bytes) -> bool:
 
 
 def items_of(
-    source: Source, *, is_strict: bool, wants_rows: bool = True, choice: Choice | None = None
+    source: Source, *, is_strict: bool, quick: Soundness | None = None, choice: Choice | None = None
 ) -> Iterator[Item]:
-    """Everything that is in a file, in its order; the spans tile it. Rows can be had only if they are wanted."""
+    """Everything that is in a file, in its order; the spans tile it. With a quick look, parts have no rows."""
     head = bytes(source.view(0, min(source.size, LOOKED_AT)))
     if not head:
         yield Item(Finding(TRUNCATED, Span(0, 0), {"reason": "the file is empty"}))
     elif head[:4] == ZSTD_MAGIC:
-        yield from _Compressed(source, is_strict=is_strict, wants_rows=wants_rows, choice=choice).items()
+        yield from _Compressed(source, is_strict=is_strict, quick=quick, choice=choice).items()
     elif is_asbx(source, head):
         yield Item(Finding(OTHER_FORMAT, Span(0, source.size)))
     elif is_noise(head):
         yield Item(Finding(ENCRYPTED, Span(0, source.size), {"at": 0, "reason": "nothing in it is text of a backup"}))
     else:
-        quick = None if wants_rows else quick_look()
         walk = Walk(PlainText(source), is_strict, _hint(source), quick=quick, choice=choice)
         for found in walk.items():
             yield Item(found) if isinstance(found, Finding) else Item(_run(found, found.span), found)
@@ -123,8 +122,8 @@ def _hint(source: Source) -> str:
 class _Compressed:
     """A file of zstd frames. Entries have no bytes of their own in it: a run ends with the block that its end is in."""
 
-    def __init__(self, source: Source, *, is_strict: bool, wants_rows: bool, choice: Choice | None) -> None:
-        self.quick, self.choice = None if wants_rows else quick_look(), choice
+    def __init__(self, source: Source, *, is_strict: bool, quick: Soundness | None, choice: Choice | None) -> None:
+        self.quick, self.choice = quick, choice
         self.source = source.on_disk()
         self.data = self.source.view(0, self.source.size)
         self.is_strict = is_strict

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from array import array
+from dataclasses import dataclass
 from types import ModuleType
 
 from thawline import columns
@@ -19,14 +21,24 @@ LONGEST_VALUE = 1 << 20
 """Bytes of a value in base-64 that has room here: those of a server's block, which records usually fit."""
 LONGEST_WAIT = 16
 """Chunks that get the closer look at most before the quick one is tried again."""
+UNESCAPE = re.compile(rb"\\(.)", re.DOTALL)
 MESSAGES, HASHES, DIGEST = 8 << 10, 160, 20
+
+
+@dataclass(frozen=True, slots=True)
+class Sound:
+    """What is kept of records that are intact beyond doubt."""
+
+    namespace: str
+    digests: bytes
+    """20 bytes for each."""
 
 
 class Soundness:
     """Memory for the look at one chunk after the other, and how much the file has earned it."""
 
-    def __init__(self, native: ModuleType) -> None:
-        self._native = native
+    def __init__(self, native: ModuleType, *, keeps_digests: bool = False) -> None:
+        self._native, self._keeps_digests = native, keeps_digests
         self._room, self._digests = memoryview(bytearray(LONGEST_VALUE)), bytearray()
         self._messages, self._hashes, self._places = bytearray(MESSAGES), bytearray(HASHES), array("q", bytes(8 * 24))
         self._place = array("q", [0])
@@ -38,7 +50,23 @@ class Soundness:
         """Whether both tools read all rows of a chunk and nothing is wrong with what is in them."""
         if len(self._digests) <= DIGEST * found.rows:
             self._digests = bytearray(DIGEST * found.rows + 1)
-        return self._are_heads_sound(view, found) and self._are_bins_sound(view, found)
+        is_sound = self._are_heads_sound(view, found) and self._are_bins_sound(view, found)
+        return is_sound and (not self._keeps_digests or self._has_one_namespace(view, found))
+
+    def _has_one_namespace(self, view: memoryview, found: Places) -> bool:
+        places = (found.arrays[("namespace",), part] for part in ("start", "length"))
+        is_one: bool = self._native.have_one_namespace(found.rows, view, *places)
+        return is_one
+
+    def kept(self, view: memoryview, found: Places) -> Sound | None:
+        """What is wanted of a chunk that holds, to compare it with other files."""
+        if not self._keeps_digests:
+            return None
+        start, size = (found.arrays[("namespace",), part][0] for part in ("start", "length"))
+        name = bytes(view[start : start + (size if size >= 0 else -2 - size)])
+        if size < 0:
+            name = UNESCAPE.sub(rb"\1", name)
+        return Sound(name.decode("utf-8", "replace"), bytes(self._digests[: DIGEST * found.rows]))
 
     def misses(self, is_miss: bool) -> bool:  # noqa: FBT001 - it is what is told
         """Take note of whether a look was in vain."""
@@ -74,7 +102,7 @@ class Soundness:
         return is_sound
 
 
-def quick_look() -> Soundness | None:
+def quick_look(*, keeps_digests: bool = False) -> Soundness | None:
     """What looks at records quickly; None where the native module is not there."""
     native = columns.native()
-    return Soundness(native) if native else None
+    return Soundness(native, keeps_digests=keeps_digests) if native else None

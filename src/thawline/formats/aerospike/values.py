@@ -31,6 +31,16 @@ def loops() -> ModuleType:
     return found
 
 
+def checks() -> ModuleType:
+    """The module that looks at records where they lie, likewise."""
+    if native := columns.native():
+        return native
+    from thawline import asb_checks  # noqa: PLC0415 - as above
+
+    found: ModuleType = asb_checks
+    return found
+
+
 BAD_NAME, BAD_DOUBLE, BAD_BASE64, BAD_TEXT, BAD_MSGPACK, BAD_SKETCH = loops().PROBLEMS
 ODD = BAD_NAME | BAD_DOUBLE | BAD_BASE64
 """What may keep a tool from reading a record."""

@@ -213,7 +213,8 @@ class Walk:
             is_whole = bytes(view[found.end : found.end + 2]) in ENTRIES or (is_last and found.end == len(view))
             if span.end > self.text.suspect_from or quick.misses(not is_whole or not quick.holds(view, found)):
                 return
-            yield Part(span, found.rows, "records", suspect="nested" if span.start < self.nested_to else None)
+            suspect = "nested" if span.start < self.nested_to else None
+            yield Part(span, found.rows, "records", quick.kept(view, found), 0, suspect)
             self.pos = self.last_complete = span.end
             if self._grow():
                 return
