@@ -53,13 +53,16 @@ def digest_of(found_set: bytes | None, key: Key) -> bytes:
 
 
 def _hashed(key: Key) -> bytes:
-    match key.letter, key.value:
-        case "I", int(number):
-            return struct.pack(">q", number)
-        case "D", (float() | bytes() | int()) as number:
-            return struct.pack(">d", float(number))
-        case _, bytes(data):
-            return data
+    try:
+        match key.letter, key.value:
+            case "I", int(number):
+                return struct.pack(">q", number)
+            case "D", (float() | bytes() | int()) as number:
+                return struct.pack(">d", float(number))
+            case (("S" | "X" | "B"), bytes(data)):
+                return data
+    except (struct.error, ValueError, OverflowError):
+        pass  # a number that is none, or does not fit 64 bits
     raise BadEntry(f"a key of type {key.letter} cannot be {key.value!r}")
 
 
