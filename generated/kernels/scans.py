@@ -348,10 +348,10 @@ def _scan_aerospike_indexes(
                     if at + context_length_1 + 32 > column__context__data.shape[0]:
                         state[5] = at + context_length_1
                         return 1
-                    if cython.compiled:
-                        copy_slice(cython.address(column__context__data[at]), cython.address(buf[context_start_1]), context_length_1, buf.shape[0] - context_start_1)
-                    else:
+                    if not cython.compiled:
                         column__context__data[at : at + context_length_1] = buf[context_start_1 : context_start_1 + context_length_1]
+                    elif context_length_1 > 0:
+                        copy_slice(cython.address(column__context__data[at]), cython.address(buf[context_start_1]), context_length_1, buf.shape[0] - context_start_1)
                     at += context_length_1
                     column__context__offset[row + 1] = at
                     column__context__valid[row] = 1
@@ -386,10 +386,10 @@ def _scan_aerospike_indexes(
                     if at + expression_length_1 + 32 > column__expression__data.shape[0]:
                         state[5] = at + expression_length_1
                         return 1
-                    if cython.compiled:
-                        copy_slice(cython.address(column__expression__data[at]), cython.address(buf[expression_start_1]), expression_length_1, buf.shape[0] - expression_start_1)
-                    else:
+                    if not cython.compiled:
                         column__expression__data[at : at + expression_length_1] = buf[expression_start_1 : expression_start_1 + expression_length_1]
+                    elif expression_length_1 > 0:
+                        copy_slice(cython.address(column__expression__data[at]), cython.address(buf[expression_start_1]), expression_length_1, buf.shape[0] - expression_start_1)
                     at += expression_length_1
                     column__expression__offset[row + 1] = at
                     column__expression__valid[row] = 1
@@ -744,10 +744,10 @@ def _scan_aerospike_records(
                         if at + double_length_1 + 32 > column__key_double__data.shape[0]:
                             state[5] = at + double_length_1
                             return 1
-                        if cython.compiled:
-                            copy_slice(cython.address(column__key_double__data[at]), cython.address(buf[double_start_1]), double_length_1, buf.shape[0] - double_start_1)
-                        else:
+                        if not cython.compiled:
                             column__key_double__data[at : at + double_length_1] = buf[double_start_1 : double_start_1 + double_length_1]
+                        elif double_length_1 > 0:
+                            copy_slice(cython.address(column__key_double__data[at]), cython.address(buf[double_start_1]), double_length_1, buf.shape[0] - double_start_1)
                         at += double_length_1
                         column__key_double__offset[row + 1] = at
                         column__key_double__valid[row] = 1
@@ -808,10 +808,10 @@ def _scan_aerospike_records(
                         if at + len_data_1 + 32 > column__key_data__data.shape[0]:
                             state[5] = at + len_data_1
                             return 1
-                        if cython.compiled:
-                            copy_slice(cython.address(column__key_data__data[at]), cython.address(buf[data_start_1]), len_data_1, buf.shape[0] - data_start_1)
-                        else:
+                        if not cython.compiled:
                             column__key_data__data[at : at + len_data_1] = buf[data_start_1 : data_start_1 + len_data_1]
+                        elif len_data_1 > 0:
+                            copy_slice(cython.address(column__key_data__data[at]), cython.address(buf[data_start_1]), len_data_1, buf.shape[0] - data_start_1)
                         at += len_data_1
                         column__key_data__offset[row + 1] = at
                         column__key_data__valid[row] = 1
@@ -1255,10 +1255,10 @@ def _scan_aerospike_records(
                         if at + double_length_2 + 32 > column__bins__double__data.shape[0]:
                             state[5] = at + double_length_2
                             return 1
-                        if cython.compiled:
-                            copy_slice(cython.address(column__bins__double__data[at]), cython.address(buf[double_start_2]), double_length_2, buf.shape[0] - double_start_2)
-                        else:
+                        if not cython.compiled:
                             column__bins__double__data[at : at + double_length_2] = buf[double_start_2 : double_start_2 + double_length_2]
+                        elif double_length_2 > 0:
+                            copy_slice(cython.address(column__bins__double__data[at]), cython.address(buf[double_start_2]), double_length_2, buf.shape[0] - double_start_2)
                         at += double_length_2
                         column__bins__double__offset[rows__bins + 1] = at
                         column__bins__double__valid[rows__bins] = 1
@@ -1319,10 +1319,10 @@ def _scan_aerospike_records(
                         if at + len_data_2 + 32 > column__bins__data__data.shape[0]:
                             state[5] = at + len_data_2
                             return 1
-                        if cython.compiled:
-                            copy_slice(cython.address(column__bins__data__data[at]), cython.address(buf[data_start_2]), len_data_2, buf.shape[0] - data_start_2)
-                        else:
+                        if not cython.compiled:
                             column__bins__data__data[at : at + len_data_2] = buf[data_start_2 : data_start_2 + len_data_2]
+                        elif len_data_2 > 0:
+                            copy_slice(cython.address(column__bins__data__data[at]), cython.address(buf[data_start_2]), len_data_2, buf.shape[0] - data_start_2)
                         at += len_data_2
                         column__bins__data__offset[rows__bins + 1] = at
                         column__bins__data__valid[rows__bins] = 1
@@ -1609,10 +1609,10 @@ def _scan_aerospike_udfs(
                 if at + len_content_1 + 32 > column__content__data.shape[0]:
                     state[5] = at + len_content_1
                     return 1
-                if cython.compiled:
-                    copy_slice(cython.address(column__content__data[at]), cython.address(buf[content_start_1]), len_content_1, buf.shape[0] - content_start_1)
-                else:
+                if not cython.compiled:
                     column__content__data[at : at + len_content_1] = buf[content_start_1 : content_start_1 + len_content_1]
+                elif len_content_1 > 0:
+                    copy_slice(cython.address(column__content__data[at]), cython.address(buf[content_start_1]), len_content_1, buf.shape[0] - content_start_1)
                 at += len_content_1
                 column__content__offset[row + 1] = at
             if not (end - pos >= 1):
@@ -1914,10 +1914,10 @@ def _scan_borg_blobs(
                     if at + 24 + 32 > column__meta_session_id__data.shape[0]:
                         state[5] = at + 24
                         return 1
-                    if cython.compiled:
-                        copy_slice(cython.address(column__meta_session_id__data[at]), cython.address(buf[session_id_start_1]), 24, buf.shape[0] - session_id_start_1)
-                    else:
+                    if not cython.compiled:
                         column__meta_session_id__data[at : at + 24] = buf[session_id_start_1 : session_id_start_1 + 24]
+                    elif 24 > 0:
+                        copy_slice(cython.address(column__meta_session_id__data[at]), cython.address(buf[session_id_start_1]), 24, buf.shape[0] - session_id_start_1)
                     at += 24
                     column__meta_session_id__offset[row + 1] = at
                     column__meta_session_id__valid[row] = 1
@@ -1966,10 +1966,10 @@ def _scan_borg_blobs(
                     if at + 32 + 32 > column__meta_tag__data.shape[0]:
                         state[5] = at + 32
                         return 1
-                    if cython.compiled:
-                        copy_slice(cython.address(column__meta_tag__data[at]), cython.address(buf[tag_start_1]), 32, buf.shape[0] - tag_start_1)
-                    else:
+                    if not cython.compiled:
                         column__meta_tag__data[at : at + 32] = buf[tag_start_1 : tag_start_1 + 32]
+                    elif 32 > 0:
+                        copy_slice(cython.address(column__meta_tag__data[at]), cython.address(buf[tag_start_1]), 32, buf.shape[0] - tag_start_1)
                     at += 32
                     column__meta_tag__offset[row + 1] = at
                     column__meta_tag__valid[row] = 1
@@ -1999,10 +1999,10 @@ def _scan_borg_blobs(
                 if at + payload_length_1 + 32 > column__meta_payload__data.shape[0]:
                     state[5] = at + payload_length_1
                     return 1
-                if cython.compiled:
-                    copy_slice(cython.address(column__meta_payload__data[at]), cython.address(buf[payload_start_1]), payload_length_1, buf.shape[0] - payload_start_1)
-                else:
+                if not cython.compiled:
                     column__meta_payload__data[at : at + payload_length_1] = buf[payload_start_1 : payload_start_1 + payload_length_1]
+                elif payload_length_1 > 0:
+                    copy_slice(cython.address(column__meta_payload__data[at]), cython.address(buf[payload_start_1]), payload_length_1, buf.shape[0] - payload_start_1)
                 at += payload_length_1
                 column__meta_payload__offset[row + 1] = at
             pos = meta_end_1
@@ -2059,10 +2059,10 @@ def _scan_borg_blobs(
                     if at + 24 + 32 > column__data_session_id__data.shape[0]:
                         state[5] = at + 24
                         return 1
-                    if cython.compiled:
-                        copy_slice(cython.address(column__data_session_id__data[at]), cython.address(buf[session_id_start_2]), 24, buf.shape[0] - session_id_start_2)
-                    else:
+                    if not cython.compiled:
                         column__data_session_id__data[at : at + 24] = buf[session_id_start_2 : session_id_start_2 + 24]
+                    elif 24 > 0:
+                        copy_slice(cython.address(column__data_session_id__data[at]), cython.address(buf[session_id_start_2]), 24, buf.shape[0] - session_id_start_2)
                     at += 24
                     column__data_session_id__offset[row + 1] = at
                     column__data_session_id__valid[row] = 1
@@ -2111,10 +2111,10 @@ def _scan_borg_blobs(
                     if at + 32 + 32 > column__data_tag__data.shape[0]:
                         state[5] = at + 32
                         return 1
-                    if cython.compiled:
-                        copy_slice(cython.address(column__data_tag__data[at]), cython.address(buf[tag_start_2]), 32, buf.shape[0] - tag_start_2)
-                    else:
+                    if not cython.compiled:
                         column__data_tag__data[at : at + 32] = buf[tag_start_2 : tag_start_2 + 32]
+                    elif 32 > 0:
+                        copy_slice(cython.address(column__data_tag__data[at]), cython.address(buf[tag_start_2]), 32, buf.shape[0] - tag_start_2)
                     at += 32
                     column__data_tag__offset[row + 1] = at
                     column__data_tag__valid[row] = 1
@@ -2144,10 +2144,10 @@ def _scan_borg_blobs(
                 if at + payload_length_2 + 32 > column__data_payload__data.shape[0]:
                     state[5] = at + payload_length_2
                     return 1
-                if cython.compiled:
-                    copy_slice(cython.address(column__data_payload__data[at]), cython.address(buf[payload_start_2]), payload_length_2, buf.shape[0] - payload_start_2)
-                else:
+                if not cython.compiled:
                     column__data_payload__data[at : at + payload_length_2] = buf[payload_start_2 : payload_start_2 + payload_length_2]
+                elif payload_length_2 > 0:
+                    copy_slice(cython.address(column__data_payload__data[at]), cython.address(buf[payload_start_2]), payload_length_2, buf.shape[0] - payload_start_2)
                 at += payload_length_2
                 column__data_payload__offset[row + 1] = at
             pos = data_end_1
@@ -2919,10 +2919,10 @@ def _scan_kafka_messages(
                     if at + len_key_1 + 32 > column__key__data.shape[0]:
                         state[5] = at + len_key_1
                         return 1
-                    if cython.compiled:
-                        copy_slice(cython.address(column__key__data[at]), cython.address(buf[key_start_1]), len_key_1, buf.shape[0] - key_start_1)
-                    else:
+                    if not cython.compiled:
                         column__key__data[at : at + len_key_1] = buf[key_start_1 : key_start_1 + len_key_1]
+                    elif len_key_1 > 0:
+                        copy_slice(cython.address(column__key__data[at]), cython.address(buf[key_start_1]), len_key_1, buf.shape[0] - key_start_1)
                     at += len_key_1
                     column__key__offset[row + 1] = at
                     column__key__valid[row] = 1
@@ -2958,10 +2958,10 @@ def _scan_kafka_messages(
                     if at + len_value_1 + 32 > column__value__data.shape[0]:
                         state[5] = at + len_value_1
                         return 1
-                    if cython.compiled:
-                        copy_slice(cython.address(column__value__data[at]), cython.address(buf[value_start_1]), len_value_1, buf.shape[0] - value_start_1)
-                    else:
+                    if not cython.compiled:
                         column__value__data[at : at + len_value_1] = buf[value_start_1 : value_start_1 + len_value_1]
+                    elif len_value_1 > 0:
+                        copy_slice(cython.address(column__value__data[at]), cython.address(buf[value_start_1]), len_value_1, buf.shape[0] - value_start_1)
                     at += len_value_1
                     column__value__offset[row + 1] = at
                     column__value__valid[row] = 1
@@ -3563,10 +3563,10 @@ def _scan_kafka_records(
                     if at + len_key_1 + 32 > column__key__data.shape[0]:
                         state[5] = at + len_key_1
                         return 1
-                    if cython.compiled:
-                        copy_slice(cython.address(column__key__data[at]), cython.address(buf[key_start_1]), len_key_1, buf.shape[0] - key_start_1)
-                    else:
+                    if not cython.compiled:
                         column__key__data[at : at + len_key_1] = buf[key_start_1 : key_start_1 + len_key_1]
+                    elif len_key_1 > 0:
+                        copy_slice(cython.address(column__key__data[at]), cython.address(buf[key_start_1]), len_key_1, buf.shape[0] - key_start_1)
                     at += len_key_1
                     column__key__offset[row + 1] = at
                     column__key__valid[row] = 1
@@ -3616,10 +3616,10 @@ def _scan_kafka_records(
                     if at + len_value_1 + 32 > column__value__data.shape[0]:
                         state[5] = at + len_value_1
                         return 1
-                    if cython.compiled:
-                        copy_slice(cython.address(column__value__data[at]), cython.address(buf[value_start_1]), len_value_1, buf.shape[0] - value_start_1)
-                    else:
+                    if not cython.compiled:
                         column__value__data[at : at + len_value_1] = buf[value_start_1 : value_start_1 + len_value_1]
+                    elif len_value_1 > 0:
+                        copy_slice(cython.address(column__value__data[at]), cython.address(buf[value_start_1]), len_value_1, buf.shape[0] - value_start_1)
                     at += len_value_1
                     column__value__offset[row + 1] = at
                     column__value__valid[row] = 1
@@ -3696,10 +3696,10 @@ def _scan_kafka_records(
                     if at + len_key_2 + 32 > column__headers__key__data.shape[0]:
                         state[5] = at + len_key_2
                         return 1
-                    if cython.compiled:
-                        copy_slice(cython.address(column__headers__key__data[at]), cython.address(buf[key_start_2]), len_key_2, buf.shape[0] - key_start_2)
-                    else:
+                    if not cython.compiled:
                         column__headers__key__data[at : at + len_key_2] = buf[key_start_2 : key_start_2 + len_key_2]
+                    elif len_key_2 > 0:
+                        copy_slice(cython.address(column__headers__key__data[at]), cython.address(buf[key_start_2]), len_key_2, buf.shape[0] - key_start_2)
                     at += len_key_2
                     column__headers__key__offset[rows__headers + 1] = at
                 len_value_at_2 = pos
@@ -3741,10 +3741,10 @@ def _scan_kafka_records(
                         if at + len_value_2 + 32 > column__headers__value__data.shape[0]:
                             state[5] = at + len_value_2
                             return 1
-                        if cython.compiled:
-                            copy_slice(cython.address(column__headers__value__data[at]), cython.address(buf[value_start_2]), len_value_2, buf.shape[0] - value_start_2)
-                        else:
+                        if not cython.compiled:
                             column__headers__value__data[at : at + len_value_2] = buf[value_start_2 : value_start_2 + len_value_2]
+                        elif len_value_2 > 0:
+                            copy_slice(cython.address(column__headers__value__data[at]), cython.address(buf[value_start_2]), len_value_2, buf.shape[0] - value_start_2)
                         at += len_value_2
                         column__headers__value__offset[rows__headers + 1] = at
                         column__headers__value__valid[rows__headers] = 1
@@ -4177,10 +4177,10 @@ def _scan_rbak_records(
                 if at + len_json_1 + 32 > column__json__data.shape[0]:
                     state[5] = at + len_json_1
                     return 1
-                if cython.compiled:
-                    copy_slice(cython.address(column__json__data[at]), cython.address(buf[json_start_1]), len_json_1, buf.shape[0] - json_start_1)
-                else:
+                if not cython.compiled:
                     column__json__data[at : at + len_json_1] = buf[json_start_1 : json_start_1 + len_json_1]
+                elif len_json_1 > 0:
+                    copy_slice(cython.address(column__json__data[at]), cython.address(buf[json_start_1]), len_json_1, buf.shape[0] - json_start_1)
                 at += len_json_1
                 column__json__offset[row + 1] = at
             if row > 0 and pos - first > 2147483647:
@@ -4387,10 +4387,10 @@ def _scan_rbf_frames(
                 if at + len_payload_1 + 32 > column__payload__data.shape[0]:
                     state[5] = at + len_payload_1
                     return 1
-                if cython.compiled:
-                    copy_slice(cython.address(column__payload__data[at]), cython.address(buf[payload_start_1]), len_payload_1, buf.shape[0] - payload_start_1)
-                else:
+                if not cython.compiled:
                     column__payload__data[at : at + len_payload_1] = buf[payload_start_1 : payload_start_1 + len_payload_1]
+                elif len_payload_1 > 0:
+                    copy_slice(cython.address(column__payload__data[at]), cython.address(buf[payload_start_1]), len_payload_1, buf.shape[0] - payload_start_1)
                 at += len_payload_1
                 column__payload__offset[row + 1] = at
             turn_1 = 0

@@ -299,11 +299,11 @@ class _Emitter:
         with self.indented(f"if at + {length} + {ROOM_BEHIND} > {data}.shape[0]:"):
             self.write(f"state[5] = at + {length}")
             self.write(f"return {FULL}")
-        with self.indented("if cython.compiled:"):
+        with self.indented("if not cython.compiled:"):
+            self.write(f"{data}[at : at + {length}] = buf[{start} : {start} + {length}]")
+        with self.indented(f"elif {length} > 0:"):  # nothing may stand where the buffer ends
             pointers = f"cython.address({data}[at]), cython.address(buf[{start}])"
             self.write(f"copy_slice({pointers}, {length}, buf.shape[0] - {start})")
-        with self.indented("else:"):
-            self.write(f"{data}[at : at + {length}] = buf[{start} : {start} + {length}]")
         self.write(f"at += {length}")
 
     def check(self, condition: str, failure: Failure, at: str = "pos") -> None:
