@@ -256,6 +256,7 @@ def git(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", *who, *arguments], cwd=folder, capture_output=True, check=True)
 
 
+@needs_node
 def test_ci_compares_with_the_parent_commit_where_there_is_one(tmp_path: Path) -> None:
     project, log = tmp_path / "project", []
     shutil.copytree(ROOT / ".ci", project / ".ci")
