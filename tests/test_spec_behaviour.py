@@ -133,6 +133,16 @@ def test_a_file_of_the_corpus_that_a_looser_rule_lets_in_is_newly_accepted(schem
 
 
 @needs_node
+def test_another_value_of_an_instance_is_shown_and_changes_nothing_on_the_wire(schemas: Path) -> None:
+    change(schemas / "rbf_address.ksy", "value: offset == 0", "value: offset == 4")
+    code, found, _ = diff(SCHEMAS, schemas)
+    reading = of_golden(found)["rbf/null.address"]
+    assert (code, found["breaks_api"]) == (0, True)
+    assert (reading["outcome"], reading["field"]) == ("calculated", "is_null")
+    assert (reading["before"], reading["after"]) == ("True", "False")
+
+
+@needs_node
 def test_what_is_inside_compressed_content_is_compared_too(schemas: Path) -> None:
     change(schemas / "rbak_payload.ksy", "endian: le", "endian: be")
     code, found, _ = diff(SCHEMAS, schemas)

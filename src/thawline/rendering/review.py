@@ -20,6 +20,7 @@ OUTCOME_TITLES = {
     "refused": "newly refused",
     "differs": "read differently",
     "accepted": "newly accepted",
+    "calculated": "calculated differently",
 }
 
 

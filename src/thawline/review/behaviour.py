@@ -136,7 +136,7 @@ class Comparison:
         """An instance of both versions that has another value."""
         for key, (label, value) in self.old["instances"].items():
             if key in self.new["instances"] and self.new["instances"][key][1] != value:
-                return self.made("differs", label, _text(value), _text(self.new["instances"][key][1]))
+                return self.made("calculated", label, _text(value), _text(self.new["instances"][key][1]))
         return None
 
     def is_renamed(self) -> bool:

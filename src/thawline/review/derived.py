@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterator
 from pathlib import Path
 
+from thawline.rendering.words import counted
 from thawline.review.model import ColumnChange, Derived
 from thawline.review.toolchain import Made
 
@@ -41,7 +42,7 @@ def _kernel(table: str, old: Made, new: Made) -> str:
         return ""
     lines = list(difflib.ndiff(before.splitlines(), after.splitlines())) if before != after else []
     added, gone = (sum(line.startswith(f"{mark} ") for line in lines) for mark in "+-")
-    return "; ".join([f"`{table}`: {added} lines added, {gone} removed", *_checks(table, old, new)])
+    return "; ".join([f"`{table}`: {counted(added, 'line')} added, {gone} removed", *_checks(table, old, new)])
 
 
 def _checks(table: str, old: Made, new: Made) -> Iterator[str]:

@@ -93,7 +93,7 @@ class Reading:
     unit: str
     """Which spec read it, and from which byte on."""
     outcome: str
-    """refused, accepted, differs, renamed."""
+    """refused, accepted, differs; calculated where only an instance has another value."""
     field: str = ""
     """The first field that differs, or at which one version stops, with its byte."""
     before: str = ""
