@@ -10,6 +10,7 @@ import cython
 if not cython.compiled:
     from thawline.asb_json import JSON_TEXTS, JSON_WORDS, _is_collection
     from thawline.asb_scalars import SIXES, _copied, _decode_base64, _has_byte, _is_sketch, _is_usual_double, _is_utf8
+    from thawline.asb_values import _put_key_number, _put_key_type
     from thawline.ripemd160 import ripemd160
 
 HASHED = cython.declare(cython.longlong, 8)
@@ -58,30 +59,6 @@ def _put_token(
         start += 1
         at += 1
     return at
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _put_key_type(letter: cython.longlong, out: cython.uchar[::1], at: cython.longlong) -> cython.longlong:
-    """The particle type that stands for the type of a key in its digest; where it ends."""
-    out[at] = 1 if letter == 73 else 2 if letter == 68 else 4 if letter == 66 else 3
-    return at + 1
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _put_key_number(bits: cython.longlong, out: cython.uchar[::1], at: cython.longlong) -> cython.longlong:
-    """A number in eight bytes; where they end."""
-    i: cython.int = 7
-    while i >= 0:
-        out[at + i] = cython.cast(cython.uchar, bits & 255)
-        bits >>= 8
-        i -= 1
-    return at + 8
 
 
 @cython.cfunc

@@ -326,6 +326,30 @@ def decode_keys(
     return found
 
 
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _put_key_type(letter: cython.longlong, out: cython.uchar[::1], at: cython.longlong) -> cython.longlong:
+    """The particle type that stands for the type of a key in its digest; where it ends."""
+    out[at] = 1 if letter == 73 else 2 if letter == 68 else 4 if letter == 66 else 3
+    return at + 1
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _put_key_number(bits: cython.longlong, out: cython.uchar[::1], at: cython.longlong) -> cython.longlong:
+    """A number in eight bytes; where they end."""
+    i: cython.int = 7
+    while i >= 0:
+        out[at + i] = cython.cast(cython.uchar, bits & 255)
+        bits >>= 8
+        i -= 1
+    return at + 8
+
+
 def pack_messages(
     rows: cython.longlong,
     letters: cython.const[cython.longlong][::1],
@@ -348,24 +372,15 @@ def pack_messages(
     at: cython.longlong = 0
     count: cython.longlong = 0
     letter: cython.longlong
-    bits: cython.longlong
-    i: cython.int
     with cython.nogil:
         while row < rows:
             if _is_set(has_key, row):
                 letter = letters[row]
                 starts[count] = at
                 at = _copied(sets, set_offsets[row], set_offsets[row + 1] - set_offsets[row], out, at)
-                out[at] = 1 if letter == 73 else 2 if letter == 68 else 4 if letter == 66 else 3
-                at += 1
+                at = _put_key_type(letter, out, at)
                 if letter == 73 or letter == 68:
-                    bits = integers[row] if letter == 73 else double_bits[row]
-                    i = 7
-                    while i >= 0:
-                        out[at + i] = cython.cast(cython.uchar, bits & 255)
-                        bits >>= 8
-                        i -= 1
-                    at += 8
+                    at = _put_key_number(integers[row] if letter == 73 else double_bits[row], out, at)
                 else:
                     at = _copied(keys, key_offsets[row], key_offsets[row + 1] - key_offsets[row], out, at)
                 ends[count] = at

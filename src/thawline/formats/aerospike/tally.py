@@ -73,9 +73,10 @@ class Tally:
             self.accounts[path] = account
 
     def close(self) -> None:
-        """Forget everything."""
+        """Forget what the files held."""
         self.digests.close()
-        self.__init__()  # type: ignore[misc]
+        self.digests = Digests()
+        self.accounts.clear()
 
     def _add(self, part: Part, account: Account) -> None:
         if part.table:
