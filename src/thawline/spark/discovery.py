@@ -14,7 +14,7 @@ from typing import Any
 from thawline import formats
 from thawline.errors import SourceError, ThawlineError
 from thawline.folder import Folder
-from thawline.spark.files import File, file_of, filesystem_of, plain
+from thawline.spark.files import File, answering, file_of, filesystem_of, plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Listing:
 
     def file(self, path: str, folder: str) -> File:
         """A file that a folder names; the task says what is wrong with one that is not there."""
-        return replace(self.files.get(path, File(path, 0)), folder=folder)
+        return replace(self.files.get(path, File(path, 0, is_named=True)), folder=folder)
 
     def signature(self, folder: str) -> float:
         """A number that changes when any file below a folder does."""
@@ -75,7 +75,8 @@ class Listing:
 def _listed(source: str) -> Listing:
     path = plain(source)
     if "://" in path:
-        return Listing(_remote(path))
+        with answering(path):
+            return Listing(_remote(path))
     path = os.path.abspath(path)  # noqa: PTH100 - a link keeps its name
     if not Path(path).exists():
         raise SourceError(f"{source}: no such file or folder")
@@ -99,7 +100,7 @@ def _stat(path: str) -> File:
 
 def _remote(url: str) -> Iterator[tuple[str, list[File]]]:
     filesystem, path = filesystem_of(url)
-    if glob.has_magic(path):
+    if glob.has_magic(path) and not filesystem.exists(path):
         matches = sorted(filesystem.glob(path))
         if not matches:
             raise SourceError(f"{url}: nothing there is called like that")

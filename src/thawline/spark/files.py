@@ -6,6 +6,7 @@ import glob
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from fnmatch import fnmatchcase
@@ -13,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from thawline.errors import SourceError
+from thawline.errors import SourceError, ThawlineError
 from thawline.folder import Folder
 from thawline.formats import Format
 from thawline.spark.settings import Settings
@@ -56,7 +57,8 @@ class Listing:
     def _expand(self, path: str) -> Iterator[File]:
         path = plain(path)
         try:
-            found = self._remote(path) if "://" in path else self._local(path)
+            with answering(path):
+                found = list(self._remote(path) if "://" in path else self._local(path))
             yield from (file for file in found if self._is_wanted(file))
         except FileNotFoundError as error:
             if not self.settings.ignores_missing:
@@ -125,6 +127,17 @@ def plain(path: str) -> str:
     ('s3://cold/logs', '/mnt/cold')
     """
     return re.sub(r"^file:(//)?", "", SCHEMES.sub("s3://", path))
+
+
+@contextmanager
+def answering(path: str) -> Iterator[None]:
+    """Turn what a store says for itself, such as that it has no credentials, into `SourceError`."""
+    try:
+        yield
+    except (FileNotFoundError, ThawlineError):
+        raise
+    except Exception as error:
+        raise SourceError(f"{path}: {error}") from error
 
 
 def _braces(pattern: str) -> Iterable[str]:
