@@ -242,7 +242,8 @@ class Worker:
         self._end()
 
     def _start(self) -> None:
-        command = [sys.executable, "-m", "thawline.review.worker", str(self.folder), str(self.seconds)]
+        # -P: what lies in the current folder is no module of the worker.
+        command = [sys.executable, "-P", "-m", "thawline.review.worker", str(self.folder), str(self.seconds)]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
