@@ -107,6 +107,24 @@ def test_bytes_cut_into_other_fields_are_told_from_bytes_that_move(
     assert {change.verdict for change in review(tmp_path, before, after).changes} == verdicts
 
 
+@pytest.mark.parametrize(("use", "verdict"), [("size: a.value", BREAKING), ("size: 1", Verdict.API)])
+def test_a_value_that_another_spec_depends_on_is_judged_by_what_it_does_there(
+    tmp_path: Path, use: str, verdict: Verdict
+) -> None:
+    for side, value in (("old", "raw"), ("new", "raw + 1")):
+        body = f"seq: [{{id: raw, type: u1}}]\ninstances: {{value: {{value: {value}}}}}\n"
+        write(tmp_path / side, body, name="inner")
+        write(tmp_path / side, seq("- {id: a, type: inner}", f"- {{id: b, {use}}}"), "imports: [inner]", "outer")
+    found = compared(*(load_version(str(tmp_path / side)) for side in ("old", "new")))
+    assert [(change.path, change.verdict) for change in found.changes] == [("inner.value", verdict)]
+
+
+def test_a_value_that_a_rule_depends_on_may_refuse_old_files(tmp_path: Path) -> None:
+    before = seq(A, "- {id: b, type: u4, valid: {expr: _ < x}}") + "instances: {x: {value: a + 1}}\n"
+    (change,) = review(tmp_path, before, before.replace("a + 1", "a + 2")).changes
+    assert (change.kind, change.verdict) == ("value", Verdict.STRICTER)
+
+
 def test_parameters_that_change_places_are_breaking_where_the_spec_gives_them(tmp_path: Path) -> None:
     before = "seq: [{id: a, type: 't(1, 2)'}]\ntypes: {t: {params: [{id: p, type: u4}, {id: q, type: u4}]}}\n"
     after = before.replace("{id: p, type: u4}, {id: q, type: u4}", "{id: q, type: u4}, {id: p, type: u4}")

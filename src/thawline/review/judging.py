@@ -40,6 +40,8 @@ class Case:
     renames: Renames
     steers: bool
     """Whether the layout depends on its value."""
+    rules: bool
+    """Whether a rule does."""
 
     def same(self, aspect: str) -> bool:
         """Whether a fact is the same, apart from names that stand for each other."""
@@ -247,9 +249,11 @@ def _cases(case: Case, before: str, after: str) -> Judgement:
 
 def _value(case: Case, before: str, after: str) -> Judgement:
     if case.steers:
-        return Judgement(
-            "value", Verdict.BREAKING, "the layout depends on it: fields lie elsewhere where it is another"
-        )
+        reason = "the layout depends on it: fields lie elsewhere where it is another"
+        return Judgement("value", Verdict.BREAKING, reason)
+    if case.rules:
+        reason = "rules depend on it: old files may be refused, and others accepted"
+        return Judgement("value", Verdict.STRICTER, reason, breaks_api=True)
     return Judgement("value", Verdict.API, "importers get another value; no byte is read differently", breaks_api=True)
 
 

@@ -12,12 +12,13 @@ from thawline.review.matching import Matches
 def touched(old: Version, new: Version, matches: Matches) -> tuple[frozenset[str], frozenset[str]]:
     """Ids in both versions of specs that are not the same, or that import one that is not, however far away."""
     pairs = [pair for pair in matches.specs if not (pair.old and pair.new and pair.old.data == pair.new.data)]
-    before = _importers(old, {pair.old.id for pair in pairs if pair.old})
-    after = _importers(new, {pair.new.id for pair in pairs if pair.new})
+    before = importers(old, {pair.old.id for pair in pairs if pair.old})
+    after = importers(new, {pair.new.id for pair in pairs if pair.new})
     return before, after
 
 
-def _importers(version: Version, names: AbstractSet[str]) -> frozenset[str]:
+def importers(version: Version, names: AbstractSet[str]) -> frozenset[str]:
+    """Specs and those that import them, however far away."""
     found = set(names)
     while more := {name for name, spec in version.specs.items() if found.intersection(spec.imports)} - found:
         found |= more

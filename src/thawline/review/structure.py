@@ -12,6 +12,7 @@ from thawline.ksy.versions import Version
 from thawline.review.judging import JUDGES, SHIFTS, Case, judge
 from thawline.review.matching import Enumeration, Matches, Pair, Renames
 from thawline.review.model import Change, Verdict
+from thawline.review.reach import importers
 from thawline.review.recut import judged, recuts_of
 
 SAYS = "says something else, means the same bytes"
@@ -23,8 +24,9 @@ DEFAULTS = ("encoding", "endian", "bit-endian")
 
 def changes_of(old: Version, new: Version, matches: Matches) -> list[Change]:
     """Every difference, in the order of the new specs."""
-    steering = {name: _steering(spec) for name, spec in new.specs.items()}
-    return list(_Comparison(old, new, matches, steering).changes())
+    steering = {name: _depended_on(name, new, STEERING) for name in new.specs}
+    ruling = {name: _depended_on(name, new, ("valid",)) for name in new.specs}
+    return list(_Comparison(old, new, matches, steering, ruling).changes())
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,9 @@ class _Comparison:
     new: Version
     matches: Matches
     steering: Mapping[str, frozenset[str]]
-    """Names on which the layout of a new spec depends, by its id."""
+    """Names on which the layout of a new spec, or of one that imports it, depends; by its id."""
+    ruling: Mapping[str, frozenset[str]]
+    """Names on which their rules depend."""
 
     def changes(self) -> Iterator[Change]:
         for specs in self.matches.specs:
@@ -167,9 +171,10 @@ class _Comparison:
         return Verdict.BREAKING, f"old files have it, so {SHIFTS}"
 
     def facts(self, old: Attribute, new: Attribute, renames: Renames) -> Iterator[Change]:
-        steers = new.name in self.steering[new.owner.spec.id]
+        spec = new.owner.spec.id
+        steers, rules = new.name in self.steering[spec], new.name in self.ruling[spec]
         versions = (self.old.specs, self.new.specs)
-        case = Case(old, new, facts_of(old), facts_of(new), versions, renames, steers)
+        case = Case(old, new, facts_of(old), facts_of(new), versions, renames, steers, rules)
         for aspect in JUDGES:
             if case.same(aspect) or _is_told(case, aspect):
                 continue
@@ -239,15 +244,16 @@ class _Comparison:
         return _change("enum value", path, before, "", verdict, reason, breaks_api=True, place=enum.place)
 
 
-def _steering(spec: Spec) -> frozenset[str]:
-    """Names on which the layout of a spec depends."""
+def _depended_on(name: str, version: Version, aspects: tuple[str, ...]) -> frozenset[str]:
+    """Names that these aspects of a spec's fields, or of those of its importers, depend on."""
     expressions: dict[str, str] = {}
     found: set[str] = set()
-    for attribute in all_attributes(spec):
-        facts = facts_of(attribute)
-        expressions[attribute.name] = facts.get("value", "")
-        found.update(word for aspect in STEERING for word in words(facts.get(aspect, "")))
-    while more := {word for name in found for word in words(expressions.get(name, ""))} - found:
+    for importer in importers(version, {name}):
+        for attribute in all_attributes(version.specs[importer]):
+            facts = facts_of(attribute)
+            expressions[attribute.name] = " ".join((expressions.get(attribute.name, ""), facts.get("value", "")))
+            found.update(word for aspect in aspects for word in words(facts.get(aspect, "")))
+    while more := {word for item in found for word in words(expressions.get(item, ""))} - found:
         found |= more
     return frozenset(found)
 
