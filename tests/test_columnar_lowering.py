@@ -131,6 +131,7 @@ def test_an_if_stores_nulls_where_it_does_not_hold(tmp_path: Path) -> None:
         ir.Store(ir.Rows(), "n", "value", ir.Constant(0)),
         ir.Store(ir.Rows(), "n", "valid", ir.Constant(0)),
         ir.Store(ir.Rows(), "s", "length", ir.Constant(-1)),
+        ir.Gather(ir.Rows(), "s", None, ir.Constant(0), nullable=True),
     ]
     assert [(column.name, column.nullable) for column in found.columns] == [("a", False), ("n", True), ("s", True)]
 
@@ -229,7 +230,7 @@ def test_intrinsics_are_read_by_statements_of_their_own(tmp_path: Path) -> None:
         "  - id: t\n    type: 'escaped_token(v.value > 0 ? 0x20 : 0x0a)'\n  - id: s\n    size: v.value\n",
     )
     assert [kind for kind in kinds(found.body) if kind not in ("Assign", "Store", "Check")] == [
-        "ReadZigzag", "ReadZigzag", "ReadDecimal", "TakeUntil", "Take",
+        "ReadZigzag", "ReadZigzag", "ReadDecimal", "TakeUntil", "Take", "Gather",
     ]  # fmt: skip
     assert [column.kind for column in found.columns] == ["int32", "int64", "int64", "escaped", "binary"]
     assert ir.least_size(found.body) == 5

@@ -345,14 +345,15 @@ def _scan_aerospike_indexes(
                     column__context__length[row] = context_length_1
                 if gathers__context:
                     at = column__context__offset[row]
-                    if at + context_length_1 + 32 > column__context__data.shape[0]:
-                        state[5] = at + context_length_1
-                        return 1
-                    if not cython.compiled:
-                        column__context__data[at : at + context_length_1] = buf[context_start_1 : context_start_1 + context_length_1]
-                    elif context_length_1 > 0:
-                        copy_slice(cython.address(column__context__data[at]), cython.address(buf[context_start_1]), context_length_1, buf.shape[0] - context_start_1)
-                    at += context_length_1
+                    if at + context_length_1 <= 2147483647:
+                        if at + context_length_1 + 32 > column__context__data.shape[0]:
+                            state[5] = at + context_length_1
+                            return 3
+                        if not cython.compiled:
+                            column__context__data[at : at + context_length_1] = buf[context_start_1 : context_start_1 + context_length_1]
+                        elif context_length_1 > 0:
+                            copy_slice(cython.address(column__context__data[at]), cython.address(buf[context_start_1]), context_length_1, buf.shape[0] - context_start_1)
+                        at += context_length_1
                     column__context__offset[row + 1] = at
                     column__context__valid[row] = 1
             else:
@@ -383,14 +384,15 @@ def _scan_aerospike_indexes(
                     column__expression__length[row] = expression_length_1
                 if gathers__expression:
                     at = column__expression__offset[row]
-                    if at + expression_length_1 + 32 > column__expression__data.shape[0]:
-                        state[5] = at + expression_length_1
-                        return 1
-                    if not cython.compiled:
-                        column__expression__data[at : at + expression_length_1] = buf[expression_start_1 : expression_start_1 + expression_length_1]
-                    elif expression_length_1 > 0:
-                        copy_slice(cython.address(column__expression__data[at]), cython.address(buf[expression_start_1]), expression_length_1, buf.shape[0] - expression_start_1)
-                    at += expression_length_1
+                    if at + expression_length_1 <= 2147483647:
+                        if at + expression_length_1 + 32 > column__expression__data.shape[0]:
+                            state[5] = at + expression_length_1
+                            return 3
+                        if not cython.compiled:
+                            column__expression__data[at : at + expression_length_1] = buf[expression_start_1 : expression_start_1 + expression_length_1]
+                        elif expression_length_1 > 0:
+                            copy_slice(cython.address(column__expression__data[at]), cython.address(buf[expression_start_1]), expression_length_1, buf.shape[0] - expression_start_1)
+                        at += expression_length_1
                     column__expression__offset[row + 1] = at
                     column__expression__valid[row] = 1
             else:
@@ -741,14 +743,15 @@ def _scan_aerospike_records(
                         column__key_double__length[row] = double_length_1
                     if gathers__key_double:
                         at = column__key_double__offset[row]
-                        if at + double_length_1 + 32 > column__key_double__data.shape[0]:
-                            state[5] = at + double_length_1
-                            return 1
-                        if not cython.compiled:
-                            column__key_double__data[at : at + double_length_1] = buf[double_start_1 : double_start_1 + double_length_1]
-                        elif double_length_1 > 0:
-                            copy_slice(cython.address(column__key_double__data[at]), cython.address(buf[double_start_1]), double_length_1, buf.shape[0] - double_start_1)
-                        at += double_length_1
+                        if at + double_length_1 <= 2147483647:
+                            if at + double_length_1 + 32 > column__key_double__data.shape[0]:
+                                state[5] = at + double_length_1
+                                return 4
+                            if not cython.compiled:
+                                column__key_double__data[at : at + double_length_1] = buf[double_start_1 : double_start_1 + double_length_1]
+                            elif double_length_1 > 0:
+                                copy_slice(cython.address(column__key_double__data[at]), cython.address(buf[double_start_1]), double_length_1, buf.shape[0] - double_start_1)
+                            at += double_length_1
                         column__key_double__offset[row + 1] = at
                         column__key_double__valid[row] = 1
                 else:
@@ -805,14 +808,15 @@ def _scan_aerospike_records(
                         column__key_data__length[row] = len_data_1
                     if gathers__key_data:
                         at = column__key_data__offset[row]
-                        if at + len_data_1 + 32 > column__key_data__data.shape[0]:
-                            state[5] = at + len_data_1
-                            return 1
-                        if not cython.compiled:
-                            column__key_data__data[at : at + len_data_1] = buf[data_start_1 : data_start_1 + len_data_1]
-                        elif len_data_1 > 0:
-                            copy_slice(cython.address(column__key_data__data[at]), cython.address(buf[data_start_1]), len_data_1, buf.shape[0] - data_start_1)
-                        at += len_data_1
+                        if at + len_data_1 <= 2147483647:
+                            if at + len_data_1 + 32 > column__key_data__data.shape[0]:
+                                state[5] = at + len_data_1
+                                return 4
+                            if not cython.compiled:
+                                column__key_data__data[at : at + len_data_1] = buf[data_start_1 : data_start_1 + len_data_1]
+                            elif len_data_1 > 0:
+                                copy_slice(cython.address(column__key_data__data[at]), cython.address(buf[data_start_1]), len_data_1, buf.shape[0] - data_start_1)
+                            at += len_data_1
                         column__key_data__offset[row + 1] = at
                         column__key_data__valid[row] = 1
                     if not (end - pos >= 1):
@@ -1252,14 +1256,15 @@ def _scan_aerospike_records(
                         column__bins__double__length[rows__bins] = double_length_2
                     if gathers__bins__double:
                         at = column__bins__double__offset[rows__bins]
-                        if at + double_length_2 + 32 > column__bins__double__data.shape[0]:
-                            state[5] = at + double_length_2
-                            return 1
-                        if not cython.compiled:
-                            column__bins__double__data[at : at + double_length_2] = buf[double_start_2 : double_start_2 + double_length_2]
-                        elif double_length_2 > 0:
-                            copy_slice(cython.address(column__bins__double__data[at]), cython.address(buf[double_start_2]), double_length_2, buf.shape[0] - double_start_2)
-                        at += double_length_2
+                        if at + double_length_2 <= 2147483647:
+                            if at + double_length_2 + 32 > column__bins__double__data.shape[0]:
+                                state[5] = at + double_length_2
+                                return 4
+                            if not cython.compiled:
+                                column__bins__double__data[at : at + double_length_2] = buf[double_start_2 : double_start_2 + double_length_2]
+                            elif double_length_2 > 0:
+                                copy_slice(cython.address(column__bins__double__data[at]), cython.address(buf[double_start_2]), double_length_2, buf.shape[0] - double_start_2)
+                            at += double_length_2
                         column__bins__double__offset[rows__bins + 1] = at
                         column__bins__double__valid[rows__bins] = 1
                 else:
@@ -1316,14 +1321,15 @@ def _scan_aerospike_records(
                         column__bins__data__length[rows__bins] = len_data_2
                     if gathers__bins__data:
                         at = column__bins__data__offset[rows__bins]
-                        if at + len_data_2 + 32 > column__bins__data__data.shape[0]:
-                            state[5] = at + len_data_2
-                            return 1
-                        if not cython.compiled:
-                            column__bins__data__data[at : at + len_data_2] = buf[data_start_2 : data_start_2 + len_data_2]
-                        elif len_data_2 > 0:
-                            copy_slice(cython.address(column__bins__data__data[at]), cython.address(buf[data_start_2]), len_data_2, buf.shape[0] - data_start_2)
-                        at += len_data_2
+                        if at + len_data_2 <= 2147483647:
+                            if at + len_data_2 + 32 > column__bins__data__data.shape[0]:
+                                state[5] = at + len_data_2
+                                return 4
+                            if not cython.compiled:
+                                column__bins__data__data[at : at + len_data_2] = buf[data_start_2 : data_start_2 + len_data_2]
+                            elif len_data_2 > 0:
+                                copy_slice(cython.address(column__bins__data__data[at]), cython.address(buf[data_start_2]), len_data_2, buf.shape[0] - data_start_2)
+                            at += len_data_2
                         column__bins__data__offset[rows__bins + 1] = at
                         column__bins__data__valid[rows__bins] = 1
                     if not (end - pos >= 1):
@@ -1606,14 +1612,15 @@ def _scan_aerospike_udfs(
                 column__content__length[row] = len_content_1
             if gathers__content:
                 at = column__content__offset[row]
-                if at + len_content_1 + 32 > column__content__data.shape[0]:
-                    state[5] = at + len_content_1
-                    return 1
-                if not cython.compiled:
-                    column__content__data[at : at + len_content_1] = buf[content_start_1 : content_start_1 + len_content_1]
-                elif len_content_1 > 0:
-                    copy_slice(cython.address(column__content__data[at]), cython.address(buf[content_start_1]), len_content_1, buf.shape[0] - content_start_1)
-                at += len_content_1
+                if at + len_content_1 <= 2147483647:
+                    if at + len_content_1 + 32 > column__content__data.shape[0]:
+                        state[5] = at + len_content_1
+                        return 3
+                    if not cython.compiled:
+                        column__content__data[at : at + len_content_1] = buf[content_start_1 : content_start_1 + len_content_1]
+                    elif len_content_1 > 0:
+                        copy_slice(cython.address(column__content__data[at]), cython.address(buf[content_start_1]), len_content_1, buf.shape[0] - content_start_1)
+                    at += len_content_1
                 column__content__offset[row + 1] = at
             if not (end - pos >= 1):
                 state[4] = 12
@@ -1911,14 +1918,15 @@ def _scan_borg_blobs(
                     column__meta_session_id__length[row] = 24
                 if gathers__meta_session_id:
                     at = column__meta_session_id__offset[row]
-                    if at + 24 + 32 > column__meta_session_id__data.shape[0]:
-                        state[5] = at + 24
-                        return 1
-                    if not cython.compiled:
-                        column__meta_session_id__data[at : at + 24] = buf[session_id_start_1 : session_id_start_1 + 24]
-                    elif 24 > 0:
-                        copy_slice(cython.address(column__meta_session_id__data[at]), cython.address(buf[session_id_start_1]), 24, buf.shape[0] - session_id_start_1)
-                    at += 24
+                    if at + 24 <= 2147483647:
+                        if at + 24 + 32 > column__meta_session_id__data.shape[0]:
+                            state[5] = at + 24
+                            return 3
+                        if not cython.compiled:
+                            column__meta_session_id__data[at : at + 24] = buf[session_id_start_1 : session_id_start_1 + 24]
+                        elif 24 > 0:
+                            copy_slice(cython.address(column__meta_session_id__data[at]), cython.address(buf[session_id_start_1]), 24, buf.shape[0] - session_id_start_1)
+                        at += 24
                     column__meta_session_id__offset[row + 1] = at
                     column__meta_session_id__valid[row] = 1
                 if not (16 <= meta_end_1 - pos):
@@ -1963,14 +1971,15 @@ def _scan_borg_blobs(
                     column__meta_tag__length[row] = 32
                 if gathers__meta_tag:
                     at = column__meta_tag__offset[row]
-                    if at + 32 + 32 > column__meta_tag__data.shape[0]:
-                        state[5] = at + 32
-                        return 1
-                    if not cython.compiled:
-                        column__meta_tag__data[at : at + 32] = buf[tag_start_1 : tag_start_1 + 32]
-                    elif 32 > 0:
-                        copy_slice(cython.address(column__meta_tag__data[at]), cython.address(buf[tag_start_1]), 32, buf.shape[0] - tag_start_1)
-                    at += 32
+                    if at + 32 <= 2147483647:
+                        if at + 32 + 32 > column__meta_tag__data.shape[0]:
+                            state[5] = at + 32
+                            return 3
+                        if not cython.compiled:
+                            column__meta_tag__data[at : at + 32] = buf[tag_start_1 : tag_start_1 + 32]
+                        elif 32 > 0:
+                            copy_slice(cython.address(column__meta_tag__data[at]), cython.address(buf[tag_start_1]), 32, buf.shape[0] - tag_start_1)
+                        at += 32
                     column__meta_tag__offset[row + 1] = at
                     column__meta_tag__valid[row] = 1
             else:
@@ -1996,14 +2005,15 @@ def _scan_borg_blobs(
                 column__meta_payload__length[row] = payload_length_1
             if gathers__meta_payload:
                 at = column__meta_payload__offset[row]
-                if at + payload_length_1 + 32 > column__meta_payload__data.shape[0]:
-                    state[5] = at + payload_length_1
-                    return 1
-                if not cython.compiled:
-                    column__meta_payload__data[at : at + payload_length_1] = buf[payload_start_1 : payload_start_1 + payload_length_1]
-                elif payload_length_1 > 0:
-                    copy_slice(cython.address(column__meta_payload__data[at]), cython.address(buf[payload_start_1]), payload_length_1, buf.shape[0] - payload_start_1)
-                at += payload_length_1
+                if at + payload_length_1 <= 2147483647:
+                    if at + payload_length_1 + 32 > column__meta_payload__data.shape[0]:
+                        state[5] = at + payload_length_1
+                        return 3
+                    if not cython.compiled:
+                        column__meta_payload__data[at : at + payload_length_1] = buf[payload_start_1 : payload_start_1 + payload_length_1]
+                    elif payload_length_1 > 0:
+                        copy_slice(cython.address(column__meta_payload__data[at]), cython.address(buf[payload_start_1]), payload_length_1, buf.shape[0] - payload_start_1)
+                    at += payload_length_1
                 column__meta_payload__offset[row + 1] = at
             pos = meta_end_1
             if not (len_data_1 <= end - pos):
@@ -2056,14 +2066,15 @@ def _scan_borg_blobs(
                     column__data_session_id__length[row] = 24
                 if gathers__data_session_id:
                     at = column__data_session_id__offset[row]
-                    if at + 24 + 32 > column__data_session_id__data.shape[0]:
-                        state[5] = at + 24
-                        return 1
-                    if not cython.compiled:
-                        column__data_session_id__data[at : at + 24] = buf[session_id_start_2 : session_id_start_2 + 24]
-                    elif 24 > 0:
-                        copy_slice(cython.address(column__data_session_id__data[at]), cython.address(buf[session_id_start_2]), 24, buf.shape[0] - session_id_start_2)
-                    at += 24
+                    if at + 24 <= 2147483647:
+                        if at + 24 + 32 > column__data_session_id__data.shape[0]:
+                            state[5] = at + 24
+                            return 3
+                        if not cython.compiled:
+                            column__data_session_id__data[at : at + 24] = buf[session_id_start_2 : session_id_start_2 + 24]
+                        elif 24 > 0:
+                            copy_slice(cython.address(column__data_session_id__data[at]), cython.address(buf[session_id_start_2]), 24, buf.shape[0] - session_id_start_2)
+                        at += 24
                     column__data_session_id__offset[row + 1] = at
                     column__data_session_id__valid[row] = 1
                 if not (16 <= data_end_1 - pos):
@@ -2108,14 +2119,15 @@ def _scan_borg_blobs(
                     column__data_tag__length[row] = 32
                 if gathers__data_tag:
                     at = column__data_tag__offset[row]
-                    if at + 32 + 32 > column__data_tag__data.shape[0]:
-                        state[5] = at + 32
-                        return 1
-                    if not cython.compiled:
-                        column__data_tag__data[at : at + 32] = buf[tag_start_2 : tag_start_2 + 32]
-                    elif 32 > 0:
-                        copy_slice(cython.address(column__data_tag__data[at]), cython.address(buf[tag_start_2]), 32, buf.shape[0] - tag_start_2)
-                    at += 32
+                    if at + 32 <= 2147483647:
+                        if at + 32 + 32 > column__data_tag__data.shape[0]:
+                            state[5] = at + 32
+                            return 3
+                        if not cython.compiled:
+                            column__data_tag__data[at : at + 32] = buf[tag_start_2 : tag_start_2 + 32]
+                        elif 32 > 0:
+                            copy_slice(cython.address(column__data_tag__data[at]), cython.address(buf[tag_start_2]), 32, buf.shape[0] - tag_start_2)
+                        at += 32
                     column__data_tag__offset[row + 1] = at
                     column__data_tag__valid[row] = 1
             else:
@@ -2141,14 +2153,15 @@ def _scan_borg_blobs(
                 column__data_payload__length[row] = payload_length_2
             if gathers__data_payload:
                 at = column__data_payload__offset[row]
-                if at + payload_length_2 + 32 > column__data_payload__data.shape[0]:
-                    state[5] = at + payload_length_2
-                    return 1
-                if not cython.compiled:
-                    column__data_payload__data[at : at + payload_length_2] = buf[payload_start_2 : payload_start_2 + payload_length_2]
-                elif payload_length_2 > 0:
-                    copy_slice(cython.address(column__data_payload__data[at]), cython.address(buf[payload_start_2]), payload_length_2, buf.shape[0] - payload_start_2)
-                at += payload_length_2
+                if at + payload_length_2 <= 2147483647:
+                    if at + payload_length_2 + 32 > column__data_payload__data.shape[0]:
+                        state[5] = at + payload_length_2
+                        return 3
+                    if not cython.compiled:
+                        column__data_payload__data[at : at + payload_length_2] = buf[payload_start_2 : payload_start_2 + payload_length_2]
+                    elif payload_length_2 > 0:
+                        copy_slice(cython.address(column__data_payload__data[at]), cython.address(buf[payload_start_2]), payload_length_2, buf.shape[0] - payload_start_2)
+                    at += payload_length_2
                 column__data_payload__offset[row + 1] = at
             pos = data_end_1
             if row > 0 and pos - first > 2147483647:
@@ -2916,14 +2929,15 @@ def _scan_kafka_messages(
                     column__key__length[row] = len_key_1
                 if gathers__key:
                     at = column__key__offset[row]
-                    if at + len_key_1 + 32 > column__key__data.shape[0]:
-                        state[5] = at + len_key_1
-                        return 1
-                    if not cython.compiled:
-                        column__key__data[at : at + len_key_1] = buf[key_start_1 : key_start_1 + len_key_1]
-                    elif len_key_1 > 0:
-                        copy_slice(cython.address(column__key__data[at]), cython.address(buf[key_start_1]), len_key_1, buf.shape[0] - key_start_1)
-                    at += len_key_1
+                    if at + len_key_1 <= 2147483647:
+                        if at + len_key_1 + 32 > column__key__data.shape[0]:
+                            state[5] = at + len_key_1
+                            return 3
+                        if not cython.compiled:
+                            column__key__data[at : at + len_key_1] = buf[key_start_1 : key_start_1 + len_key_1]
+                        elif len_key_1 > 0:
+                            copy_slice(cython.address(column__key__data[at]), cython.address(buf[key_start_1]), len_key_1, buf.shape[0] - key_start_1)
+                        at += len_key_1
                     column__key__offset[row + 1] = at
                     column__key__valid[row] = 1
             else:
@@ -2955,14 +2969,15 @@ def _scan_kafka_messages(
                     column__value__length[row] = len_value_1
                 if gathers__value:
                     at = column__value__offset[row]
-                    if at + len_value_1 + 32 > column__value__data.shape[0]:
-                        state[5] = at + len_value_1
-                        return 1
-                    if not cython.compiled:
-                        column__value__data[at : at + len_value_1] = buf[value_start_1 : value_start_1 + len_value_1]
-                    elif len_value_1 > 0:
-                        copy_slice(cython.address(column__value__data[at]), cython.address(buf[value_start_1]), len_value_1, buf.shape[0] - value_start_1)
-                    at += len_value_1
+                    if at + len_value_1 <= 2147483647:
+                        if at + len_value_1 + 32 > column__value__data.shape[0]:
+                            state[5] = at + len_value_1
+                            return 3
+                        if not cython.compiled:
+                            column__value__data[at : at + len_value_1] = buf[value_start_1 : value_start_1 + len_value_1]
+                        elif len_value_1 > 0:
+                            copy_slice(cython.address(column__value__data[at]), cython.address(buf[value_start_1]), len_value_1, buf.shape[0] - value_start_1)
+                        at += len_value_1
                     column__value__offset[row + 1] = at
                     column__value__valid[row] = 1
             else:
@@ -3560,14 +3575,15 @@ def _scan_kafka_records(
                     column__key__length[row] = len_key_1
                 if gathers__key:
                     at = column__key__offset[row]
-                    if at + len_key_1 + 32 > column__key__data.shape[0]:
-                        state[5] = at + len_key_1
-                        return 1
-                    if not cython.compiled:
-                        column__key__data[at : at + len_key_1] = buf[key_start_1 : key_start_1 + len_key_1]
-                    elif len_key_1 > 0:
-                        copy_slice(cython.address(column__key__data[at]), cython.address(buf[key_start_1]), len_key_1, buf.shape[0] - key_start_1)
-                    at += len_key_1
+                    if at + len_key_1 <= 2147483647:
+                        if at + len_key_1 + 32 > column__key__data.shape[0]:
+                            state[5] = at + len_key_1
+                            return 4
+                        if not cython.compiled:
+                            column__key__data[at : at + len_key_1] = buf[key_start_1 : key_start_1 + len_key_1]
+                        elif len_key_1 > 0:
+                            copy_slice(cython.address(column__key__data[at]), cython.address(buf[key_start_1]), len_key_1, buf.shape[0] - key_start_1)
+                        at += len_key_1
                     column__key__offset[row + 1] = at
                     column__key__valid[row] = 1
             else:
@@ -3613,14 +3629,15 @@ def _scan_kafka_records(
                     column__value__length[row] = len_value_1
                 if gathers__value:
                     at = column__value__offset[row]
-                    if at + len_value_1 + 32 > column__value__data.shape[0]:
-                        state[5] = at + len_value_1
-                        return 1
-                    if not cython.compiled:
-                        column__value__data[at : at + len_value_1] = buf[value_start_1 : value_start_1 + len_value_1]
-                    elif len_value_1 > 0:
-                        copy_slice(cython.address(column__value__data[at]), cython.address(buf[value_start_1]), len_value_1, buf.shape[0] - value_start_1)
-                    at += len_value_1
+                    if at + len_value_1 <= 2147483647:
+                        if at + len_value_1 + 32 > column__value__data.shape[0]:
+                            state[5] = at + len_value_1
+                            return 4
+                        if not cython.compiled:
+                            column__value__data[at : at + len_value_1] = buf[value_start_1 : value_start_1 + len_value_1]
+                        elif len_value_1 > 0:
+                            copy_slice(cython.address(column__value__data[at]), cython.address(buf[value_start_1]), len_value_1, buf.shape[0] - value_start_1)
+                        at += len_value_1
                     column__value__offset[row + 1] = at
                     column__value__valid[row] = 1
             else:
@@ -3693,14 +3710,15 @@ def _scan_kafka_records(
                     column__headers__key__length[rows__headers] = len_key_2
                 if gathers__headers__key:
                     at = column__headers__key__offset[rows__headers]
-                    if at + len_key_2 + 32 > column__headers__key__data.shape[0]:
-                        state[5] = at + len_key_2
-                        return 1
-                    if not cython.compiled:
-                        column__headers__key__data[at : at + len_key_2] = buf[key_start_2 : key_start_2 + len_key_2]
-                    elif len_key_2 > 0:
-                        copy_slice(cython.address(column__headers__key__data[at]), cython.address(buf[key_start_2]), len_key_2, buf.shape[0] - key_start_2)
-                    at += len_key_2
+                    if at + len_key_2 <= 2147483647:
+                        if at + len_key_2 + 32 > column__headers__key__data.shape[0]:
+                            state[5] = at + len_key_2
+                            return 4
+                        if not cython.compiled:
+                            column__headers__key__data[at : at + len_key_2] = buf[key_start_2 : key_start_2 + len_key_2]
+                        elif len_key_2 > 0:
+                            copy_slice(cython.address(column__headers__key__data[at]), cython.address(buf[key_start_2]), len_key_2, buf.shape[0] - key_start_2)
+                        at += len_key_2
                     column__headers__key__offset[rows__headers + 1] = at
                 len_value_at_2 = pos
                 if not (pos < body_end_1):
@@ -3738,14 +3756,15 @@ def _scan_kafka_records(
                         column__headers__value__length[rows__headers] = len_value_2
                     if gathers__headers__value:
                         at = column__headers__value__offset[rows__headers]
-                        if at + len_value_2 + 32 > column__headers__value__data.shape[0]:
-                            state[5] = at + len_value_2
-                            return 1
-                        if not cython.compiled:
-                            column__headers__value__data[at : at + len_value_2] = buf[value_start_2 : value_start_2 + len_value_2]
-                        elif len_value_2 > 0:
-                            copy_slice(cython.address(column__headers__value__data[at]), cython.address(buf[value_start_2]), len_value_2, buf.shape[0] - value_start_2)
-                        at += len_value_2
+                        if at + len_value_2 <= 2147483647:
+                            if at + len_value_2 + 32 > column__headers__value__data.shape[0]:
+                                state[5] = at + len_value_2
+                                return 4
+                            if not cython.compiled:
+                                column__headers__value__data[at : at + len_value_2] = buf[value_start_2 : value_start_2 + len_value_2]
+                            elif len_value_2 > 0:
+                                copy_slice(cython.address(column__headers__value__data[at]), cython.address(buf[value_start_2]), len_value_2, buf.shape[0] - value_start_2)
+                            at += len_value_2
                         column__headers__value__offset[rows__headers + 1] = at
                         column__headers__value__valid[rows__headers] = 1
                 else:
@@ -4174,14 +4193,15 @@ def _scan_rbak_records(
                 column__json__length[row] = len_json_1
             if gathers__json:
                 at = column__json__offset[row]
-                if at + len_json_1 + 32 > column__json__data.shape[0]:
-                    state[5] = at + len_json_1
-                    return 1
-                if not cython.compiled:
-                    column__json__data[at : at + len_json_1] = buf[json_start_1 : json_start_1 + len_json_1]
-                elif len_json_1 > 0:
-                    copy_slice(cython.address(column__json__data[at]), cython.address(buf[json_start_1]), len_json_1, buf.shape[0] - json_start_1)
-                at += len_json_1
+                if at + len_json_1 <= 2147483647:
+                    if at + len_json_1 + 32 > column__json__data.shape[0]:
+                        state[5] = at + len_json_1
+                        return 3
+                    if not cython.compiled:
+                        column__json__data[at : at + len_json_1] = buf[json_start_1 : json_start_1 + len_json_1]
+                    elif len_json_1 > 0:
+                        copy_slice(cython.address(column__json__data[at]), cython.address(buf[json_start_1]), len_json_1, buf.shape[0] - json_start_1)
+                    at += len_json_1
                 column__json__offset[row + 1] = at
             if row > 0 and pos - first > 2147483647:
                 return 1
@@ -4384,14 +4404,15 @@ def _scan_rbf_frames(
                 column__payload__length[row] = len_payload_1
             if gathers__payload:
                 at = column__payload__offset[row]
-                if at + len_payload_1 + 32 > column__payload__data.shape[0]:
-                    state[5] = at + len_payload_1
-                    return 1
-                if not cython.compiled:
-                    column__payload__data[at : at + len_payload_1] = buf[payload_start_1 : payload_start_1 + len_payload_1]
-                elif len_payload_1 > 0:
-                    copy_slice(cython.address(column__payload__data[at]), cython.address(buf[payload_start_1]), len_payload_1, buf.shape[0] - payload_start_1)
-                at += len_payload_1
+                if at + len_payload_1 <= 2147483647:
+                    if at + len_payload_1 + 32 > column__payload__data.shape[0]:
+                        state[5] = at + len_payload_1
+                        return 3
+                    if not cython.compiled:
+                        column__payload__data[at : at + len_payload_1] = buf[payload_start_1 : payload_start_1 + len_payload_1]
+                    elif len_payload_1 > 0:
+                        copy_slice(cython.address(column__payload__data[at]), cython.address(buf[payload_start_1]), len_payload_1, buf.shape[0] - payload_start_1)
+                    at += len_payload_1
                 column__payload__offset[row + 1] = at
             turn_1 = 0
             while turn_1 < num_status_1:

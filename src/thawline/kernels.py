@@ -32,6 +32,8 @@ OFFSET, DATA = "offset", "data"
 PLACE, GATHERING = ("start", "length"), (OFFSET, DATA, "valid")
 """Parts of a column of bytes: where they are, or the bytes themselves as Arrow has them. A kernel fills the ones or the
 others."""
+SLACK = 4
+"""A quarter more room than the bytes of a chunk is made for its values, since its last row may go beyond them."""
 ROOM_BEHIND = 32
 """Bytes behind gathered values that they may be copied over."""
 
@@ -131,7 +133,7 @@ class _Reading:
         if self.rows_due is not None:
             rows = min(rows, max(self.rows_due, 1))
         most = [bytes_left // column.least_size + 1 for _, column in self.lists]
-        self.arrays.renew(rows, most, min(bytes_left, self.max_bytes))
+        self.arrays.renew(rows, most, max(min(bytes_left, self.max_bytes), 0))
 
     def run(self) -> int:
         """Fill the arrays; a list or a row that runs out of room gets more, and the kernel goes on with that row."""
@@ -139,11 +141,11 @@ class _Reading:
         for index in range(len(self.lists)):
             self.state[LISTS + index] = 0
         status = self.call()
-        while status >= LIST_FULL or (status == FULL and not self.state[ROWS]):
-            if status == FULL:
+        while status >= LIST_FULL:
+            index = status - LIST_FULL
+            if index == len(self.lists):
                 self.arrays.widen(self.state[AT])
             else:
-                index = status - LIST_FULL
                 self.arrays.grow(index, self.state[LISTS + index])
             status = self.call()
         return status
@@ -215,7 +217,7 @@ class _Arrays:
 
     def renew(self, rows: int, most: list[int], size: int) -> None:
         """Make room for a chunk of so many rows of `size` bytes, and for items of lists, of which there are `most`."""
-        self.most, self.size = most, size + ROOM_BEHIND
+        self.most, self.size = most, size
         for index, room in enumerate(self.rooms):
             if room != ENDLESS:
                 self.rooms[index] = min(max(room, FIRST_ITEMS * rows), most[index])
@@ -227,7 +229,7 @@ class _Arrays:
             size = rows if list_index is None else self.rooms[list_index]
             if it.part == DATA:
                 if (it.path, DATA) not in self.columns:
-                    self.allocate(slot, self.size)
+                    self.allocate(slot, self.size + self.size // SLACK + ROOM_BEHIND)
             elif (it.is_column and self.is_kept) or len(self.arguments[index]) < size * it.width:
                 self.allocate(slot, size)
 
@@ -254,15 +256,18 @@ class _Arrays:
                 self.arguments[index][: len(filled)] = filled
 
     def widen(self, size: int) -> None:
-        """Make room for values of so many bytes; nothing is there yet that would have to be moved."""
+        """Move gathered bytes to where there is room for so many."""
         for slot in self.slots:
-            if slot[1].part == DATA and len(self.arguments[slot[0]]) < size + ROOM_BEHIND:
-                self.allocate(slot, size + ROOM_BEHIND)
+            index, it, _, _ = slot
+            filled = self.arguments[index]
+            if it.part == DATA and len(filled) < size + ROOM_BEHIND:
+                self.allocate(slot, size + size // SLACK + ROOM_BEHIND)
+                self.arguments[index][: len(filled)] = filled
 
     def taken(self, path: Path, used: int) -> _Column:
         """Gathered bytes for good. Where they are few, they are copied, and the room serves again."""
         data = self.columns[path, DATA]
-        if 2 * used >= len(data.view) - ROOM_BEHIND:
+        if 2 * used >= min(self.size, len(data.view)):
             del self.columns[path, DATA]
             return data
         copied = _Column.allocate("B", used + ROOM_BEHIND)

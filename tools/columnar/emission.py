@@ -51,7 +51,7 @@ def _varint(buf: cython.const[cython.uchar][::1], at: cython.longlong, size: cyt
     return word
 '''
 DONE, FULL, FAILED, LIST_FULL = 0, 1, 2, 3
-"""What a kernel returns; LIST_FULL + n for the n-th list column."""
+"""What a kernel returns; LIST_FULL + n for the n-th list column, and behind the last of them for a column of bytes."""
 STATE = ("range_index", "range_rows", "pos", "row", "failure", "at")
 """Slots of the kernel's state, followed by one counter for each list column."""
 CTYPES = {"q": "longlong", "i": "int", "h": "short", "b": "schar", "B": "uchar"}
@@ -289,16 +289,18 @@ class _Emitter:
         with self.indented(f"if {_gathered(path)}:"):
             self.write(f"at = {offset}[{row}]")
             if gather.start is not None:
-                self.append(gather.start.name, _text(gather.length), _array_name(path, "data"))
+                # Where it is more than Arrow counts, `limit` turns the row down.
+                with self.indented(f"if at + {_text(gather.length)} <= {ir.LONGEST}:"):
+                    self.append(gather.start.name, _text(gather.length), _array_name(path, "data"))
             self.write(f"{offset}[{row} + 1] = at")
             if gather.nullable:
                 self.write(f"{valid}[{row}] = {int(gather.start is not None)}")
 
     def append(self, start: str, length: str, data: str) -> None:
-        """Copy bytes behind those that are there. Where they do not fit, the chunk ends with the row before."""
+        """Copy bytes behind those that are there; where they do not fit, say how much room there has to be."""
         with self.indented(f"if at + {length} + {ROOM_BEHIND} > {data}.shape[0]:"):
             self.write(f"state[5] = at + {length}")
-            self.write(f"return {FULL}")
+            self.write(f"return {LIST_FULL + len(self.counters)}")
         with self.indented("if not cython.compiled:"):
             self.write(f"{data}[at : at + {length}] = buf[{start} : {start} + {length}]")
         with self.indented(f"elif {length} > 0:"):  # nothing may stand where the buffer ends
