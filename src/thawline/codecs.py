@@ -367,9 +367,11 @@ def zstd_is_whole(data: Buffer, *, max_bytes: int = DEFAULT_MAX_BYTES) -> bool:
 
 def _behind_zstd_blocks(data: memoryview, at: int) -> int:
     """Where the blocks end that start here, as far as their heads tell."""
-    head = 0
+    head, last = 0, len(data) - 3
     while not head & 1:
-        head = int.from_bytes(_span("zstd", data, at, 3), "little")
+        if at > last:
+            raise CodecError(f"zstd: ends inside a frame, before the block at byte {at}")
+        head = data[at] | data[at + 1] << 8 | data[at + 2] << 16
         at += _zstd_block_size(head)
     return at
 
