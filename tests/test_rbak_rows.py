@@ -133,16 +133,16 @@ def mutant(chance: random.Random) -> bytes:
     return bytes(data)
 
 
-@pytest.mark.parametrize("is_wide", [True, False], ids=["ssse3", "plain arithmetic"])
-def test_the_readers_agree_on_samples_and_mutants(*, is_wide: bool) -> None:
-    _native.use_ssse3(is_wide)
+@pytest.mark.parametrize("most", [0, 1, 2], ids=["plain arithmetic", "ssse3", "bmi2"])
+def test_the_readers_agree_on_samples_and_mutants(most: int) -> None:
+    _native.read_numbers_with(most)
     try:
         chance = random.Random(5)
         for _ in range(60):
             documents = [*SAMPLES, *(mutant(chance) for _ in range(40))]
             agree(decoded(native, documents), decoded(plain, documents))
     finally:
-        _native.use_ssse3(wanted=True)
+        _native.read_numbers_with(2)
 
 
 def test_nothing_is_read_behind_the_buffer() -> None:

@@ -19,7 +19,7 @@ cdef extern from "bytes.h" nogil:
     long long find_either(const unsigned char *, long long size, unsigned char, unsigned char)
 
 cdef extern from "bits.h" nogil:
-    void prepare_numbers(int use_instruction)
+    void prepare_numbers(int most)
     long long read_bytes(const unsigned char *, long long, unsigned char *, long long *)
 
 cdef extern from "ripemd160.h" nogil:
@@ -27,7 +27,7 @@ cdef extern from "ripemd160.h" nogil:
     void rmd_hash(const unsigned char *data, const long long *starts, const long long *ends, int count, unsigned char *out)
 
 prepare_crc(1)
-prepare_numbers(1)
+prepare_numbers(2)
 prepare_hashes(1)
 
 include "asb_scalars.py"
@@ -60,9 +60,9 @@ def use_avx2(bint wanted):
     prepare_hashes(wanted)
 
 
-def use_ssse3(bint wanted):
-    """Choose between the CPU's instructions and plain arithmetic for arrays of numbers; for tests, which run both."""
-    prepare_numbers(wanted)
+def read_numbers_with(int most):
+    """Choose how arrays of numbers are read: 0 plain arithmetic, 1 SSSE3, 2 BMI2 too; for tests, which run all."""
+    prepare_numbers(most)
 
 
 def crc32c_ranges(const unsigned char[::1] buf, const long long[::1] starts, const long long[::1] ends, long long rows, long long[::1] out):

@@ -237,17 +237,18 @@ static inline long long read_bytes(const unsigned char *data, long long size, un
     return pos;
 }
 
-/* Make the tables, and choose what this CPU reads with. */
-static void prepare_numbers(int use_instruction) {
+/* Make the tables, and choose what to read with: 0 plain arithmetic, 1 lanes by steps, 2 lanes by bits; no more than
+ * this CPU has. */
+static void prepare_numbers(int most) {
     prepare_table();
     sixteens = sixteens_plainly;
 #ifdef HAS_SSSE3_BUILD
     prepare_ways();
     __builtin_cpu_init();
-    if (use_instruction && __builtin_cpu_supports("ssse3"))
-        sixteens = has_quick_bits() ? sixteens_by_bits : sixteens_in_lanes;
+    if (most > 0 && __builtin_cpu_supports("ssse3"))
+        sixteens = most > 1 && has_quick_bits() ? sixteens_by_bits : sixteens_in_lanes;
 #else
-    (void)use_instruction;
+    (void)most;
 #endif
 }
 

@@ -12,6 +12,9 @@ from itertools import accumulate
 
 import pyarrow as pa
 
+LARGEST_SHARED = 1 << 20
+"""Characters of a column of one text that are kept for the next one: a folder of segments has a name for each."""
+
 
 def integer(value: int) -> pa.Int64Scalar:
     """An integer of 64 bits.
@@ -45,10 +48,13 @@ def repeated(value: int | str | None, kind: pa.DataType, rows: int) -> pa.Array:
     >>> repeated("a", pa.string(), 3).to_pylist()
     ['a', 'a', 'a']
     """
-    return _repeated(value, kind, 1 << rows.bit_length())[:rows]
+    room = 1 << rows.bit_length()
+    if isinstance(value, str) and room * len(value) > LARGEST_SHARED:
+        return pa.repeat(texts([value])[0], rows)
+    return _repeated(value, kind, room)[:rows]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=32)
 def _repeated(value: int | str | None, kind: pa.DataType, rows: int) -> pa.Array:
     if value is None:
         return pa.nulls(rows, kind)
