@@ -387,7 +387,7 @@ def _scan_aerospike_indexes(
                     if at + expression_length_1 <= 2147483647:
                         if at + expression_length_1 + 32 > column__expression__data.shape[0]:
                             state[5] = at + expression_length_1
-                            return 3
+                            return 4
                         if not cython.compiled:
                             column__expression__data[at : at + expression_length_1] = buf[expression_start_1 : expression_start_1 + expression_length_1]
                         elif expression_length_1 > 0:
@@ -811,7 +811,7 @@ def _scan_aerospike_records(
                         if at + len_data_1 <= 2147483647:
                             if at + len_data_1 + 32 > column__key_data__data.shape[0]:
                                 state[5] = at + len_data_1
-                                return 4
+                                return 5
                             if not cython.compiled:
                                 column__key_data__data[at : at + len_data_1] = buf[data_start_1 : data_start_1 + len_data_1]
                             elif len_data_1 > 0:
@@ -1259,7 +1259,7 @@ def _scan_aerospike_records(
                         if at + double_length_2 <= 2147483647:
                             if at + double_length_2 + 32 > column__bins__double__data.shape[0]:
                                 state[5] = at + double_length_2
-                                return 4
+                                return 6
                             if not cython.compiled:
                                 column__bins__double__data[at : at + double_length_2] = buf[double_start_2 : double_start_2 + double_length_2]
                             elif double_length_2 > 0:
@@ -1324,7 +1324,7 @@ def _scan_aerospike_records(
                         if at + len_data_2 <= 2147483647:
                             if at + len_data_2 + 32 > column__bins__data__data.shape[0]:
                                 state[5] = at + len_data_2
-                                return 4
+                                return 7
                             if not cython.compiled:
                                 column__bins__data__data[at : at + len_data_2] = buf[data_start_2 : data_start_2 + len_data_2]
                             elif len_data_2 > 0:
@@ -1974,7 +1974,7 @@ def _scan_borg_blobs(
                     if at + 32 <= 2147483647:
                         if at + 32 + 32 > column__meta_tag__data.shape[0]:
                             state[5] = at + 32
-                            return 3
+                            return 4
                         if not cython.compiled:
                             column__meta_tag__data[at : at + 32] = buf[tag_start_1 : tag_start_1 + 32]
                         elif 32 > 0:
@@ -2008,7 +2008,7 @@ def _scan_borg_blobs(
                 if at + payload_length_1 <= 2147483647:
                     if at + payload_length_1 + 32 > column__meta_payload__data.shape[0]:
                         state[5] = at + payload_length_1
-                        return 3
+                        return 5
                     if not cython.compiled:
                         column__meta_payload__data[at : at + payload_length_1] = buf[payload_start_1 : payload_start_1 + payload_length_1]
                     elif payload_length_1 > 0:
@@ -2069,7 +2069,7 @@ def _scan_borg_blobs(
                     if at + 24 <= 2147483647:
                         if at + 24 + 32 > column__data_session_id__data.shape[0]:
                             state[5] = at + 24
-                            return 3
+                            return 6
                         if not cython.compiled:
                             column__data_session_id__data[at : at + 24] = buf[session_id_start_2 : session_id_start_2 + 24]
                         elif 24 > 0:
@@ -2122,7 +2122,7 @@ def _scan_borg_blobs(
                     if at + 32 <= 2147483647:
                         if at + 32 + 32 > column__data_tag__data.shape[0]:
                             state[5] = at + 32
-                            return 3
+                            return 7
                         if not cython.compiled:
                             column__data_tag__data[at : at + 32] = buf[tag_start_2 : tag_start_2 + 32]
                         elif 32 > 0:
@@ -2156,7 +2156,7 @@ def _scan_borg_blobs(
                 if at + payload_length_2 <= 2147483647:
                     if at + payload_length_2 + 32 > column__data_payload__data.shape[0]:
                         state[5] = at + payload_length_2
-                        return 3
+                        return 8
                     if not cython.compiled:
                         column__data_payload__data[at : at + payload_length_2] = buf[payload_start_2 : payload_start_2 + payload_length_2]
                     elif payload_length_2 > 0:
@@ -2972,7 +2972,7 @@ def _scan_kafka_messages(
                     if at + len_value_1 <= 2147483647:
                         if at + len_value_1 + 32 > column__value__data.shape[0]:
                             state[5] = at + len_value_1
-                            return 3
+                            return 4
                         if not cython.compiled:
                             column__value__data[at : at + len_value_1] = buf[value_start_1 : value_start_1 + len_value_1]
                         elif len_value_1 > 0:
@@ -3632,7 +3632,7 @@ def _scan_kafka_records(
                     if at + len_value_1 <= 2147483647:
                         if at + len_value_1 + 32 > column__value__data.shape[0]:
                             state[5] = at + len_value_1
-                            return 4
+                            return 5
                         if not cython.compiled:
                             column__value__data[at : at + len_value_1] = buf[value_start_1 : value_start_1 + len_value_1]
                         elif len_value_1 > 0:
@@ -3713,7 +3713,7 @@ def _scan_kafka_records(
                     if at + len_key_2 <= 2147483647:
                         if at + len_key_2 + 32 > column__headers__key__data.shape[0]:
                             state[5] = at + len_key_2
-                            return 4
+                            return 6
                         if not cython.compiled:
                             column__headers__key__data[at : at + len_key_2] = buf[key_start_2 : key_start_2 + len_key_2]
                         elif len_key_2 > 0:
@@ -3759,7 +3759,7 @@ def _scan_kafka_records(
                         if at + len_value_2 <= 2147483647:
                             if at + len_value_2 + 32 > column__headers__value__data.shape[0]:
                                 state[5] = at + len_value_2
-                                return 4
+                                return 7
                             if not cython.compiled:
                                 column__headers__value__data[at : at + len_value_2] = buf[value_start_2 : value_start_2 + len_value_2]
                             elif len_value_2 > 0:

@@ -15,7 +15,8 @@ from thawline.chunks import ARROW_TYPES, Break, Chunk, Places, Ranges, arrow_typ
 from thawline.tables import GATHERED, SLICES, Array, Column, Table, arrays, lists
 
 DONE, FULL, FAILED, LIST_FULL = 0, 1, 2, 3
-"""What a kernel returns; LIST_FULL + n where the n-th list column has no room left."""
+"""What a kernel returns; LIST_FULL + n where the n-th list column has no room left, and behind the
+last of them the n-th column of bytes."""
 RANGE, ROWS_IN_RANGE, POSITION, ROWS, FAILURE, AT, LISTS = range(7)
 """Slots of a kernel's state. Up to LISTS it is that of the start of the row it stopped at."""
 ITEM_SIZES = {"q": 8, "i": 4, "h": 2, "b": 1, "B": 1}
@@ -98,7 +99,7 @@ class _Reading:
         self.max_rows, self.max_bytes = limits
         self.kernel = getattr(_native, f"scan_{table.name}")
         plan = _plan(table, wanted, is_gathered=is_kept)
-        self.schema, self.lists = plan.schema, plan.lists
+        self.schema, self.lists, self.gathered = plan.schema, plan.lists, plan.gathered
         self.state = array("q", bytes(8 * (LISTS + len(self.lists))))
         self.state[POSITION] = ranges.starts[0]
         self.rows_due = sum(ranges.counts) if min(ranges.counts) >= 0 else None
@@ -143,10 +144,10 @@ class _Reading:
         status = self.call()
         while status >= LIST_FULL:
             index = status - LIST_FULL
-            if index == len(self.lists):
-                self.arrays.widen(self.state[AT])
-            else:
+            if index < len(self.lists):
                 self.arrays.grow(index, self.state[LISTS + index])
+            else:
+                self.arrays.widen(self.gathered[index - len(self.lists)], self.state[AT])
             status = self.call()
         return status
 
@@ -255,12 +256,12 @@ class _Arrays:
                 self.allocate(slot, self.rooms[grown])
                 self.arguments[index][: len(filled)] = filled
 
-    def widen(self, size: int) -> None:
-        """Move gathered bytes to where there is room for so many."""
+    def widen(self, path: Path, size: int) -> None:
+        """Move the gathered bytes of a column to where there is room for so many."""
         for slot in self.slots:
             index, it, _, _ = slot
-            filled = self.arguments[index]
-            if it.part == DATA and len(filled) < size + ROOM_BEHIND:
+            if (it.path, it.part) == (path, DATA):
+                filled = self.arguments[index]
                 self.allocate(slot, size + size // SLACK + ROOM_BEHIND)
                 self.arguments[index][: len(filled)] = filled
 
@@ -287,6 +288,8 @@ class _Plan:
     table: Table
     schema: pa.Schema
     lists: list[tuple[Path, Column]]
+    gathered: list[Path]
+    """Columns of bytes in the order in which kernels count them."""
     rooms: array[int]
     slots: list[Slot]
     arguments: list[memoryview]
@@ -302,7 +305,8 @@ def _plan(table: Table, wanted: Sequence[Column], *, is_gathered: bool) -> _Plan
         lists_ = list(lists(table.columns))
         paths = [path for path, _ in lists_]
         kept = set(_paths(wanted))
-        left_out = dict.fromkeys(_gathered(table.columns), PLACE if is_gathered else GATHERING)
+        gathered = [it.path for it in arrays(table) if it.part == OFFSET]
+        left_out = dict.fromkeys(gathered, PLACE if is_gathered else GATHERING)
         slots = [
             (index, it, paths.index(it.path[:-1]) if it.path[:-1] else None, it.path in paths)
             for index, it in enumerate(arrays(table), len(PLACES))
@@ -310,7 +314,7 @@ def _plan(table: Table, wanted: Sequence[Column], *, is_gathered: bool) -> _Plan
         ]
         rooms = array("q", [0 if path in kept else ENDLESS for path in paths])
         arguments = [*(NOTHING[typecode] for typecode in PLACES), *(NOTHING[it.typecode] for it in arrays(table))]
-        _PLANS[key] = _Plan(table, schema_of(wanted), lists_, rooms, slots, arguments)
+        _PLANS[key] = _Plan(table, schema_of(wanted), lists_, gathered, rooms, slots, arguments)
     return _PLANS[key]
 
 
@@ -326,14 +330,6 @@ def _paths(columns: Iterable[Column], above: Path = ()) -> Iterator[Path]:
     for column in columns:
         yield (*above, column.name)
         yield from _paths(column.items, (*above, column.name))
-
-
-def _gathered(columns: Iterable[Column], above: Path = ()) -> Iterator[Path]:
-    """Columns whose bytes the kernel copies, if it is not asked for places."""
-    for column in columns:
-        if column.kind in GATHERED and not column.size:
-            yield (*above, column.name)
-        yield from _gathered(column.items, (*above, column.name))
 
 
 class _Builder:

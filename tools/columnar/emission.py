@@ -51,7 +51,7 @@ def _varint(buf: cython.const[cython.uchar][::1], at: cython.longlong, size: cyt
     return word
 '''
 DONE, FULL, FAILED, LIST_FULL = 0, 1, 2, 3
-"""What a kernel returns; LIST_FULL + n for the n-th list column, and behind the last of them for a column of bytes."""
+"""What a kernel returns; LIST_FULL + n for the n-th list column, and behind the last of them for those of bytes."""
 STATE = ("range_index", "range_rows", "pos", "row", "failure", "at")
 """Slots of the kernel's state, followed by one counter for each list column."""
 CTYPES = {"q": "longlong", "i": "int", "h": "short", "b": "schar", "B": "uchar"}
@@ -88,6 +88,7 @@ class _Emitter:
         table = Table("", "", self.kernel.columns, (), checksum=self.kernel.checksum)
         self.arrays = list(arrays(table))
         self.counters = [ir.Rows(path).counter for path, _ in lists(self.kernel.columns)]
+        self.gathered = [it.path for it in self.arrays if it.part == "offset"]
 
     def write(self, line: str) -> None:
         self.lines.append("    " * self.depth + line)
@@ -291,16 +292,17 @@ class _Emitter:
             if gather.start is not None:
                 # Where it is more than Arrow counts, `limit` turns the row down.
                 with self.indented(f"if at + {_text(gather.length)} <= {ir.LONGEST}:"):
-                    self.append(gather.start.name, _text(gather.length), _array_name(path, "data"))
+                    self.append(gather.start.name, _text(gather.length), path)
             self.write(f"{offset}[{row} + 1] = at")
             if gather.nullable:
                 self.write(f"{valid}[{row}] = {int(gather.start is not None)}")
 
-    def append(self, start: str, length: str, data: str) -> None:
+    def append(self, start: str, length: str, path: tuple[str, ...]) -> None:
         """Copy bytes behind those that are there; where they do not fit, say how much room there has to be."""
+        data, full = _array_name(path, "data"), LIST_FULL + len(self.counters) + self.gathered.index(path)
         with self.indented(f"if at + {length} + {ROOM_BEHIND} > {data}.shape[0]:"):
             self.write(f"state[5] = at + {length}")
-            self.write(f"return {LIST_FULL + len(self.counters)}")
+            self.write(f"return {full}")
         with self.indented("if not cython.compiled:"):
             self.write(f"{data}[at : at + {length}] = buf[{start} : {start} + {length}]")
         with self.indented(f"elif {length} > 0:"):  # nothing may stand where the buffer ends
