@@ -12,6 +12,7 @@ from crc32c import crc32c
 from rbak_segments import CODECS, START, codes, document, head, only, records, rows, sealed, segment, stored, verified
 
 import thawline
+from thawline.formats.rbak import payload
 from thawline.formats.rbak.payload import Ending, documents
 from thawline.inflow import Pieces
 from thawline.model import Report
@@ -320,6 +321,23 @@ def test_a_record_longer_than_the_window_is_read() -> None:
     body = random.Random(3).randbytes(6 << 20)
     data = segment([RECORD | {"body": list(body)}, RECORD], CODECS["zstd"])
     assert [row["body"] for row in rows(data)] == [body, b"bytes"]
+
+
+@pytest.mark.parametrize("is_read", [True, False])
+def test_rows_of_a_long_segment_come_first_and_what_is_wrong_in_it_behind_them(
+    monkeypatch: pytest.MonkeyPatch, *, is_read: bool
+) -> None:
+    monkeypatch.setattr(payload, "WINDOW", 2000)
+    data = segment([*[RECORD] * 40, RECORD | {"body": [300]}], CODECS["zstd"])
+    with thawline.open(data) as cold:
+        reading = cold.format.read(cold.source, "messages", ["queue"])
+        run, batches = next(reading)
+        assert run.rows == 41  # as its header counts them
+        if is_read:
+            assert sum(batch.num_rows for batch in batches) == 40
+        found = list(reading)
+        assert found == list(cold.findings())
+        assert [finding.code.id for finding in found] == ["RBK111"]
 
 
 def test_rows_do_not_depend_on_how_the_codec_cuts_the_payload() -> None:

@@ -107,7 +107,10 @@ class Format(Protocol):
         return self.scan(source)
 
     def read(self, source: Source, table: str, columns: Collection[str]) -> Reading:
-        """The items of `scan`, each run with its rows: one pass, so that nothing is decompressed twice."""
+        """The items of `scan`, each run with its rows: one pass, so that nothing is decompressed twice.
+
+        A run whose rows are passed on before it has been read to its end counts them as its head does.
+        """
         for item in self.scan(source):
             yield (item, self.batches(source, item, table, columns)) if isinstance(item, Run) else item
 

@@ -26,8 +26,8 @@ vain stays in proportion to what is not, however a hostile file mixes the two.""
 STEP = 4
 
 STRETCH_BYTES = 64 << 20
-"""Bytes of a file whose units are taken together: many, since each step costs the same however few units it takes, and
-few enough that what went into a checksum is still in the cache when its records are read."""
+"""Bytes of a file whose units are taken together: each step costs the same however few units it takes, which counts for
+more than that what went into a checksum is no longer in the cache when its records are read."""
 
 HEADS = pa.schema(
     [
