@@ -40,6 +40,18 @@ def _varint(buf: cython.const[cython.uchar][::1], at: cython.longlong, size: cyt
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def _left(
+    state: cython.longlong[::1], status: cython.longlong, pos: cython.longlong, row: cython.longlong
+) -> cython.longlong:
+    """What a kernel returns, with the place where it goes on when it is called again."""
+    state[2] = pos
+    state[3] = row
+    return status
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def _scan_aerospike_indexes(
     buf: cython.const[cython.uchar][::1],
     range_starts: cython.const[cython.longlong][::1],
@@ -78,6 +90,7 @@ def _scan_aerospike_indexes(
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
     first: cython.longlong = row_starts[0] if row > 0 else pos
+    start: cython.longlong = pos
     wants__kind: cython.bint = column__kind__value.shape[0] > 0
     wants__namespace: cython.bint = column__namespace__start.shape[0] > 0
     wants__set: cython.bint = column__set__start.shape[0] > 0
@@ -88,13 +101,15 @@ def _scan_aerospike_indexes(
     wants__context: cython.bint = column__context__start.shape[0] > 0
     wants__expression: cython.bint = column__expression__start.shape[0] > 0
     gathers__context: cython.bint = column__context__offset.shape[0] > 0
+    filled__context: cython.longlong = column__context__offset[row] if gathers__context else 0
     gathers__expression: cython.bint = column__expression__offset.shape[0] > 0
+    filled__expression: cython.longlong = column__expression__offset[row] if gathers__expression else 0
+    gathers: cython.bint = gathers__context or gathers__expression
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
-    at: cython.longlong = 0
     kind_1: cython.longlong = 0
     namespace_start_1: cython.longlong = 0
     namespace_length_1: cython.longlong = 0
@@ -127,40 +142,39 @@ def _scan_aerospike_indexes(
         end = range_ends[range_index]
         count = range_counts[range_index]
         while (row - range_first < count) if count >= 0 else (pos < end):
-            state[2] = pos
-            state[3] = row
+            start = pos
             if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
-                return 1
-            row_starts[row] = pos
+                return _left(state, 1, start, row)
+            row_starts[row] = start
             if not (end - pos >= 2):
                 state[4] = 0
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8)) == 8234):
                 state[4] = 1
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             pos += 2
             if not (end - pos >= 1):
                 state[4] = 2
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             kind_1 = buf[pos]
             pos += 1
             if not ((kind_1 == 101) or (kind_1 == 105)):
                 state[4] = 3
                 state[5] = pos - 1
-                return 2
+                return _left(state, 2, start, row)
             if wants__kind:
                 column__kind__value[row] = kind_1
             if not (end - pos >= 1):
                 state[4] = 4
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             if not ((buf[pos]) == 32):
                 state[4] = 5
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             pos += 1
             namespace_start_1 = pos
             namespace_escapes_1 = 0
@@ -174,13 +188,13 @@ def _scan_aerospike_indexes(
             if not (pos < end):
                 state[4] = 6
                 state[5] = namespace_start_1
-                return 2
+                return _left(state, 2, start, row)
             namespace_length_1 = pos - namespace_start_1
             pos += 1
             if not (namespace_length_1 <= 2147483647):
                 state[4] = 7
                 state[5] = namespace_start_1
-                return 2
+                return _left(state, 2, start, row)
             if wants__namespace:
                 column__namespace__start[row] = namespace_start_1
                 column__namespace__length[row] = (-2 - namespace_length_1) if (namespace_escapes_1 != 0) else namespace_length_1
@@ -196,13 +210,13 @@ def _scan_aerospike_indexes(
             if not (pos < end):
                 state[4] = 8
                 state[5] = set_start_1
-                return 2
+                return _left(state, 2, start, row)
             set_length_1 = pos - set_start_1
             pos += 1
             if not (set_length_1 <= 2147483647):
                 state[4] = 9
                 state[5] = set_start_1
-                return 2
+                return _left(state, 2, start, row)
             if wants__set:
                 column__set__start[row] = set_start_1
                 column__set__length[row] = (-2 - set_length_1) if (set_escapes_1 != 0) else set_length_1
@@ -218,36 +232,36 @@ def _scan_aerospike_indexes(
             if not (pos < end):
                 state[4] = 10
                 state[5] = name_start_1
-                return 2
+                return _left(state, 2, start, row)
             name_length_1 = pos - name_start_1
             pos += 1
             if not (name_length_1 <= 2147483647):
                 state[4] = 11
                 state[5] = name_start_1
-                return 2
+                return _left(state, 2, start, row)
             if wants__name:
                 column__name__start[row] = name_start_1
                 column__name__length[row] = (-2 - name_length_1) if (name_escapes_1 != 0) else name_length_1
             if not (end - pos >= 1):
                 state[4] = 12
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             index_type_1 = buf[pos]
             pos += 1
             if not ((index_type_1 == 75) or (index_type_1 == 76) or (index_type_1 == 78) or (index_type_1 == 86)):
                 state[4] = 13
                 state[5] = pos - 1
-                return 2
+                return _left(state, 2, start, row)
             if wants__index_type:
                 column__index_type__value[row] = index_type_1
             if not (end - pos >= 1):
                 state[4] = 14
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             if not ((buf[pos]) == 32):
                 state[4] = 15
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             pos += 1
             num_paths_at_1 = pos
             limit = (cython.cast(cython.ulonglong, 1) << 63) - 1
@@ -265,13 +279,13 @@ def _scan_aerospike_indexes(
                 if not (word <= (limit - byte) // 10):
                     state[4] = 16
                     state[5] = num_paths_at_1
-                    return 2
+                    return _left(state, 2, start, row)
                 word = word * 10 + byte
                 pos += 1
             if not (pos > digits and pos < end and buf[pos] == 32):
                 state[4] = 16
                 state[5] = num_paths_at_1
-                return 2
+                return _left(state, 2, start, row)
             num_paths_1 = cython.cast(cython.longlong, word)
             if buf[num_paths_at_1] == 45:
                 num_paths_1 = -cython.cast(cython.longlong, word - 1) - 1
@@ -279,7 +293,7 @@ def _scan_aerospike_indexes(
             if not (num_paths_1 == 1):
                 state[4] = 17
                 state[5] = num_paths_at_1
-                return 2
+                return _left(state, 2, start, row)
             path_start_1 = pos
             path_escapes_1 = 0
             if cython.compiled and pos < end:
@@ -292,38 +306,38 @@ def _scan_aerospike_indexes(
             if not (pos < end):
                 state[4] = 18
                 state[5] = path_start_1
-                return 2
+                return _left(state, 2, start, row)
             path_length_1 = pos - path_start_1
             pos += 1
             if not (path_length_1 <= 2147483647):
                 state[4] = 19
                 state[5] = path_start_1
-                return 2
+                return _left(state, 2, start, row)
             if wants__path:
                 column__path__start[row] = path_start_1
                 column__path__length[row] = (-2 - path_length_1) if (path_escapes_1 != 0) else path_length_1
             if not (end - pos >= 1):
                 state[4] = 20
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             data_type_1 = buf[pos]
             pos += 1
             if not ((data_type_1 == 66) or (data_type_1 == 71) or (data_type_1 == 78) or (data_type_1 == 83)):
                 state[4] = 21
                 state[5] = pos - 1
-                return 2
+                return _left(state, 2, start, row)
             if wants__data_type:
                 column__data_type__value[row] = data_type_1
             if not (end - pos >= 1):
                 state[4] = 22
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             after_data_type_1 = buf[pos]
             pos += 1
             if not ((after_data_type_1 == 10) or (after_data_type_1 == 32)):
                 state[4] = 23
                 state[5] = pos - 1
-                return 2
+                return _left(state, 2, start, row)
             if (after_data_type_1 == 32) and (kind_1 == 105):
                 context_start_1 = pos
                 if cython.compiled and pos < end:
@@ -333,35 +347,33 @@ def _scan_aerospike_indexes(
                 if not (pos < end):
                     state[4] = 24
                     state[5] = context_start_1
-                    return 2
+                    return _left(state, 2, start, row)
                 context_length_1 = pos - context_start_1
                 pos += 1
                 if not (context_length_1 <= 2147483647):
                     state[4] = 25
                     state[5] = context_start_1
-                    return 2
+                    return _left(state, 2, start, row)
                 if wants__context:
                     column__context__start[row] = context_start_1
                     column__context__length[row] = context_length_1
                 if gathers__context:
-                    at = column__context__offset[row]
-                    if at + context_length_1 <= 2147483647:
-                        if at + context_length_1 + 32 > column__context__data.shape[0]:
-                            state[5] = at + context_length_1
-                            return 3
+                    if filled__context + context_length_1 <= 2147483647:
+                        if filled__context + context_length_1 + 32 > column__context__data.shape[0]:
+                            state[5] = filled__context + context_length_1
+                            return _left(state, 3, start, row)
                         if not cython.compiled:
-                            column__context__data[at : at + context_length_1] = buf[context_start_1 : context_start_1 + context_length_1]
+                            column__context__data[filled__context : filled__context + context_length_1] = buf[context_start_1 : context_start_1 + context_length_1]
                         elif context_length_1 > 0:
-                            copy_slice(cython.address(column__context__data[at]), cython.address(buf[context_start_1]), context_length_1, buf.shape[0] - context_start_1)
-                        at += context_length_1
-                    column__context__offset[row + 1] = at
+                            copy_slice(cython.address(column__context__data[filled__context]), cython.address(buf[context_start_1]), context_length_1, buf.shape[0] - context_start_1)
+                        filled__context += context_length_1
+                    column__context__offset[row + 1] = filled__context
                     column__context__valid[row] = 1
             else:
                 if wants__context:
                     column__context__length[row] = -1
                 if gathers__context:
-                    at = column__context__offset[row]
-                    column__context__offset[row + 1] = at
+                    column__context__offset[row + 1] = filled__context
                     column__context__valid[row] = 0
             if (after_data_type_1 == 32) and (kind_1 == 101):
                 expression_start_1 = pos
@@ -372,51 +384,48 @@ def _scan_aerospike_indexes(
                 if not (pos < end):
                     state[4] = 26
                     state[5] = expression_start_1
-                    return 2
+                    return _left(state, 2, start, row)
                 expression_length_1 = pos - expression_start_1
                 pos += 1
                 if not (expression_length_1 <= 2147483647):
                     state[4] = 27
                     state[5] = expression_start_1
-                    return 2
+                    return _left(state, 2, start, row)
                 if wants__expression:
                     column__expression__start[row] = expression_start_1
                     column__expression__length[row] = expression_length_1
                 if gathers__expression:
-                    at = column__expression__offset[row]
-                    if at + expression_length_1 <= 2147483647:
-                        if at + expression_length_1 + 32 > column__expression__data.shape[0]:
-                            state[5] = at + expression_length_1
-                            return 4
+                    if filled__expression + expression_length_1 <= 2147483647:
+                        if filled__expression + expression_length_1 + 32 > column__expression__data.shape[0]:
+                            state[5] = filled__expression + expression_length_1
+                            return _left(state, 4, start, row)
                         if not cython.compiled:
-                            column__expression__data[at : at + expression_length_1] = buf[expression_start_1 : expression_start_1 + expression_length_1]
+                            column__expression__data[filled__expression : filled__expression + expression_length_1] = buf[expression_start_1 : expression_start_1 + expression_length_1]
                         elif expression_length_1 > 0:
-                            copy_slice(cython.address(column__expression__data[at]), cython.address(buf[expression_start_1]), expression_length_1, buf.shape[0] - expression_start_1)
-                        at += expression_length_1
-                    column__expression__offset[row + 1] = at
+                            copy_slice(cython.address(column__expression__data[filled__expression]), cython.address(buf[expression_start_1]), expression_length_1, buf.shape[0] - expression_start_1)
+                        filled__expression += expression_length_1
+                    column__expression__offset[row + 1] = filled__expression
                     column__expression__valid[row] = 1
             else:
                 if wants__expression:
                     column__expression__length[row] = -1
                 if gathers__expression:
-                    at = column__expression__offset[row]
-                    column__expression__offset[row + 1] = at
+                    column__expression__offset[row + 1] = filled__expression
                     column__expression__valid[row] = 0
             if row > 0 and pos - first > 2147483647:
-                return 1
+                return _left(state, 1, start, row)
             row_ends[row] = pos
             row_ranges[row] = range_index
-            if cython.compiled:
-                ahead = pos + 16 * (pos - row_starts[row])
+            if cython.compiled and not gathers:
+                ahead = pos + 16 * (pos - start)
                 if ahead + 14 < buf.shape[0]:
                     prefetch(cython.address(buf[ahead]))
             row += 1
-        state[2] = pos
-        state[3] = row
+        start = pos
         if not (pos >= end):
             state[4] = 28
             state[5] = pos
-            return 2
+            return _left(state, 2, start, row)
         range_index += 1
         range_first = row
         state[0] = range_index
@@ -425,7 +434,7 @@ def _scan_aerospike_indexes(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
-    return 0
+    return _left(state, 0, start, row)
 
 
 def scan_aerospike_indexes(
@@ -534,7 +543,9 @@ def _scan_aerospike_records(
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
     first: cython.longlong = row_starts[0] if row > 0 else pos
+    start: cython.longlong = pos
     rows__bins: cython.longlong = state[6]
+    kept__rows__bins: cython.longlong = rows__bins
     wants__key_type: cython.bint = column__key_type__value.shape[0] > 0
     wants__key_integer: cython.bint = column__key_integer__value.shape[0] > 0
     wants__key_double: cython.bint = column__key_double__start.shape[0] > 0
@@ -556,15 +567,19 @@ def _scan_aerospike_records(
     wants__bins__is_compact: cython.bint = column__bins__is_compact__value.shape[0] > 0
     wants__bins__letter: cython.bint = column__bins__letter__value.shape[0] > 0
     gathers__key_double: cython.bint = column__key_double__offset.shape[0] > 0
+    filled__key_double: cython.longlong = column__key_double__offset[row] if gathers__key_double else 0
     gathers__key_data: cython.bint = column__key_data__offset.shape[0] > 0
+    filled__key_data: cython.longlong = column__key_data__offset[row] if gathers__key_data else 0
     gathers__bins__double: cython.bint = column__bins__double__offset.shape[0] > 0
+    filled__bins__double: cython.longlong = column__bins__double__offset[rows__bins] if gathers__bins__double else 0
     gathers__bins__data: cython.bint = column__bins__data__offset.shape[0] > 0
+    filled__bins__data: cython.longlong = column__bins__data__offset[rows__bins] if gathers__bins__data else 0
+    gathers: cython.bint = gathers__key_double or gathers__key_data or gathers__bins__double or gathers__bins__data
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
-    at: cython.longlong = 0
     first_line_1: cython.longlong = 0
     type_1: cython.longlong = 0
     after_type_1: cython.longlong = 0
@@ -619,73 +634,85 @@ def _scan_aerospike_records(
         end = range_ends[range_index]
         count = range_counts[range_index]
         while (row - range_first < count) if count >= 0 else (pos < end):
-            state[2] = pos
-            state[3] = row
-            state[6] = rows__bins
+            start = pos
+            kept__rows__bins = rows__bins
             if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
-                return 1
-            row_starts[row] = pos
+                state[6] = kept__rows__bins
+                return _left(state, 1, start, row)
+            row_starts[row] = start
             if not (end - pos >= 2):
                 state[4] = 0
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8)) == 8235):
                 state[4] = 1
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             pos += 2
             if not (end - pos >= 1):
                 state[4] = 2
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             first_line_1 = buf[pos]
             pos += 1
             if not ((first_line_1 == 107) or (first_line_1 == 110)):
                 state[4] = 3
                 state[5] = pos - 1
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             if not (end - pos >= 1):
                 state[4] = 4
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             if not ((buf[pos]) == 32):
                 state[4] = 5
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             pos += 1
             if first_line_1 == 107:
                 if not (end - pos >= 1):
                     state[4] = 6
                     state[5] = pos
-                    return 2
+                    state[6] = kept__rows__bins
+                    return _left(state, 2, start, row)
                 type_1 = buf[pos]
                 pos += 1
                 if not ((type_1 == 66) or (type_1 == 68) or (type_1 == 73) or (type_1 == 83) or (type_1 == 88)):
                     state[4] = 7
                     state[5] = pos - 1
-                    return 2
+                    state[6] = kept__rows__bins
+                    return _left(state, 2, start, row)
                 if wants__key_type:
                     column__key_type__value[row] = type_1
                     column__key_type__valid[row] = 1
                 if not (end - pos >= 1):
                     state[4] = 8
                     state[5] = pos
-                    return 2
+                    state[6] = kept__rows__bins
+                    return _left(state, 2, start, row)
                 after_type_1 = buf[pos]
                 pos += 1
                 if not ((after_type_1 == 32) or (after_type_1 == 33)):
                     state[4] = 9
                     state[5] = pos - 1
-                    return 2
+                    state[6] = kept__rows__bins
+                    return _left(state, 2, start, row)
                 if after_type_1 == 33:
                     if not (end - pos >= 1):
                         state[4] = 10
                         state[5] = pos
-                        return 2
+                        state[6] = kept__rows__bins
+                        return _left(state, 2, start, row)
                     if not ((buf[pos]) == 32):
                         state[4] = 11
                         state[5] = pos
-                        return 2
+                        state[6] = kept__rows__bins
+                        return _left(state, 2, start, row)
                     pos += 1
                 if type_1 == 73:
                     integer_at_1 = pos
@@ -704,13 +731,15 @@ def _scan_aerospike_records(
                         if not (word <= (limit - byte) // 10):
                             state[4] = 12
                             state[5] = integer_at_1
-                            return 2
+                            state[6] = kept__rows__bins
+                            return _left(state, 2, start, row)
                         word = word * 10 + byte
                         pos += 1
                     if not (pos > digits and pos < end and buf[pos] == 10):
                         state[4] = 12
                         state[5] = integer_at_1
-                        return 2
+                        state[6] = kept__rows__bins
+                        return _left(state, 2, start, row)
                     integer_1 = cython.cast(cython.longlong, word)
                     if buf[integer_at_1] == 45:
                         integer_1 = -cython.cast(cython.longlong, word - 1) - 1
@@ -731,35 +760,36 @@ def _scan_aerospike_records(
                     if not (pos < end):
                         state[4] = 13
                         state[5] = double_start_1
-                        return 2
+                        state[6] = kept__rows__bins
+                        return _left(state, 2, start, row)
                     double_length_1 = pos - double_start_1
                     pos += 1
                     if not (double_length_1 <= 2147483647):
                         state[4] = 14
                         state[5] = double_start_1
-                        return 2
+                        state[6] = kept__rows__bins
+                        return _left(state, 2, start, row)
                     if wants__key_double:
                         column__key_double__start[row] = double_start_1
                         column__key_double__length[row] = double_length_1
                     if gathers__key_double:
-                        at = column__key_double__offset[row]
-                        if at + double_length_1 <= 2147483647:
-                            if at + double_length_1 + 32 > column__key_double__data.shape[0]:
-                                state[5] = at + double_length_1
-                                return 4
+                        if filled__key_double + double_length_1 <= 2147483647:
+                            if filled__key_double + double_length_1 + 32 > column__key_double__data.shape[0]:
+                                state[5] = filled__key_double + double_length_1
+                                state[6] = kept__rows__bins
+                                return _left(state, 4, start, row)
                             if not cython.compiled:
-                                column__key_double__data[at : at + double_length_1] = buf[double_start_1 : double_start_1 + double_length_1]
+                                column__key_double__data[filled__key_double : filled__key_double + double_length_1] = buf[double_start_1 : double_start_1 + double_length_1]
                             elif double_length_1 > 0:
-                                copy_slice(cython.address(column__key_double__data[at]), cython.address(buf[double_start_1]), double_length_1, buf.shape[0] - double_start_1)
-                            at += double_length_1
-                        column__key_double__offset[row + 1] = at
+                                copy_slice(cython.address(column__key_double__data[filled__key_double]), cython.address(buf[double_start_1]), double_length_1, buf.shape[0] - double_start_1)
+                            filled__key_double += double_length_1
+                        column__key_double__offset[row + 1] = filled__key_double
                         column__key_double__valid[row] = 1
                 else:
                     if wants__key_double:
                         column__key_double__length[row] = -1
                     if gathers__key_double:
-                        at = column__key_double__offset[row]
-                        column__key_double__offset[row + 1] = at
+                        column__key_double__offset[row + 1] = filled__key_double
                         column__key_double__valid[row] = 0
                 if (type_1 != 73) and (type_1 != 68):
                     len_data_at_1 = pos
@@ -778,13 +808,15 @@ def _scan_aerospike_records(
                         if not (word <= (limit - byte) // 10):
                             state[4] = 15
                             state[5] = len_data_at_1
-                            return 2
+                            state[6] = kept__rows__bins
+                            return _left(state, 2, start, row)
                         word = word * 10 + byte
                         pos += 1
                     if not (pos > digits and pos < end and buf[pos] == 32):
                         state[4] = 15
                         state[5] = len_data_at_1
-                        return 2
+                        state[6] = kept__rows__bins
+                        return _left(state, 2, start, row)
                     len_data_1 = cython.cast(cython.longlong, word)
                     if buf[len_data_at_1] == 45:
                         len_data_1 = -cython.cast(cython.longlong, word - 1) - 1
@@ -792,48 +824,52 @@ def _scan_aerospike_records(
                     if not ((len_data_1 >= 0) and (len_data_1 <= cython.cast(cython.longlong, 4294967295))):
                         state[4] = 16
                         state[5] = len_data_at_1
-                        return 2
+                        state[6] = kept__rows__bins
+                        return _left(state, 2, start, row)
                     if not (len_data_1 <= end - pos):
                         state[4] = 17
                         state[5] = pos
-                        return 2
+                        state[6] = kept__rows__bins
+                        return _left(state, 2, start, row)
                     data_start_1 = pos
                     pos += len_data_1
                     if not (len_data_1 <= 2147483647):
                         state[4] = 18
                         state[5] = data_start_1
-                        return 2
+                        state[6] = kept__rows__bins
+                        return _left(state, 2, start, row)
                     if wants__key_data:
                         column__key_data__start[row] = data_start_1
                         column__key_data__length[row] = len_data_1
                     if gathers__key_data:
-                        at = column__key_data__offset[row]
-                        if at + len_data_1 <= 2147483647:
-                            if at + len_data_1 + 32 > column__key_data__data.shape[0]:
-                                state[5] = at + len_data_1
-                                return 5
+                        if filled__key_data + len_data_1 <= 2147483647:
+                            if filled__key_data + len_data_1 + 32 > column__key_data__data.shape[0]:
+                                state[5] = filled__key_data + len_data_1
+                                state[6] = kept__rows__bins
+                                return _left(state, 5, start, row)
                             if not cython.compiled:
-                                column__key_data__data[at : at + len_data_1] = buf[data_start_1 : data_start_1 + len_data_1]
+                                column__key_data__data[filled__key_data : filled__key_data + len_data_1] = buf[data_start_1 : data_start_1 + len_data_1]
                             elif len_data_1 > 0:
-                                copy_slice(cython.address(column__key_data__data[at]), cython.address(buf[data_start_1]), len_data_1, buf.shape[0] - data_start_1)
-                            at += len_data_1
-                        column__key_data__offset[row + 1] = at
+                                copy_slice(cython.address(column__key_data__data[filled__key_data]), cython.address(buf[data_start_1]), len_data_1, buf.shape[0] - data_start_1)
+                            filled__key_data += len_data_1
+                        column__key_data__offset[row + 1] = filled__key_data
                         column__key_data__valid[row] = 1
                     if not (end - pos >= 1):
                         state[4] = 19
                         state[5] = pos
-                        return 2
+                        state[6] = kept__rows__bins
+                        return _left(state, 2, start, row)
                     if not ((buf[pos]) == 10):
                         state[4] = 20
                         state[5] = pos
-                        return 2
+                        state[6] = kept__rows__bins
+                        return _left(state, 2, start, row)
                     pos += 1
                 else:
                     if wants__key_data:
                         column__key_data__length[row] = -1
                     if gathers__key_data:
-                        at = column__key_data__offset[row]
-                        column__key_data__offset[row + 1] = at
+                        column__key_data__offset[row + 1] = filled__key_data
                         column__key_data__valid[row] = 0
                 is_compact_1 = after_type_1 == 33
                 if wants__key_is_compact:
@@ -853,14 +889,12 @@ def _scan_aerospike_records(
                 if wants__key_double:
                     column__key_double__length[row] = -1
                 if gathers__key_double:
-                    at = column__key_double__offset[row]
-                    column__key_double__offset[row + 1] = at
+                    column__key_double__offset[row + 1] = filled__key_double
                     column__key_double__valid[row] = 0
                 if wants__key_data:
                     column__key_data__length[row] = -1
                 if gathers__key_data:
-                    at = column__key_data__offset[row]
-                    column__key_data__offset[row + 1] = at
+                    column__key_data__offset[row + 1] = filled__key_data
                     column__key_data__valid[row] = 0
                 if wants__key_is_compact:
                     column__key_is_compact__value[row] = 0
@@ -872,11 +906,13 @@ def _scan_aerospike_records(
                 if not (end - pos >= 4):
                     state[4] = 21
                     state[5] = pos
-                    return 2
+                    state[6] = kept__rows__bins
+                    return _left(state, 2, start, row)
                 if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 544088107):
                     state[4] = 22
                     state[5] = pos
-                    return 2
+                    state[6] = kept__rows__bins
+                    return _left(state, 2, start, row)
                 pos += 4
             namespace_start_1 = pos
             namespace_escapes_1 = 0
@@ -890,29 +926,34 @@ def _scan_aerospike_records(
             if not (pos < end):
                 state[4] = 23
                 state[5] = namespace_start_1
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             namespace_length_1 = pos - namespace_start_1
             pos += 1
             if not (namespace_length_1 <= 2147483647):
                 state[4] = 24
                 state[5] = namespace_start_1
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             if wants__namespace:
                 column__namespace__start[row] = namespace_start_1
                 column__namespace__length[row] = (-2 - namespace_length_1) if (namespace_escapes_1 != 0) else namespace_length_1
             if not (end - pos >= 4):
                 state[4] = 25
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 543432747):
                 state[4] = 26
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             pos += 4
             if not (28 <= end - pos):
                 state[4] = 27
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             digest_start_1 = pos
             pos += 28
             if wants__digest:
@@ -921,39 +962,47 @@ def _scan_aerospike_records(
             if not (end - pos >= 1):
                 state[4] = 28
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             if not ((buf[pos]) == 10):
                 state[4] = 29
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             pos += 1
             if not (end - pos >= 2):
                 state[4] = 30
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8)) == 8235):
                 state[4] = 31
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             pos += 2
             if not (end - pos >= 1):
                 state[4] = 32
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             fourth_line_1 = buf[pos]
             pos += 1
             if not ((fourth_line_1 == 103) or (fourth_line_1 == 115)):
                 state[4] = 33
                 state[5] = pos - 1
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             if not (end - pos >= 1):
                 state[4] = 34
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             if not ((buf[pos]) == 32):
                 state[4] = 35
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             pos += 1
             if fourth_line_1 == 115:
                 set_start_1 = pos
@@ -968,13 +1017,15 @@ def _scan_aerospike_records(
                 if not (pos < end):
                     state[4] = 36
                     state[5] = set_start_1
-                    return 2
+                    state[6] = kept__rows__bins
+                    return _left(state, 2, start, row)
                 set_length_1 = pos - set_start_1
                 pos += 1
                 if not (set_length_1 <= 2147483647):
                     state[4] = 37
                     state[5] = set_start_1
-                    return 2
+                    state[6] = kept__rows__bins
+                    return _left(state, 2, start, row)
                 if wants__set:
                     column__set__start[row] = set_start_1
                     column__set__length[row] = (-2 - set_length_1) if (set_escapes_1 != 0) else set_length_1
@@ -985,11 +1036,13 @@ def _scan_aerospike_records(
                 if not (end - pos >= 4):
                     state[4] = 38
                     state[5] = pos
-                    return 2
+                    state[6] = kept__rows__bins
+                    return _left(state, 2, start, row)
                 if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 543629355):
                     state[4] = 39
                     state[5] = pos
-                    return 2
+                    state[6] = kept__rows__bins
+                    return _left(state, 2, start, row)
                 pos += 4
             generation_at_1 = pos
             limit = (cython.cast(cython.ulonglong, 1) << 63) - 1
@@ -1007,13 +1060,15 @@ def _scan_aerospike_records(
                 if not (word <= (limit - byte) // 10):
                     state[4] = 40
                     state[5] = generation_at_1
-                    return 2
+                    state[6] = kept__rows__bins
+                    return _left(state, 2, start, row)
                 word = word * 10 + byte
                 pos += 1
             if not (pos > digits and pos < end and buf[pos] == 10):
                 state[4] = 40
                 state[5] = generation_at_1
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             generation_1 = cython.cast(cython.longlong, word)
             if buf[generation_at_1] == 45:
                 generation_1 = -cython.cast(cython.longlong, word - 1) - 1
@@ -1021,17 +1076,20 @@ def _scan_aerospike_records(
             if not ((generation_1 >= 0) and (generation_1 <= 65535)):
                 state[4] = 41
                 state[5] = generation_at_1
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             if wants__generation:
                 column__generation__value[row] = generation_1
             if not (end - pos >= 4):
                 state[4] = 42
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 544481323):
                 state[4] = 43
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             pos += 4
             expiration_at_1 = pos
             limit = (cython.cast(cython.ulonglong, 1) << 63) - 1
@@ -1049,13 +1107,15 @@ def _scan_aerospike_records(
                 if not (word <= (limit - byte) // 10):
                     state[4] = 44
                     state[5] = expiration_at_1
-                    return 2
+                    state[6] = kept__rows__bins
+                    return _left(state, 2, start, row)
                 word = word * 10 + byte
                 pos += 1
             if not (pos > digits and pos < end and buf[pos] == 10):
                 state[4] = 44
                 state[5] = expiration_at_1
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             expiration_1 = cython.cast(cython.longlong, word)
             if buf[expiration_at_1] == 45:
                 expiration_1 = -cython.cast(cython.longlong, word - 1) - 1
@@ -1063,17 +1123,20 @@ def _scan_aerospike_records(
             if not (expiration_1 >= 0):
                 state[4] = 45
                 state[5] = expiration_at_1
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             if wants__expiration:
                 column__expiration__value[row] = expiration_1
             if not (end - pos >= 4):
                 state[4] = 46
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 543301675):
                 state[4] = 47
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             pos += 4
             num_bins_at_1 = pos
             limit = (cython.cast(cython.ulonglong, 1) << 63) - 1
@@ -1091,13 +1154,15 @@ def _scan_aerospike_records(
                 if not (word <= (limit - byte) // 10):
                     state[4] = 48
                     state[5] = num_bins_at_1
-                    return 2
+                    state[6] = kept__rows__bins
+                    return _left(state, 2, start, row)
                 word = word * 10 + byte
                 pos += 1
             if not (pos > digits and pos < end and buf[pos] == 10):
                 state[4] = 48
                 state[5] = num_bins_at_1
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             num_bins_1 = cython.cast(cython.longlong, word)
             if buf[num_bins_at_1] == 45:
                 num_bins_1 = -cython.cast(cython.longlong, word - 1) - 1
@@ -1105,51 +1170,61 @@ def _scan_aerospike_records(
             if not ((num_bins_1 >= 0) and (num_bins_1 <= 65535)):
                 state[4] = 49
                 state[5] = num_bins_at_1
-                return 2
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             turn_1 = 0
             while turn_1 < num_bins_1:
                 if rows__bins >= rooms[0]:
-                    return 3
+                    state[6] = kept__rows__bins
+                    return _left(state, 3, start, row)
                 if not (end - pos >= 2):
                     state[4] = 50
                     state[5] = pos
-                    return 2
+                    state[6] = kept__rows__bins
+                    return _left(state, 2, start, row)
                 if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8)) == 8237):
                     state[4] = 51
                     state[5] = pos
-                    return 2
+                    state[6] = kept__rows__bins
+                    return _left(state, 2, start, row)
                 pos += 2
                 if not (end - pos >= 1):
                     state[4] = 52
                     state[5] = pos
-                    return 2
+                    state[6] = kept__rows__bins
+                    return _left(state, 2, start, row)
                 type_2 = buf[pos]
                 pos += 1
                 if not ((type_2 == 66) or (type_2 == 67) or (type_2 == 68) or (type_2 == 69) or (type_2 == 71) or (type_2 == 72) or (type_2 == 73) or (type_2 == 74) or (type_2 == 76) or (type_2 == 77) or (type_2 == 78) or (type_2 == 80) or (type_2 == 82) or (type_2 == 83) or (type_2 == 88) or (type_2 == 89) or (type_2 == 90)):
                     state[4] = 53
                     state[5] = pos - 1
-                    return 2
+                    state[6] = kept__rows__bins
+                    return _left(state, 2, start, row)
                 if wants__bins__type:
                     column__bins__type__value[rows__bins] = type_2
                 if not (end - pos >= 1):
                     state[4] = 54
                     state[5] = pos
-                    return 2
+                    state[6] = kept__rows__bins
+                    return _left(state, 2, start, row)
                 after_type_2 = buf[pos]
                 pos += 1
                 if not ((after_type_2 == 32) or (after_type_2 == 33)):
                     state[4] = 55
                     state[5] = pos - 1
-                    return 2
+                    state[6] = kept__rows__bins
+                    return _left(state, 2, start, row)
                 if after_type_2 == 33:
                     if not (end - pos >= 1):
                         state[4] = 56
                         state[5] = pos
-                        return 2
+                        state[6] = kept__rows__bins
+                        return _left(state, 2, start, row)
                     if not ((buf[pos]) == 32):
                         state[4] = 57
                         state[5] = pos
-                        return 2
+                        state[6] = kept__rows__bins
+                        return _left(state, 2, start, row)
                     pos += 1
                 name_terminator_1 = 10 if (type_2 == 78) else 32
                 name_start_1 = pos
@@ -1162,13 +1237,15 @@ def _scan_aerospike_records(
                 if not (pos < end):
                     state[4] = 58
                     state[5] = name_start_1
-                    return 2
+                    state[6] = kept__rows__bins
+                    return _left(state, 2, start, row)
                 name_length_1 = pos - name_start_1
                 pos += 1
                 if not (name_length_1 <= 2147483647):
                     state[4] = 59
                     state[5] = name_start_1
-                    return 2
+                    state[6] = kept__rows__bins
+                    return _left(state, 2, start, row)
                 if wants__bins__name:
                     column__bins__name__start[rows__bins] = name_start_1
                     column__bins__name__length[rows__bins] = (-2 - name_length_1) if (name_escapes_1 != 0) else name_length_1
@@ -1176,21 +1253,25 @@ def _scan_aerospike_records(
                     if not (end - pos >= 1):
                         state[4] = 60
                         state[5] = pos
-                        return 2
+                        state[6] = kept__rows__bins
+                        return _left(state, 2, start, row)
                     letter_2 = buf[pos]
                     pos += 1
                     if not ((letter_2 == 70) or (letter_2 == 84)):
                         state[4] = 61
                         state[5] = pos - 1
-                        return 2
+                        state[6] = kept__rows__bins
+                        return _left(state, 2, start, row)
                     if not (end - pos >= 1):
                         state[4] = 62
                         state[5] = pos
-                        return 2
+                        state[6] = kept__rows__bins
+                        return _left(state, 2, start, row)
                     if not ((buf[pos]) == 10):
                         state[4] = 63
                         state[5] = pos
-                        return 2
+                        state[6] = kept__rows__bins
+                        return _left(state, 2, start, row)
                     pos += 1
                     boolean_1 = letter_2 == 84
                     if wants__bins__boolean:
@@ -1217,13 +1298,15 @@ def _scan_aerospike_records(
                         if not (word <= (limit - byte) // 10):
                             state[4] = 64
                             state[5] = integer_at_2
-                            return 2
+                            state[6] = kept__rows__bins
+                            return _left(state, 2, start, row)
                         word = word * 10 + byte
                         pos += 1
                     if not (pos > digits and pos < end and buf[pos] == 10):
                         state[4] = 64
                         state[5] = integer_at_2
-                        return 2
+                        state[6] = kept__rows__bins
+                        return _left(state, 2, start, row)
                     integer_2 = cython.cast(cython.longlong, word)
                     if buf[integer_at_2] == 45:
                         integer_2 = -cython.cast(cython.longlong, word - 1) - 1
@@ -1244,35 +1327,36 @@ def _scan_aerospike_records(
                     if not (pos < end):
                         state[4] = 65
                         state[5] = double_start_2
-                        return 2
+                        state[6] = kept__rows__bins
+                        return _left(state, 2, start, row)
                     double_length_2 = pos - double_start_2
                     pos += 1
                     if not (double_length_2 <= 2147483647):
                         state[4] = 66
                         state[5] = double_start_2
-                        return 2
+                        state[6] = kept__rows__bins
+                        return _left(state, 2, start, row)
                     if wants__bins__double:
                         column__bins__double__start[rows__bins] = double_start_2
                         column__bins__double__length[rows__bins] = double_length_2
                     if gathers__bins__double:
-                        at = column__bins__double__offset[rows__bins]
-                        if at + double_length_2 <= 2147483647:
-                            if at + double_length_2 + 32 > column__bins__double__data.shape[0]:
-                                state[5] = at + double_length_2
-                                return 6
+                        if filled__bins__double + double_length_2 <= 2147483647:
+                            if filled__bins__double + double_length_2 + 32 > column__bins__double__data.shape[0]:
+                                state[5] = filled__bins__double + double_length_2
+                                state[6] = kept__rows__bins
+                                return _left(state, 6, start, row)
                             if not cython.compiled:
-                                column__bins__double__data[at : at + double_length_2] = buf[double_start_2 : double_start_2 + double_length_2]
+                                column__bins__double__data[filled__bins__double : filled__bins__double + double_length_2] = buf[double_start_2 : double_start_2 + double_length_2]
                             elif double_length_2 > 0:
-                                copy_slice(cython.address(column__bins__double__data[at]), cython.address(buf[double_start_2]), double_length_2, buf.shape[0] - double_start_2)
-                            at += double_length_2
-                        column__bins__double__offset[rows__bins + 1] = at
+                                copy_slice(cython.address(column__bins__double__data[filled__bins__double]), cython.address(buf[double_start_2]), double_length_2, buf.shape[0] - double_start_2)
+                            filled__bins__double += double_length_2
+                        column__bins__double__offset[rows__bins + 1] = filled__bins__double
                         column__bins__double__valid[rows__bins] = 1
                 else:
                     if wants__bins__double:
                         column__bins__double__length[rows__bins] = -1
                     if gathers__bins__double:
-                        at = column__bins__double__offset[rows__bins]
-                        column__bins__double__offset[rows__bins + 1] = at
+                        column__bins__double__offset[rows__bins + 1] = filled__bins__double
                         column__bins__double__valid[rows__bins] = 0
                 if (((type_2 != 78) and (type_2 != 90)) and (type_2 != 73)) and (type_2 != 68):
                     len_data_at_2 = pos
@@ -1291,13 +1375,15 @@ def _scan_aerospike_records(
                         if not (word <= (limit - byte) // 10):
                             state[4] = 15
                             state[5] = len_data_at_2
-                            return 2
+                            state[6] = kept__rows__bins
+                            return _left(state, 2, start, row)
                         word = word * 10 + byte
                         pos += 1
                     if not (pos > digits and pos < end and buf[pos] == 32):
                         state[4] = 15
                         state[5] = len_data_at_2
-                        return 2
+                        state[6] = kept__rows__bins
+                        return _left(state, 2, start, row)
                     len_data_2 = cython.cast(cython.longlong, word)
                     if buf[len_data_at_2] == 45:
                         len_data_2 = -cython.cast(cython.longlong, word - 1) - 1
@@ -1305,48 +1391,52 @@ def _scan_aerospike_records(
                     if not ((len_data_2 >= 0) and (len_data_2 <= cython.cast(cython.longlong, 4294967295))):
                         state[4] = 16
                         state[5] = len_data_at_2
-                        return 2
+                        state[6] = kept__rows__bins
+                        return _left(state, 2, start, row)
                     if not (len_data_2 <= end - pos):
                         state[4] = 17
                         state[5] = pos
-                        return 2
+                        state[6] = kept__rows__bins
+                        return _left(state, 2, start, row)
                     data_start_2 = pos
                     pos += len_data_2
                     if not (len_data_2 <= 2147483647):
                         state[4] = 18
                         state[5] = data_start_2
-                        return 2
+                        state[6] = kept__rows__bins
+                        return _left(state, 2, start, row)
                     if wants__bins__data:
                         column__bins__data__start[rows__bins] = data_start_2
                         column__bins__data__length[rows__bins] = len_data_2
                     if gathers__bins__data:
-                        at = column__bins__data__offset[rows__bins]
-                        if at + len_data_2 <= 2147483647:
-                            if at + len_data_2 + 32 > column__bins__data__data.shape[0]:
-                                state[5] = at + len_data_2
-                                return 7
+                        if filled__bins__data + len_data_2 <= 2147483647:
+                            if filled__bins__data + len_data_2 + 32 > column__bins__data__data.shape[0]:
+                                state[5] = filled__bins__data + len_data_2
+                                state[6] = kept__rows__bins
+                                return _left(state, 7, start, row)
                             if not cython.compiled:
-                                column__bins__data__data[at : at + len_data_2] = buf[data_start_2 : data_start_2 + len_data_2]
+                                column__bins__data__data[filled__bins__data : filled__bins__data + len_data_2] = buf[data_start_2 : data_start_2 + len_data_2]
                             elif len_data_2 > 0:
-                                copy_slice(cython.address(column__bins__data__data[at]), cython.address(buf[data_start_2]), len_data_2, buf.shape[0] - data_start_2)
-                            at += len_data_2
-                        column__bins__data__offset[rows__bins + 1] = at
+                                copy_slice(cython.address(column__bins__data__data[filled__bins__data]), cython.address(buf[data_start_2]), len_data_2, buf.shape[0] - data_start_2)
+                            filled__bins__data += len_data_2
+                        column__bins__data__offset[rows__bins + 1] = filled__bins__data
                         column__bins__data__valid[rows__bins] = 1
                     if not (end - pos >= 1):
                         state[4] = 19
                         state[5] = pos
-                        return 2
+                        state[6] = kept__rows__bins
+                        return _left(state, 2, start, row)
                     if not ((buf[pos]) == 10):
                         state[4] = 20
                         state[5] = pos
-                        return 2
+                        state[6] = kept__rows__bins
+                        return _left(state, 2, start, row)
                     pos += 1
                 else:
                     if wants__bins__data:
                         column__bins__data__length[rows__bins] = -1
                     if gathers__bins__data:
-                        at = column__bins__data__offset[rows__bins]
-                        column__bins__data__offset[rows__bins + 1] = at
+                        column__bins__data__offset[rows__bins + 1] = filled__bins__data
                         column__bins__data__valid[rows__bins] = 0
                 is_compact_2 = after_type_2 == 33
                 if wants__bins__is_compact:
@@ -1359,26 +1449,28 @@ def _scan_aerospike_records(
             if wants__bins:
                 column__bins__value[row] = rows__bins
             if row > 0 and pos - first > 2147483647:
-                return 1
-            if not (pos - row_starts[row] <= 2147483647):
+                state[6] = kept__rows__bins
+                return _left(state, 1, start, row)
+            if not (pos - start <= 2147483647):
                 state[4] = 67
-                state[5] = row_starts[row]
-                return 2
+                state[5] = start
+                state[6] = kept__rows__bins
+                return _left(state, 2, start, row)
             row_ends[row] = pos
             row_ranges[row] = range_index
-            if cython.compiled:
-                ahead = pos + 16 * (pos - row_starts[row])
+            if cython.compiled and not gathers:
+                ahead = pos + 16 * (pos - start)
                 if ahead + 56 < buf.shape[0]:
                     prefetch(cython.address(buf[ahead]))
                     prefetch(cython.address(buf[ahead + 56]))
             row += 1
-        state[2] = pos
-        state[3] = row
-        state[6] = rows__bins
+        start = pos
+        kept__rows__bins = rows__bins
         if not (pos >= end):
             state[4] = 68
             state[5] = pos
-            return 2
+            state[6] = kept__rows__bins
+            return _left(state, 2, start, row)
         range_index += 1
         range_first = row
         state[0] = range_index
@@ -1387,7 +1479,8 @@ def _scan_aerospike_records(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
-    return 0
+    state[6] = kept__rows__bins
+    return _left(state, 0, start, row)
 
 
 def scan_aerospike_records(
@@ -1482,16 +1575,18 @@ def _scan_aerospike_udfs(
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
     first: cython.longlong = row_starts[0] if row > 0 else pos
+    start: cython.longlong = pos
     wants__udf_type: cython.bint = column__udf_type__value.shape[0] > 0
     wants__name: cython.bint = column__name__start.shape[0] > 0
     wants__content: cython.bint = column__content__start.shape[0] > 0
     gathers__content: cython.bint = column__content__offset.shape[0] > 0
+    filled__content: cython.longlong = column__content__offset[row] if gathers__content else 0
+    gathers: cython.bint = gathers__content
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
-    at: cython.longlong = 0
     udf_type_1: cython.longlong = 0
     name_start_1: cython.longlong = 0
     name_length_1: cython.longlong = 0
@@ -1509,40 +1604,39 @@ def _scan_aerospike_udfs(
         end = range_ends[range_index]
         count = range_counts[range_index]
         while (row - range_first < count) if count >= 0 else (pos < end):
-            state[2] = pos
-            state[3] = row
+            start = pos
             if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
-                return 1
-            row_starts[row] = pos
+                return _left(state, 1, start, row)
+            row_starts[row] = start
             if not (end - pos >= 4):
                 state[4] = 0
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 544546858):
                 state[4] = 1
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             pos += 4
             if not (end - pos >= 1):
                 state[4] = 2
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             udf_type_1 = buf[pos]
             pos += 1
             if not ((udf_type_1 == 76)):
                 state[4] = 3
                 state[5] = pos - 1
-                return 2
+                return _left(state, 2, start, row)
             if wants__udf_type:
                 column__udf_type__value[row] = udf_type_1
             if not (end - pos >= 1):
                 state[4] = 4
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             if not ((buf[pos]) == 32):
                 state[4] = 5
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             pos += 1
             name_start_1 = pos
             name_escapes_1 = 0
@@ -1556,13 +1650,13 @@ def _scan_aerospike_udfs(
             if not (pos < end):
                 state[4] = 6
                 state[5] = name_start_1
-                return 2
+                return _left(state, 2, start, row)
             name_length_1 = pos - name_start_1
             pos += 1
             if not (name_length_1 <= 2147483647):
                 state[4] = 7
                 state[5] = name_start_1
-                return 2
+                return _left(state, 2, start, row)
             if wants__name:
                 column__name__start[row] = name_start_1
                 column__name__length[row] = (-2 - name_length_1) if (name_escapes_1 != 0) else name_length_1
@@ -1582,13 +1676,13 @@ def _scan_aerospike_udfs(
                 if not (word <= (limit - byte) // 10):
                     state[4] = 8
                     state[5] = len_content_at_1
-                    return 2
+                    return _left(state, 2, start, row)
                 word = word * 10 + byte
                 pos += 1
             if not (pos > digits and pos < end and buf[pos] == 32):
                 state[4] = 8
                 state[5] = len_content_at_1
-                return 2
+                return _left(state, 2, start, row)
             len_content_1 = cython.cast(cython.longlong, word)
             if buf[len_content_at_1] == 45:
                 len_content_1 = -cython.cast(cython.longlong, word - 1) - 1
@@ -1596,56 +1690,54 @@ def _scan_aerospike_udfs(
             if not ((len_content_1 >= 0) and (len_content_1 <= cython.cast(cython.longlong, 4294967295))):
                 state[4] = 9
                 state[5] = len_content_at_1
-                return 2
+                return _left(state, 2, start, row)
             if not (len_content_1 <= end - pos):
                 state[4] = 10
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             content_start_1 = pos
             pos += len_content_1
             if not (len_content_1 <= 2147483647):
                 state[4] = 11
                 state[5] = content_start_1
-                return 2
+                return _left(state, 2, start, row)
             if wants__content:
                 column__content__start[row] = content_start_1
                 column__content__length[row] = len_content_1
             if gathers__content:
-                at = column__content__offset[row]
-                if at + len_content_1 <= 2147483647:
-                    if at + len_content_1 + 32 > column__content__data.shape[0]:
-                        state[5] = at + len_content_1
-                        return 3
+                if filled__content + len_content_1 <= 2147483647:
+                    if filled__content + len_content_1 + 32 > column__content__data.shape[0]:
+                        state[5] = filled__content + len_content_1
+                        return _left(state, 3, start, row)
                     if not cython.compiled:
-                        column__content__data[at : at + len_content_1] = buf[content_start_1 : content_start_1 + len_content_1]
+                        column__content__data[filled__content : filled__content + len_content_1] = buf[content_start_1 : content_start_1 + len_content_1]
                     elif len_content_1 > 0:
-                        copy_slice(cython.address(column__content__data[at]), cython.address(buf[content_start_1]), len_content_1, buf.shape[0] - content_start_1)
-                    at += len_content_1
-                column__content__offset[row + 1] = at
+                        copy_slice(cython.address(column__content__data[filled__content]), cython.address(buf[content_start_1]), len_content_1, buf.shape[0] - content_start_1)
+                    filled__content += len_content_1
+                column__content__offset[row + 1] = filled__content
             if not (end - pos >= 1):
                 state[4] = 12
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             if not ((buf[pos]) == 10):
                 state[4] = 13
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             pos += 1
             if row > 0 and pos - first > 2147483647:
-                return 1
+                return _left(state, 1, start, row)
             row_ends[row] = pos
             row_ranges[row] = range_index
-            if cython.compiled:
-                ahead = pos + 16 * (pos - row_starts[row])
+            if cython.compiled and not gathers:
+                ahead = pos + 16 * (pos - start)
                 if ahead + 10 < buf.shape[0]:
                     prefetch(cython.address(buf[ahead]))
             row += 1
-        state[2] = pos
-        state[3] = row
+        start = pos
         if not (pos >= end):
             state[4] = 14
             state[5] = pos
-            return 2
+            return _left(state, 2, start, row)
         range_index += 1
         range_first = row
         state[0] = range_index
@@ -1654,7 +1746,7 @@ def _scan_aerospike_udfs(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
-    return 0
+    return _left(state, 0, start, row)
 
 
 def scan_aerospike_udfs(
@@ -1741,6 +1833,7 @@ def _scan_borg_blobs(
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
     first: cython.longlong = row_starts[0] if row > 0 else pos
+    start: cython.longlong = pos
     wants__version: cython.bint = column__version__value.shape[0] > 0
     wants__chunk_id: cython.bint = column__chunk_id__bytes.shape[0] > 0
     wants__len_meta: cython.bint = column__len_meta__value.shape[0] > 0
@@ -1756,17 +1849,23 @@ def _scan_borg_blobs(
     wants__data_tag: cython.bint = column__data_tag__start.shape[0] > 0
     wants__data_payload: cython.bint = column__data_payload__start.shape[0] > 0
     gathers__meta_session_id: cython.bint = column__meta_session_id__offset.shape[0] > 0
+    filled__meta_session_id: cython.longlong = column__meta_session_id__offset[row] if gathers__meta_session_id else 0
     gathers__meta_tag: cython.bint = column__meta_tag__offset.shape[0] > 0
+    filled__meta_tag: cython.longlong = column__meta_tag__offset[row] if gathers__meta_tag else 0
     gathers__meta_payload: cython.bint = column__meta_payload__offset.shape[0] > 0
+    filled__meta_payload: cython.longlong = column__meta_payload__offset[row] if gathers__meta_payload else 0
     gathers__data_session_id: cython.bint = column__data_session_id__offset.shape[0] > 0
+    filled__data_session_id: cython.longlong = column__data_session_id__offset[row] if gathers__data_session_id else 0
     gathers__data_tag: cython.bint = column__data_tag__offset.shape[0] > 0
+    filled__data_tag: cython.longlong = column__data_tag__offset[row] if gathers__data_tag else 0
     gathers__data_payload: cython.bint = column__data_payload__offset.shape[0] > 0
+    filled__data_payload: cython.longlong = column__data_payload__offset[row] if gathers__data_payload else 0
+    gathers: cython.bint = gathers__meta_session_id or gathers__meta_tag or gathers__meta_payload or gathers__data_session_id or gathers__data_tag or gathers__data_payload
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
-    at: cython.longlong = 0
     version_1: cython.longlong = 0
     chunk_id_start_1: cython.longlong = 0
     len_meta_1: cython.longlong = 0
@@ -1807,36 +1906,35 @@ def _scan_borg_blobs(
         end = range_ends[range_index]
         count = range_counts[range_index]
         while (row - range_first < count) if count >= 0 else (pos < end):
-            state[2] = pos
-            state[3] = row
+            start = pos
             if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
-                return 1
-            row_starts[row] = pos
+                return _left(state, 1, start, row)
+            row_starts[row] = start
             if not (end - pos >= 8):
                 state[4] = 0
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 1196576578 and (buf[pos + 4] | (cython.cast(cython.longlong, buf[pos + 5]) << 8) | (cython.cast(cython.longlong, buf[pos + 6]) << 16) | (cython.cast(cython.longlong, buf[pos + 7]) << 24)) == 1245859679):
                 state[4] = 1
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             pos += 8
             if not (end - pos >= 1):
                 state[4] = 2
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             version_1 = buf[pos]
             pos += 1
             if not ((version_1 == 1) or (version_1 == 2)):
                 state[4] = 3
                 state[5] = pos - 1
-                return 2
+                return _left(state, 2, start, row)
             if wants__version:
                 column__version__value[row] = version_1
             if not (32 <= end - pos):
                 state[4] = 4
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             chunk_id_start_1 = pos
             pos += 32
             if wants__chunk_id:
@@ -1847,31 +1945,31 @@ def _scan_borg_blobs(
             if not (end - pos >= 4):
                 state[4] = 5
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             len_meta_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
             if not (len_meta_1 <= 20971430):
                 state[4] = 6
                 state[5] = pos - 4
-                return 2
+                return _left(state, 2, start, row)
             if wants__len_meta:
                 column__len_meta__value[row] = len_meta_1
             if not (end - pos >= 4):
                 state[4] = 7
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             len_data_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
             if not ((len_meta_1 + len_data_1) <= 20971430):
                 state[4] = 8
                 state[5] = pos - 4
-                return 2
+                return _left(state, 2, start, row)
             if wants__len_data:
                 column__len_data__value[row] = len_data_1
             if not (len_meta_1 <= end - pos):
                 state[4] = 9
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             meta_start_1 = pos
             pos += len_meta_1
             meta_end_1 = pos
@@ -1879,7 +1977,7 @@ def _scan_borg_blobs(
             if not (meta_end_1 - pos >= 1):
                 state[4] = 10
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             key_type_1 = buf[pos]
             pos += 1
             if wants__meta_key_type:
@@ -1889,50 +1987,49 @@ def _scan_borg_blobs(
                 if not (meta_end_1 - pos >= 1):
                     state[4] = 11
                     state[5] = pos
-                    return 2
+                    return _left(state, 2, start, row)
                 if not ((buf[pos]) == 0):
                     state[4] = 12
                     state[5] = pos
-                    return 2
+                    return _left(state, 2, start, row)
                 pos += 1
                 if not (meta_end_1 - pos >= 2):
                     state[4] = 13
                     state[5] = pos
-                    return 2
+                    return _left(state, 2, start, row)
                 iv_high_1 = (cython.cast(cython.longlong, buf[pos]) << 8) | buf[pos + 1]
                 pos += 2
                 if not (meta_end_1 - pos >= 4):
                     state[4] = 14
                     state[5] = pos
-                    return 2
+                    return _left(state, 2, start, row)
                 iv_low_1 = (cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
                 pos += 4
                 if not (24 <= meta_end_1 - pos):
                     state[4] = 15
                     state[5] = pos
-                    return 2
+                    return _left(state, 2, start, row)
                 session_id_start_1 = pos
                 pos += 24
                 if wants__meta_session_id:
                     column__meta_session_id__start[row] = session_id_start_1
                     column__meta_session_id__length[row] = 24
                 if gathers__meta_session_id:
-                    at = column__meta_session_id__offset[row]
-                    if at + 24 <= 2147483647:
-                        if at + 24 + 32 > column__meta_session_id__data.shape[0]:
-                            state[5] = at + 24
-                            return 3
+                    if filled__meta_session_id + 24 <= 2147483647:
+                        if filled__meta_session_id + 24 + 32 > column__meta_session_id__data.shape[0]:
+                            state[5] = filled__meta_session_id + 24
+                            return _left(state, 3, start, row)
                         if not cython.compiled:
-                            column__meta_session_id__data[at : at + 24] = buf[session_id_start_1 : session_id_start_1 + 24]
+                            column__meta_session_id__data[filled__meta_session_id : filled__meta_session_id + 24] = buf[session_id_start_1 : session_id_start_1 + 24]
                         elif 24 > 0:
-                            copy_slice(cython.address(column__meta_session_id__data[at]), cython.address(buf[session_id_start_1]), 24, buf.shape[0] - session_id_start_1)
-                        at += 24
-                    column__meta_session_id__offset[row + 1] = at
+                            copy_slice(cython.address(column__meta_session_id__data[filled__meta_session_id]), cython.address(buf[session_id_start_1]), 24, buf.shape[0] - session_id_start_1)
+                        filled__meta_session_id += 24
+                    column__meta_session_id__offset[row + 1] = filled__meta_session_id
                     column__meta_session_id__valid[row] = 1
                 if not (16 <= meta_end_1 - pos):
                     state[4] = 16
                     state[5] = pos
-                    return 2
+                    return _left(state, 2, start, row)
                 mac_start_1 = pos
                 pos += 16
                 iv_1 = (iv_high_1 * cython.cast(cython.longlong, 4294967296)) + iv_low_1
@@ -1943,8 +2040,7 @@ def _scan_borg_blobs(
                 if wants__meta_session_id:
                     column__meta_session_id__length[row] = -1
                 if gathers__meta_session_id:
-                    at = column__meta_session_id__offset[row]
-                    column__meta_session_id__offset[row + 1] = at
+                    column__meta_session_id__offset[row + 1] = filled__meta_session_id
                     column__meta_session_id__valid[row] = 0
                 if wants__meta_iv:
                     column__meta_iv__value[row] = 0
@@ -1954,72 +2050,69 @@ def _scan_borg_blobs(
                 if not (meta_end_1 - pos >= 1):
                     state[4] = 17
                     state[5] = pos
-                    return 2
+                    return _left(state, 2, start, row)
                 if not ((buf[pos]) == 0):
                     state[4] = 18
                     state[5] = pos
-                    return 2
+                    return _left(state, 2, start, row)
                 pos += 1
                 if not (32 <= meta_end_1 - pos):
                     state[4] = 19
                     state[5] = pos
-                    return 2
+                    return _left(state, 2, start, row)
                 tag_start_1 = pos
                 pos += 32
                 if wants__meta_tag:
                     column__meta_tag__start[row] = tag_start_1
                     column__meta_tag__length[row] = 32
                 if gathers__meta_tag:
-                    at = column__meta_tag__offset[row]
-                    if at + 32 <= 2147483647:
-                        if at + 32 + 32 > column__meta_tag__data.shape[0]:
-                            state[5] = at + 32
-                            return 4
+                    if filled__meta_tag + 32 <= 2147483647:
+                        if filled__meta_tag + 32 + 32 > column__meta_tag__data.shape[0]:
+                            state[5] = filled__meta_tag + 32
+                            return _left(state, 4, start, row)
                         if not cython.compiled:
-                            column__meta_tag__data[at : at + 32] = buf[tag_start_1 : tag_start_1 + 32]
+                            column__meta_tag__data[filled__meta_tag : filled__meta_tag + 32] = buf[tag_start_1 : tag_start_1 + 32]
                         elif 32 > 0:
-                            copy_slice(cython.address(column__meta_tag__data[at]), cython.address(buf[tag_start_1]), 32, buf.shape[0] - tag_start_1)
-                        at += 32
-                    column__meta_tag__offset[row + 1] = at
+                            copy_slice(cython.address(column__meta_tag__data[filled__meta_tag]), cython.address(buf[tag_start_1]), 32, buf.shape[0] - tag_start_1)
+                        filled__meta_tag += 32
+                    column__meta_tag__offset[row + 1] = filled__meta_tag
                     column__meta_tag__valid[row] = 1
             else:
                 if wants__meta_tag:
                     column__meta_tag__length[row] = -1
                 if gathers__meta_tag:
-                    at = column__meta_tag__offset[row]
-                    column__meta_tag__offset[row + 1] = at
+                    column__meta_tag__offset[row + 1] = filled__meta_tag
                     column__meta_tag__valid[row] = 0
             payload_length_1 = meta_end_1 - pos
             if not (payload_length_1 >= 0 and payload_length_1 <= meta_end_1 - pos):
                 state[4] = 20
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             payload_start_1 = pos
             pos += payload_length_1
             if not (payload_length_1 <= 2147483647):
                 state[4] = 21
                 state[5] = payload_start_1
-                return 2
+                return _left(state, 2, start, row)
             if wants__meta_payload:
                 column__meta_payload__start[row] = payload_start_1
                 column__meta_payload__length[row] = payload_length_1
             if gathers__meta_payload:
-                at = column__meta_payload__offset[row]
-                if at + payload_length_1 <= 2147483647:
-                    if at + payload_length_1 + 32 > column__meta_payload__data.shape[0]:
-                        state[5] = at + payload_length_1
-                        return 5
+                if filled__meta_payload + payload_length_1 <= 2147483647:
+                    if filled__meta_payload + payload_length_1 + 32 > column__meta_payload__data.shape[0]:
+                        state[5] = filled__meta_payload + payload_length_1
+                        return _left(state, 5, start, row)
                     if not cython.compiled:
-                        column__meta_payload__data[at : at + payload_length_1] = buf[payload_start_1 : payload_start_1 + payload_length_1]
+                        column__meta_payload__data[filled__meta_payload : filled__meta_payload + payload_length_1] = buf[payload_start_1 : payload_start_1 + payload_length_1]
                     elif payload_length_1 > 0:
-                        copy_slice(cython.address(column__meta_payload__data[at]), cython.address(buf[payload_start_1]), payload_length_1, buf.shape[0] - payload_start_1)
-                    at += payload_length_1
-                column__meta_payload__offset[row + 1] = at
+                        copy_slice(cython.address(column__meta_payload__data[filled__meta_payload]), cython.address(buf[payload_start_1]), payload_length_1, buf.shape[0] - payload_start_1)
+                    filled__meta_payload += payload_length_1
+                column__meta_payload__offset[row + 1] = filled__meta_payload
             pos = meta_end_1
             if not (len_data_1 <= end - pos):
                 state[4] = 22
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             data_start_1 = pos
             pos += len_data_1
             data_end_1 = pos
@@ -2027,7 +2120,7 @@ def _scan_borg_blobs(
             if not (data_end_1 - pos >= 1):
                 state[4] = 10
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             key_type_2 = buf[pos]
             pos += 1
             if wants__data_key_type:
@@ -2037,50 +2130,49 @@ def _scan_borg_blobs(
                 if not (data_end_1 - pos >= 1):
                     state[4] = 11
                     state[5] = pos
-                    return 2
+                    return _left(state, 2, start, row)
                 if not ((buf[pos]) == 0):
                     state[4] = 12
                     state[5] = pos
-                    return 2
+                    return _left(state, 2, start, row)
                 pos += 1
                 if not (data_end_1 - pos >= 2):
                     state[4] = 13
                     state[5] = pos
-                    return 2
+                    return _left(state, 2, start, row)
                 iv_high_2 = (cython.cast(cython.longlong, buf[pos]) << 8) | buf[pos + 1]
                 pos += 2
                 if not (data_end_1 - pos >= 4):
                     state[4] = 14
                     state[5] = pos
-                    return 2
+                    return _left(state, 2, start, row)
                 iv_low_2 = (cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
                 pos += 4
                 if not (24 <= data_end_1 - pos):
                     state[4] = 15
                     state[5] = pos
-                    return 2
+                    return _left(state, 2, start, row)
                 session_id_start_2 = pos
                 pos += 24
                 if wants__data_session_id:
                     column__data_session_id__start[row] = session_id_start_2
                     column__data_session_id__length[row] = 24
                 if gathers__data_session_id:
-                    at = column__data_session_id__offset[row]
-                    if at + 24 <= 2147483647:
-                        if at + 24 + 32 > column__data_session_id__data.shape[0]:
-                            state[5] = at + 24
-                            return 6
+                    if filled__data_session_id + 24 <= 2147483647:
+                        if filled__data_session_id + 24 + 32 > column__data_session_id__data.shape[0]:
+                            state[5] = filled__data_session_id + 24
+                            return _left(state, 6, start, row)
                         if not cython.compiled:
-                            column__data_session_id__data[at : at + 24] = buf[session_id_start_2 : session_id_start_2 + 24]
+                            column__data_session_id__data[filled__data_session_id : filled__data_session_id + 24] = buf[session_id_start_2 : session_id_start_2 + 24]
                         elif 24 > 0:
-                            copy_slice(cython.address(column__data_session_id__data[at]), cython.address(buf[session_id_start_2]), 24, buf.shape[0] - session_id_start_2)
-                        at += 24
-                    column__data_session_id__offset[row + 1] = at
+                            copy_slice(cython.address(column__data_session_id__data[filled__data_session_id]), cython.address(buf[session_id_start_2]), 24, buf.shape[0] - session_id_start_2)
+                        filled__data_session_id += 24
+                    column__data_session_id__offset[row + 1] = filled__data_session_id
                     column__data_session_id__valid[row] = 1
                 if not (16 <= data_end_1 - pos):
                     state[4] = 16
                     state[5] = pos
-                    return 2
+                    return _left(state, 2, start, row)
                 mac_start_2 = pos
                 pos += 16
                 iv_2 = (iv_high_2 * cython.cast(cython.longlong, 4294967296)) + iv_low_2
@@ -2091,8 +2183,7 @@ def _scan_borg_blobs(
                 if wants__data_session_id:
                     column__data_session_id__length[row] = -1
                 if gathers__data_session_id:
-                    at = column__data_session_id__offset[row]
-                    column__data_session_id__offset[row + 1] = at
+                    column__data_session_id__offset[row + 1] = filled__data_session_id
                     column__data_session_id__valid[row] = 0
                 if wants__data_iv:
                     column__data_iv__value[row] = 0
@@ -2102,84 +2193,80 @@ def _scan_borg_blobs(
                 if not (data_end_1 - pos >= 1):
                     state[4] = 17
                     state[5] = pos
-                    return 2
+                    return _left(state, 2, start, row)
                 if not ((buf[pos]) == 0):
                     state[4] = 18
                     state[5] = pos
-                    return 2
+                    return _left(state, 2, start, row)
                 pos += 1
                 if not (32 <= data_end_1 - pos):
                     state[4] = 19
                     state[5] = pos
-                    return 2
+                    return _left(state, 2, start, row)
                 tag_start_2 = pos
                 pos += 32
                 if wants__data_tag:
                     column__data_tag__start[row] = tag_start_2
                     column__data_tag__length[row] = 32
                 if gathers__data_tag:
-                    at = column__data_tag__offset[row]
-                    if at + 32 <= 2147483647:
-                        if at + 32 + 32 > column__data_tag__data.shape[0]:
-                            state[5] = at + 32
-                            return 7
+                    if filled__data_tag + 32 <= 2147483647:
+                        if filled__data_tag + 32 + 32 > column__data_tag__data.shape[0]:
+                            state[5] = filled__data_tag + 32
+                            return _left(state, 7, start, row)
                         if not cython.compiled:
-                            column__data_tag__data[at : at + 32] = buf[tag_start_2 : tag_start_2 + 32]
+                            column__data_tag__data[filled__data_tag : filled__data_tag + 32] = buf[tag_start_2 : tag_start_2 + 32]
                         elif 32 > 0:
-                            copy_slice(cython.address(column__data_tag__data[at]), cython.address(buf[tag_start_2]), 32, buf.shape[0] - tag_start_2)
-                        at += 32
-                    column__data_tag__offset[row + 1] = at
+                            copy_slice(cython.address(column__data_tag__data[filled__data_tag]), cython.address(buf[tag_start_2]), 32, buf.shape[0] - tag_start_2)
+                        filled__data_tag += 32
+                    column__data_tag__offset[row + 1] = filled__data_tag
                     column__data_tag__valid[row] = 1
             else:
                 if wants__data_tag:
                     column__data_tag__length[row] = -1
                 if gathers__data_tag:
-                    at = column__data_tag__offset[row]
-                    column__data_tag__offset[row + 1] = at
+                    column__data_tag__offset[row + 1] = filled__data_tag
                     column__data_tag__valid[row] = 0
             payload_length_2 = data_end_1 - pos
             if not (payload_length_2 >= 0 and payload_length_2 <= data_end_1 - pos):
                 state[4] = 20
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             payload_start_2 = pos
             pos += payload_length_2
             if not (payload_length_2 <= 2147483647):
                 state[4] = 21
                 state[5] = payload_start_2
-                return 2
+                return _left(state, 2, start, row)
             if wants__data_payload:
                 column__data_payload__start[row] = payload_start_2
                 column__data_payload__length[row] = payload_length_2
             if gathers__data_payload:
-                at = column__data_payload__offset[row]
-                if at + payload_length_2 <= 2147483647:
-                    if at + payload_length_2 + 32 > column__data_payload__data.shape[0]:
-                        state[5] = at + payload_length_2
-                        return 8
+                if filled__data_payload + payload_length_2 <= 2147483647:
+                    if filled__data_payload + payload_length_2 + 32 > column__data_payload__data.shape[0]:
+                        state[5] = filled__data_payload + payload_length_2
+                        return _left(state, 8, start, row)
                     if not cython.compiled:
-                        column__data_payload__data[at : at + payload_length_2] = buf[payload_start_2 : payload_start_2 + payload_length_2]
+                        column__data_payload__data[filled__data_payload : filled__data_payload + payload_length_2] = buf[payload_start_2 : payload_start_2 + payload_length_2]
                     elif payload_length_2 > 0:
-                        copy_slice(cython.address(column__data_payload__data[at]), cython.address(buf[payload_start_2]), payload_length_2, buf.shape[0] - payload_start_2)
-                    at += payload_length_2
-                column__data_payload__offset[row + 1] = at
+                        copy_slice(cython.address(column__data_payload__data[filled__data_payload]), cython.address(buf[payload_start_2]), payload_length_2, buf.shape[0] - payload_start_2)
+                    filled__data_payload += payload_length_2
+                column__data_payload__offset[row + 1] = filled__data_payload
             pos = data_end_1
             if row > 0 and pos - first > 2147483647:
-                return 1
+                return _left(state, 1, start, row)
             row_ends[row] = pos
             row_ranges[row] = range_index
-            if cython.compiled:
-                ahead = pos + 16 * (pos - row_starts[row])
+            if cython.compiled and not gathers:
+                ahead = pos + 16 * (pos - start)
                 if ahead + 51 < buf.shape[0]:
                     prefetch(cython.address(buf[ahead]))
                     prefetch(cython.address(buf[ahead + 51]))
             row += 1
-        state[2] = pos
-        state[3] = row
+        start = pos
         if not (pos >= end):
             state[4] = 23
             state[5] = pos
-            return 2
+            return _left(state, 2, start, row)
         range_index += 1
         range_first = row
         state[0] = range_index
@@ -2188,7 +2275,7 @@ def _scan_borg_blobs(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
-    return 0
+    return _left(state, 0, start, row)
 
 
 def scan_borg_blobs(
@@ -2274,6 +2361,7 @@ def _scan_borg_index_entries(
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
     first: cython.longlong = row_starts[0] if row > 0 else pos
+    start: cython.longlong = pos
     wants__chunk_id: cython.bint = column__chunk_id__bytes.shape[0] > 0
     wants__flags: cython.bint = column__flags__value.shape[0] > 0
     wants__size: cython.bint = column__size__value.shape[0] > 0
@@ -2285,7 +2373,6 @@ def _scan_borg_index_entries(
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
-    at: cython.longlong = 0
     chunk_id_start_1: cython.longlong = 0
     flags_1: cython.longlong = 0
     size_1: cython.longlong = 0
@@ -2302,15 +2389,14 @@ def _scan_borg_index_entries(
         end = range_ends[range_index]
         count = range_counts[range_index]
         while (row - range_first < count) if count >= 0 else (pos < end):
-            state[2] = pos
-            state[3] = row
+            start = pos
             if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
-                return 1
-            row_starts[row] = pos
+                return _left(state, 1, start, row)
+            row_starts[row] = start
             if not (32 <= end - pos):
                 state[4] = 0
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             chunk_id_start_1 = pos
             pos += 32
             if wants__chunk_id:
@@ -2321,7 +2407,7 @@ def _scan_borg_index_entries(
             if not (end - pos >= 4):
                 state[4] = 1
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             flags_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
             if wants__flags:
@@ -2329,7 +2415,7 @@ def _scan_borg_index_entries(
             if not (end - pos >= 4):
                 state[4] = 2
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             size_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
             if wants__size:
@@ -2337,7 +2423,7 @@ def _scan_borg_index_entries(
             if not (32 <= end - pos):
                 state[4] = 3
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             pack_id_start_1 = pos
             pos += 32
             if wants__pack_id:
@@ -2348,7 +2434,7 @@ def _scan_borg_index_entries(
             if not (end - pos >= 4):
                 state[4] = 4
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             ofs_blob_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
             if wants__ofs_blob:
@@ -2356,27 +2442,26 @@ def _scan_borg_index_entries(
             if not (end - pos >= 4):
                 state[4] = 5
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             len_blob_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
             if wants__len_blob:
                 column__len_blob__value[row] = len_blob_1
             if row > 0 and pos - first > 2147483647:
-                return 1
+                return _left(state, 1, start, row)
             row_ends[row] = pos
             row_ranges[row] = range_index
             if cython.compiled:
-                ahead = pos + 16 * (pos - row_starts[row])
+                ahead = pos + 16 * (pos - start)
                 if ahead + 64 < buf.shape[0]:
                     prefetch(cython.address(buf[ahead]))
                     prefetch(cython.address(buf[ahead + 64]))
             row += 1
-        state[2] = pos
-        state[3] = row
+        start = pos
         if not (pos >= end):
             state[4] = 6
             state[5] = pos
-            return 2
+            return _left(state, 2, start, row)
         range_index += 1
         range_first = row
         state[0] = range_index
@@ -2385,7 +2470,7 @@ def _scan_borg_index_entries(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
-    return 0
+    return _left(state, 0, start, row)
 
 
 def scan_borg_index_entries(
@@ -2452,6 +2537,7 @@ def _scan_kafka_batches(
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
     first: cython.longlong = row_starts[0] if row > 0 else pos
+    start: cython.longlong = pos
     wants__base_offset: cython.bint = column__base_offset__value.shape[0] > 0
     wants__len_body: cython.bint = column__len_body__value.shape[0] > 0
     wants__partition_leader_epoch: cython.bint = column__partition_leader_epoch__value.shape[0] > 0
@@ -2474,7 +2560,6 @@ def _scan_kafka_batches(
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
-    at: cython.longlong = 0
     base_offset_1: cython.longlong = 0
     len_body_1: cython.longlong = 0
     body_start_1: cython.longlong = 0
@@ -2509,15 +2594,14 @@ def _scan_kafka_batches(
         end = range_ends[range_index]
         count = range_counts[range_index]
         while (row - range_first < count) if count >= 0 else (pos < end):
-            state[2] = pos
-            state[3] = row
+            start = pos
             if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
-                return 1
-            row_starts[row] = pos
+                return _left(state, 1, start, row)
+            row_starts[row] = start
             if not (end - pos >= 8):
                 state[4] = 0
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             base_offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             if wants__base_offset:
@@ -2525,19 +2609,19 @@ def _scan_kafka_batches(
             if not (end - pos >= 4):
                 state[4] = 1
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             len_body_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             if not (len_body_1 >= 49):
                 state[4] = 2
                 state[5] = pos - 4
-                return 2
+                return _left(state, 2, start, row)
             if wants__len_body:
                 column__len_body__value[row] = len_body_1
             if not (len_body_1 <= end - pos):
                 state[4] = 3
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             body_start_1 = pos
             pos += len_body_1
             body_end_1 = pos
@@ -2545,7 +2629,7 @@ def _scan_kafka_batches(
             if not (body_end_1 - pos >= 4):
                 state[4] = 4
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             partition_leader_epoch_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             if wants__partition_leader_epoch:
@@ -2553,19 +2637,19 @@ def _scan_kafka_batches(
             if not (body_end_1 - pos >= 1):
                 state[4] = 5
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             magic_1 = (((buf[pos]) ^ (one << 7)) - (one << 7))
             pos += 1
             if not (magic_1 == 2):
                 state[4] = 6
                 state[5] = pos - 1
-                return 2
+                return _left(state, 2, start, row)
             if wants__magic:
                 column__magic__value[row] = magic_1
             if not (body_end_1 - pos >= 4):
                 state[4] = 7
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             crc_1 = (cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
             pos += 4
             if wants__crc:
@@ -2573,7 +2657,7 @@ def _scan_kafka_batches(
             if not (body_end_1 - pos >= 2):
                 state[4] = 8
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             bits_1 = (cython.cast(cython.longlong, buf[pos]) << 8) | buf[pos + 1]
             pos += 2
             unused_1 = (bits_1 >> 7) & 511
@@ -2593,25 +2677,25 @@ def _scan_kafka_batches(
             if not ((compression_1 == 0) or (compression_1 == 1) or (compression_1 == 2) or (compression_1 == 3) or (compression_1 == 4)):
                 state[4] = 9
                 state[5] = pos - 1
-                return 2
+                return _left(state, 2, start, row)
             if wants__compression:
                 column__compression__value[row] = compression_1
             if not (body_end_1 - pos >= 4):
                 state[4] = 10
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             last_offset_delta_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             if not (last_offset_delta_1 >= 0):
                 state[4] = 11
                 state[5] = pos - 4
-                return 2
+                return _left(state, 2, start, row)
             if wants__last_offset_delta:
                 column__last_offset_delta__value[row] = last_offset_delta_1
             if not (body_end_1 - pos >= 8):
                 state[4] = 12
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             base_timestamp_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             if wants__base_timestamp:
@@ -2619,7 +2703,7 @@ def _scan_kafka_batches(
             if not (body_end_1 - pos >= 8):
                 state[4] = 13
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             max_timestamp_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             if wants__max_timestamp:
@@ -2627,7 +2711,7 @@ def _scan_kafka_batches(
             if not (body_end_1 - pos >= 8):
                 state[4] = 14
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             producer_id_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             if wants__producer_id:
@@ -2635,7 +2719,7 @@ def _scan_kafka_batches(
             if not (body_end_1 - pos >= 2):
                 state[4] = 15
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             producer_epoch_1 = ((((cython.cast(cython.longlong, buf[pos]) << 8) | buf[pos + 1]) ^ (one << 15)) - (one << 15))
             pos += 2
             if wants__producer_epoch:
@@ -2643,7 +2727,7 @@ def _scan_kafka_batches(
             if not (body_end_1 - pos >= 4):
                 state[4] = 16
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             base_sequence_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             if wants__base_sequence:
@@ -2651,26 +2735,26 @@ def _scan_kafka_batches(
             if not (body_end_1 - pos >= 4):
                 state[4] = 17
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             num_records_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             if not (num_records_1 >= 0):
                 state[4] = 18
                 state[5] = pos - 4
-                return 2
+                return _left(state, 2, start, row)
             if wants__num_records:
                 column__num_records__value[row] = num_records_1
             records_length_1 = body_end_1 - pos
             if not (records_length_1 >= 0 and records_length_1 <= body_end_1 - pos):
                 state[4] = 19
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             records_start_1 = pos
             pos += records_length_1
             if not ((9 >= 0) and (9 <= (body_end_1 - body_start_1))):
                 state[4] = 20
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             covered_1 = body_start_1 + 9
             checksum_start[row] = covered_1
             checksum_end[row] = body_end_1
@@ -2678,17 +2762,16 @@ def _scan_kafka_batches(
             row_ends[row] = pos
             row_ranges[row] = range_index
             if cython.compiled:
-                ahead = pos + 16 * (pos - row_starts[row])
+                ahead = pos + 16 * (pos - start)
                 if ahead + 61 < buf.shape[0]:
                     prefetch(cython.address(buf[ahead]))
                     prefetch(cython.address(buf[ahead + 61]))
             row += 1
-        state[2] = pos
-        state[3] = row
+        start = pos
         if not (pos >= end):
             state[4] = 21
             state[5] = pos
-            return 2
+            return _left(state, 2, start, row)
         range_index += 1
         range_first = row
         state[0] = range_index
@@ -2697,7 +2780,7 @@ def _scan_kafka_batches(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
-    return 0
+    return _left(state, 0, start, row)
 
 
 def scan_kafka_batches(
@@ -2778,6 +2861,7 @@ def _scan_kafka_messages(
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
     first: cython.longlong = row_starts[0] if row > 0 else pos
+    start: cython.longlong = pos
     wants__offset: cython.bint = column__offset__value.shape[0] > 0
     wants__len_body: cython.bint = column__len_body__value.shape[0] > 0
     wants__crc: cython.bint = column__crc__value.shape[0] > 0
@@ -2788,13 +2872,15 @@ def _scan_kafka_messages(
     wants__key: cython.bint = column__key__start.shape[0] > 0
     wants__value: cython.bint = column__value__start.shape[0] > 0
     gathers__key: cython.bint = column__key__offset.shape[0] > 0
+    filled__key: cython.longlong = column__key__offset[row] if gathers__key else 0
     gathers__value: cython.bint = column__value__offset.shape[0] > 0
+    filled__value: cython.longlong = column__value__offset[row] if gathers__value else 0
+    gathers: cython.bint = gathers__key or gathers__value
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
-    at: cython.longlong = 0
     offset_1: cython.longlong = 0
     len_body_1: cython.longlong = 0
     body_start_1: cython.longlong = 0
@@ -2823,15 +2909,14 @@ def _scan_kafka_messages(
         end = range_ends[range_index]
         count = range_counts[range_index]
         while (row - range_first < count) if count >= 0 else (pos < end):
-            state[2] = pos
-            state[3] = row
+            start = pos
             if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
-                return 1
-            row_starts[row] = pos
+                return _left(state, 1, start, row)
+            row_starts[row] = start
             if not (end - pos >= 8):
                 state[4] = 0
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             if wants__offset:
@@ -2839,19 +2924,19 @@ def _scan_kafka_messages(
             if not (end - pos >= 4):
                 state[4] = 1
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             len_body_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             if not (len_body_1 >= 14):
                 state[4] = 2
                 state[5] = pos - 4
-                return 2
+                return _left(state, 2, start, row)
             if wants__len_body:
                 column__len_body__value[row] = len_body_1
             if not (len_body_1 <= end - pos):
                 state[4] = 3
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             body_start_1 = pos
             pos += len_body_1
             body_end_1 = pos
@@ -2859,7 +2944,7 @@ def _scan_kafka_messages(
             if not (body_end_1 - pos >= 4):
                 state[4] = 4
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             crc_1 = (cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
             pos += 4
             if wants__crc:
@@ -2867,19 +2952,19 @@ def _scan_kafka_messages(
             if not (body_end_1 - pos >= 1):
                 state[4] = 5
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             magic_1 = (((buf[pos]) ^ (one << 7)) - (one << 7))
             pos += 1
             if not ((magic_1 == 0) or (magic_1 == 1)):
                 state[4] = 6
                 state[5] = pos - 1
-                return 2
+                return _left(state, 2, start, row)
             if wants__magic:
                 column__magic__value[row] = magic_1
             if not (body_end_1 - pos >= 1):
                 state[4] = 7
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             bits_1 = buf[pos]
             pos += 1
             unused_1 = (bits_1 >> 4) & 15
@@ -2890,14 +2975,14 @@ def _scan_kafka_messages(
             if not ((compression_1 == 0) or (compression_1 == 1) or (compression_1 == 2) or (compression_1 == 3)):
                 state[4] = 8
                 state[5] = pos - 1
-                return 2
+                return _left(state, 2, start, row)
             if wants__compression:
                 column__compression__value[row] = compression_1
             if magic_1 == 1:
                 if not (body_end_1 - pos >= 8):
                     state[4] = 9
                     state[5] = pos
-                    return 2
+                    return _left(state, 2, start, row)
                 timestamp_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
                 pos += 8
                 if wants__timestamp:
@@ -2910,113 +2995,108 @@ def _scan_kafka_messages(
             if not (body_end_1 - pos >= 4):
                 state[4] = 10
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             len_key_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             if not (len_key_1 >= -1):
                 state[4] = 11
                 state[5] = pos - 4
-                return 2
+                return _left(state, 2, start, row)
             if len_key_1 >= 0:
                 if not (len_key_1 >= 0 and len_key_1 <= body_end_1 - pos):
                     state[4] = 12
                     state[5] = pos
-                    return 2
+                    return _left(state, 2, start, row)
                 key_start_1 = pos
                 pos += len_key_1
                 if wants__key:
                     column__key__start[row] = key_start_1
                     column__key__length[row] = len_key_1
                 if gathers__key:
-                    at = column__key__offset[row]
-                    if at + len_key_1 <= 2147483647:
-                        if at + len_key_1 + 32 > column__key__data.shape[0]:
-                            state[5] = at + len_key_1
-                            return 3
+                    if filled__key + len_key_1 <= 2147483647:
+                        if filled__key + len_key_1 + 32 > column__key__data.shape[0]:
+                            state[5] = filled__key + len_key_1
+                            return _left(state, 3, start, row)
                         if not cython.compiled:
-                            column__key__data[at : at + len_key_1] = buf[key_start_1 : key_start_1 + len_key_1]
+                            column__key__data[filled__key : filled__key + len_key_1] = buf[key_start_1 : key_start_1 + len_key_1]
                         elif len_key_1 > 0:
-                            copy_slice(cython.address(column__key__data[at]), cython.address(buf[key_start_1]), len_key_1, buf.shape[0] - key_start_1)
-                        at += len_key_1
-                    column__key__offset[row + 1] = at
+                            copy_slice(cython.address(column__key__data[filled__key]), cython.address(buf[key_start_1]), len_key_1, buf.shape[0] - key_start_1)
+                        filled__key += len_key_1
+                    column__key__offset[row + 1] = filled__key
                     column__key__valid[row] = 1
             else:
                 if wants__key:
                     column__key__length[row] = -1
                 if gathers__key:
-                    at = column__key__offset[row]
-                    column__key__offset[row + 1] = at
+                    column__key__offset[row + 1] = filled__key
                     column__key__valid[row] = 0
             if not (body_end_1 - pos >= 4):
                 state[4] = 13
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             len_value_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             if not (len_value_1 >= -1):
                 state[4] = 14
                 state[5] = pos - 4
-                return 2
+                return _left(state, 2, start, row)
             if len_value_1 >= 0:
                 if not (len_value_1 >= 0 and len_value_1 <= body_end_1 - pos):
                     state[4] = 15
                     state[5] = pos
-                    return 2
+                    return _left(state, 2, start, row)
                 value_start_1 = pos
                 pos += len_value_1
                 if wants__value:
                     column__value__start[row] = value_start_1
                     column__value__length[row] = len_value_1
                 if gathers__value:
-                    at = column__value__offset[row]
-                    if at + len_value_1 <= 2147483647:
-                        if at + len_value_1 + 32 > column__value__data.shape[0]:
-                            state[5] = at + len_value_1
-                            return 4
+                    if filled__value + len_value_1 <= 2147483647:
+                        if filled__value + len_value_1 + 32 > column__value__data.shape[0]:
+                            state[5] = filled__value + len_value_1
+                            return _left(state, 4, start, row)
                         if not cython.compiled:
-                            column__value__data[at : at + len_value_1] = buf[value_start_1 : value_start_1 + len_value_1]
+                            column__value__data[filled__value : filled__value + len_value_1] = buf[value_start_1 : value_start_1 + len_value_1]
                         elif len_value_1 > 0:
-                            copy_slice(cython.address(column__value__data[at]), cython.address(buf[value_start_1]), len_value_1, buf.shape[0] - value_start_1)
-                        at += len_value_1
-                    column__value__offset[row + 1] = at
+                            copy_slice(cython.address(column__value__data[filled__value]), cython.address(buf[value_start_1]), len_value_1, buf.shape[0] - value_start_1)
+                        filled__value += len_value_1
+                    column__value__offset[row + 1] = filled__value
                     column__value__valid[row] = 1
             else:
                 if wants__value:
                     column__value__length[row] = -1
                 if gathers__value:
-                    at = column__value__offset[row]
-                    column__value__offset[row + 1] = at
+                    column__value__offset[row + 1] = filled__value
                     column__value__valid[row] = 0
             trailing_length_1 = body_end_1 - pos
             if not (trailing_length_1 >= 0 and trailing_length_1 <= body_end_1 - pos):
                 state[4] = 16
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             trailing_start_1 = pos
             pos += trailing_length_1
             if not ((4 >= 0) and (4 <= (body_end_1 - body_start_1))):
                 state[4] = 17
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             covered_1 = body_start_1 + 4
             checksum_start[row] = covered_1
             checksum_end[row] = body_end_1
             pos = body_end_1
             if row > 0 and pos - first > 2147483647:
-                return 1
+                return _left(state, 1, start, row)
             row_ends[row] = pos
             row_ranges[row] = range_index
-            if cython.compiled:
-                ahead = pos + 16 * (pos - row_starts[row])
+            if cython.compiled and not gathers:
+                ahead = pos + 16 * (pos - start)
                 if ahead + 26 < buf.shape[0]:
                     prefetch(cython.address(buf[ahead]))
             row += 1
-        state[2] = pos
-        state[3] = row
+        start = pos
         if not (pos >= end):
             state[4] = 18
             state[5] = pos
-            return 2
+            return _left(state, 2, start, row)
         range_index += 1
         range_first = row
         state[0] = range_index
@@ -3025,7 +3105,7 @@ def _scan_kafka_messages(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
-    return 0
+    return _left(state, 0, start, row)
 
 
 def scan_kafka_messages(
@@ -3089,6 +3169,7 @@ def _scan_kafka_offset_index(
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
     first: cython.longlong = row_starts[0] if row > 0 else pos
+    start: cython.longlong = pos
     wants__relative_offset: cython.bint = column__relative_offset__value.shape[0] > 0
     wants__position: cython.bint = column__position__value.shape[0] > 0
     end: cython.longlong = 0
@@ -3096,7 +3177,6 @@ def _scan_kafka_offset_index(
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
-    at: cython.longlong = 0
     relative_offset_1: cython.longlong = 0
     position_1: cython.longlong = 0
     one: cython.longlong = 1
@@ -3109,15 +3189,14 @@ def _scan_kafka_offset_index(
         end = range_ends[range_index]
         count = range_counts[range_index]
         while (row - range_first < count) if count >= 0 else (pos < end):
-            state[2] = pos
-            state[3] = row
+            start = pos
             if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
-                return 1
-            row_starts[row] = pos
+                return _left(state, 1, start, row)
+            row_starts[row] = start
             if not (end - pos >= 4):
                 state[4] = 0
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             relative_offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             if wants__relative_offset:
@@ -3125,7 +3204,7 @@ def _scan_kafka_offset_index(
             if not (end - pos >= 4):
                 state[4] = 1
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             position_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             if wants__position:
@@ -3133,16 +3212,15 @@ def _scan_kafka_offset_index(
             row_ends[row] = pos
             row_ranges[row] = range_index
             if cython.compiled:
-                ahead = pos + 16 * (pos - row_starts[row])
+                ahead = pos + 16 * (pos - start)
                 if ahead + 8 < buf.shape[0]:
                     prefetch(cython.address(buf[ahead]))
             row += 1
-        state[2] = pos
-        state[3] = row
+        start = pos
         if not (pos >= end):
             state[4] = 2
             state[5] = pos
-            return 2
+            return _left(state, 2, start, row)
         range_index += 1
         range_first = row
         state[0] = range_index
@@ -3151,7 +3229,7 @@ def _scan_kafka_offset_index(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
-    return 0
+    return _left(state, 0, start, row)
 
 
 def scan_kafka_offset_index(
@@ -3203,6 +3281,7 @@ def _scan_kafka_producers(
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
     first: cython.longlong = row_starts[0] if row > 0 else pos
+    start: cython.longlong = pos
     wants__producer_id: cython.bint = column__producer_id__value.shape[0] > 0
     wants__producer_epoch: cython.bint = column__producer_epoch__value.shape[0] > 0
     wants__last_sequence: cython.bint = column__last_sequence__value.shape[0] > 0
@@ -3216,7 +3295,6 @@ def _scan_kafka_producers(
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
-    at: cython.longlong = 0
     producer_id_1: cython.longlong = 0
     producer_epoch_1: cython.longlong = 0
     last_sequence_1: cython.longlong = 0
@@ -3235,15 +3313,14 @@ def _scan_kafka_producers(
         end = range_ends[range_index]
         count = range_counts[range_index]
         while (row - range_first < count) if count >= 0 else (pos < end):
-            state[2] = pos
-            state[3] = row
+            start = pos
             if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
-                return 1
-            row_starts[row] = pos
+                return _left(state, 1, start, row)
+            row_starts[row] = start
             if not (end - pos >= 8):
                 state[4] = 0
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             producer_id_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             if wants__producer_id:
@@ -3251,7 +3328,7 @@ def _scan_kafka_producers(
             if not (end - pos >= 2):
                 state[4] = 1
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             producer_epoch_1 = ((((cython.cast(cython.longlong, buf[pos]) << 8) | buf[pos + 1]) ^ (one << 15)) - (one << 15))
             pos += 2
             if wants__producer_epoch:
@@ -3259,7 +3336,7 @@ def _scan_kafka_producers(
             if not (end - pos >= 4):
                 state[4] = 2
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             last_sequence_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             if wants__last_sequence:
@@ -3267,7 +3344,7 @@ def _scan_kafka_producers(
             if not (end - pos >= 8):
                 state[4] = 3
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             last_offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             if wants__last_offset:
@@ -3275,7 +3352,7 @@ def _scan_kafka_producers(
             if not (end - pos >= 4):
                 state[4] = 4
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             offset_delta_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             if wants__offset_delta:
@@ -3283,7 +3360,7 @@ def _scan_kafka_producers(
             if not (end - pos >= 8):
                 state[4] = 5
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             timestamp_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             if wants__timestamp:
@@ -3291,7 +3368,7 @@ def _scan_kafka_producers(
             if not (end - pos >= 4):
                 state[4] = 6
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             coordinator_epoch_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             if wants__coordinator_epoch:
@@ -3299,7 +3376,7 @@ def _scan_kafka_producers(
             if not (end - pos >= 8):
                 state[4] = 7
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             current_txn_first_offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             if wants__current_txn_first_offset:
@@ -3307,17 +3384,16 @@ def _scan_kafka_producers(
             row_ends[row] = pos
             row_ranges[row] = range_index
             if cython.compiled:
-                ahead = pos + 16 * (pos - row_starts[row])
+                ahead = pos + 16 * (pos - start)
                 if ahead + 46 < buf.shape[0]:
                     prefetch(cython.address(buf[ahead]))
                     prefetch(cython.address(buf[ahead + 46]))
             row += 1
-        state[2] = pos
-        state[3] = row
+        start = pos
         if not (pos >= end):
             state[4] = 8
             state[5] = pos
-            return 2
+            return _left(state, 2, start, row)
         range_index += 1
         range_first = row
         state[0] = range_index
@@ -3326,7 +3402,7 @@ def _scan_kafka_producers(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
-    return 0
+    return _left(state, 0, start, row)
 
 
 def scan_kafka_producers(
@@ -3399,7 +3475,9 @@ def _scan_kafka_records(
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
     first: cython.longlong = row_starts[0] if row > 0 else pos
+    start: cython.longlong = pos
     rows__headers: cython.longlong = state[6]
+    kept__rows__headers: cython.longlong = rows__headers
     wants__attributes: cython.bint = column__attributes__value.shape[0] > 0
     wants__timestamp_delta: cython.bint = column__timestamp_delta__value.shape[0] > 0
     wants__offset_delta: cython.bint = column__offset_delta__value.shape[0] > 0
@@ -3409,15 +3487,19 @@ def _scan_kafka_records(
     wants__headers__key: cython.bint = column__headers__key__start.shape[0] > 0
     wants__headers__value: cython.bint = column__headers__value__start.shape[0] > 0
     gathers__key: cython.bint = column__key__offset.shape[0] > 0
+    filled__key: cython.longlong = column__key__offset[row] if gathers__key else 0
     gathers__value: cython.bint = column__value__offset.shape[0] > 0
+    filled__value: cython.longlong = column__value__offset[row] if gathers__value else 0
     gathers__headers__key: cython.bint = column__headers__key__offset.shape[0] > 0
+    filled__headers__key: cython.longlong = column__headers__key__offset[rows__headers] if gathers__headers__key else 0
     gathers__headers__value: cython.bint = column__headers__value__offset.shape[0] > 0
+    filled__headers__value: cython.longlong = column__headers__value__offset[rows__headers] if gathers__headers__value else 0
+    gathers: cython.bint = gathers__key or gathers__value or gathers__headers__key or gathers__headers__value
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
-    at: cython.longlong = 0
     len_record_at_1: cython.longlong = 0
     len_record_1: cython.longlong = 0
     body_start_1: cython.longlong = 0
@@ -3453,17 +3535,18 @@ def _scan_kafka_records(
         end = range_ends[range_index]
         count = range_counts[range_index]
         while (row - range_first < count) if count >= 0 else (pos < end):
-            state[2] = pos
-            state[3] = row
-            state[6] = rows__headers
+            start = pos
+            kept__rows__headers = rows__headers
             if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
-                return 1
-            row_starts[row] = pos
+                state[6] = kept__rows__headers
+                return _left(state, 1, start, row)
+            row_starts[row] = start
             len_record_at_1 = pos
             if not (pos < end):
                 state[4] = 0
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__headers
+                return _left(state, 2, start, row)
             word = buf[pos]
             pos += 1
             if word > 127:
@@ -3475,14 +3558,16 @@ def _scan_kafka_records(
                     if not (size > 0):
                         state[4] = 0
                         state[5] = len_record_at_1
-                        return 2
+                        state[6] = kept__rows__headers
+                        return _left(state, 2, start, row)
                     word = _varint(buf, len_record_at_1, size)
                     pos = len_record_at_1 + size
             len_record_1 = cython.cast(cython.longlong, word >> 1) ^ -cython.cast(cython.longlong, word & 1)
             if not (len_record_1 >= 0 and len_record_1 <= end - pos):
                 state[4] = 1
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__headers
+                return _left(state, 2, start, row)
             body_start_1 = pos
             pos += len_record_1
             body_end_1 = pos
@@ -3490,7 +3575,8 @@ def _scan_kafka_records(
             if not (body_end_1 - pos >= 1):
                 state[4] = 2
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__headers
+                return _left(state, 2, start, row)
             attributes_1 = (((buf[pos]) ^ (one << 7)) - (one << 7))
             pos += 1
             if wants__attributes:
@@ -3499,7 +3585,8 @@ def _scan_kafka_records(
             if not (pos < body_end_1):
                 state[4] = 3
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__headers
+                return _left(state, 2, start, row)
             word = buf[pos]
             pos += 1
             if word > 127:
@@ -3511,7 +3598,8 @@ def _scan_kafka_records(
                     if not (size > 0):
                         state[4] = 3
                         state[5] = timestamp_delta_at_1
-                        return 2
+                        state[6] = kept__rows__headers
+                        return _left(state, 2, start, row)
                     word = _varint(buf, timestamp_delta_at_1, size)
                     pos = timestamp_delta_at_1 + size
             timestamp_delta_1 = cython.cast(cython.longlong, word >> 1) ^ -cython.cast(cython.longlong, word & 1)
@@ -3521,7 +3609,8 @@ def _scan_kafka_records(
             if not (pos < body_end_1):
                 state[4] = 4
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__headers
+                return _left(state, 2, start, row)
             word = buf[pos]
             pos += 1
             if word > 127:
@@ -3533,7 +3622,8 @@ def _scan_kafka_records(
                     if not (size > 0):
                         state[4] = 4
                         state[5] = offset_delta_at_1
-                        return 2
+                        state[6] = kept__rows__headers
+                        return _left(state, 2, start, row)
                     word = _varint(buf, offset_delta_at_1, size)
                     pos = offset_delta_at_1 + size
             offset_delta_1 = cython.cast(cython.longlong, word >> 1) ^ -cython.cast(cython.longlong, word & 1)
@@ -3543,7 +3633,8 @@ def _scan_kafka_records(
             if not (pos < body_end_1):
                 state[4] = 5
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__headers
+                return _left(state, 2, start, row)
             word = buf[pos]
             pos += 1
             if word > 127:
@@ -3555,49 +3646,52 @@ def _scan_kafka_records(
                     if not (size > 0):
                         state[4] = 5
                         state[5] = len_key_at_1
-                        return 2
+                        state[6] = kept__rows__headers
+                        return _left(state, 2, start, row)
                     word = _varint(buf, len_key_at_1, size)
                     pos = len_key_at_1 + size
             len_key_1 = cython.cast(cython.longlong, word >> 1) ^ -cython.cast(cython.longlong, word & 1)
             if not (len_key_1 >= -1):
                 state[4] = 6
                 state[5] = len_key_at_1
-                return 2
+                state[6] = kept__rows__headers
+                return _left(state, 2, start, row)
             if len_key_1 >= 0:
                 if not (len_key_1 >= 0 and len_key_1 <= body_end_1 - pos):
                     state[4] = 7
                     state[5] = pos
-                    return 2
+                    state[6] = kept__rows__headers
+                    return _left(state, 2, start, row)
                 key_start_1 = pos
                 pos += len_key_1
                 if wants__key:
                     column__key__start[row] = key_start_1
                     column__key__length[row] = len_key_1
                 if gathers__key:
-                    at = column__key__offset[row]
-                    if at + len_key_1 <= 2147483647:
-                        if at + len_key_1 + 32 > column__key__data.shape[0]:
-                            state[5] = at + len_key_1
-                            return 4
+                    if filled__key + len_key_1 <= 2147483647:
+                        if filled__key + len_key_1 + 32 > column__key__data.shape[0]:
+                            state[5] = filled__key + len_key_1
+                            state[6] = kept__rows__headers
+                            return _left(state, 4, start, row)
                         if not cython.compiled:
-                            column__key__data[at : at + len_key_1] = buf[key_start_1 : key_start_1 + len_key_1]
+                            column__key__data[filled__key : filled__key + len_key_1] = buf[key_start_1 : key_start_1 + len_key_1]
                         elif len_key_1 > 0:
-                            copy_slice(cython.address(column__key__data[at]), cython.address(buf[key_start_1]), len_key_1, buf.shape[0] - key_start_1)
-                        at += len_key_1
-                    column__key__offset[row + 1] = at
+                            copy_slice(cython.address(column__key__data[filled__key]), cython.address(buf[key_start_1]), len_key_1, buf.shape[0] - key_start_1)
+                        filled__key += len_key_1
+                    column__key__offset[row + 1] = filled__key
                     column__key__valid[row] = 1
             else:
                 if wants__key:
                     column__key__length[row] = -1
                 if gathers__key:
-                    at = column__key__offset[row]
-                    column__key__offset[row + 1] = at
+                    column__key__offset[row + 1] = filled__key
                     column__key__valid[row] = 0
             len_value_at_1 = pos
             if not (pos < body_end_1):
                 state[4] = 8
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__headers
+                return _left(state, 2, start, row)
             word = buf[pos]
             pos += 1
             if word > 127:
@@ -3609,49 +3703,52 @@ def _scan_kafka_records(
                     if not (size > 0):
                         state[4] = 8
                         state[5] = len_value_at_1
-                        return 2
+                        state[6] = kept__rows__headers
+                        return _left(state, 2, start, row)
                     word = _varint(buf, len_value_at_1, size)
                     pos = len_value_at_1 + size
             len_value_1 = cython.cast(cython.longlong, word >> 1) ^ -cython.cast(cython.longlong, word & 1)
             if not (len_value_1 >= -1):
                 state[4] = 9
                 state[5] = len_value_at_1
-                return 2
+                state[6] = kept__rows__headers
+                return _left(state, 2, start, row)
             if len_value_1 >= 0:
                 if not (len_value_1 >= 0 and len_value_1 <= body_end_1 - pos):
                     state[4] = 10
                     state[5] = pos
-                    return 2
+                    state[6] = kept__rows__headers
+                    return _left(state, 2, start, row)
                 value_start_1 = pos
                 pos += len_value_1
                 if wants__value:
                     column__value__start[row] = value_start_1
                     column__value__length[row] = len_value_1
                 if gathers__value:
-                    at = column__value__offset[row]
-                    if at + len_value_1 <= 2147483647:
-                        if at + len_value_1 + 32 > column__value__data.shape[0]:
-                            state[5] = at + len_value_1
-                            return 5
+                    if filled__value + len_value_1 <= 2147483647:
+                        if filled__value + len_value_1 + 32 > column__value__data.shape[0]:
+                            state[5] = filled__value + len_value_1
+                            state[6] = kept__rows__headers
+                            return _left(state, 5, start, row)
                         if not cython.compiled:
-                            column__value__data[at : at + len_value_1] = buf[value_start_1 : value_start_1 + len_value_1]
+                            column__value__data[filled__value : filled__value + len_value_1] = buf[value_start_1 : value_start_1 + len_value_1]
                         elif len_value_1 > 0:
-                            copy_slice(cython.address(column__value__data[at]), cython.address(buf[value_start_1]), len_value_1, buf.shape[0] - value_start_1)
-                        at += len_value_1
-                    column__value__offset[row + 1] = at
+                            copy_slice(cython.address(column__value__data[filled__value]), cython.address(buf[value_start_1]), len_value_1, buf.shape[0] - value_start_1)
+                        filled__value += len_value_1
+                    column__value__offset[row + 1] = filled__value
                     column__value__valid[row] = 1
             else:
                 if wants__value:
                     column__value__length[row] = -1
                 if gathers__value:
-                    at = column__value__offset[row]
-                    column__value__offset[row + 1] = at
+                    column__value__offset[row + 1] = filled__value
                     column__value__valid[row] = 0
             num_headers_at_1 = pos
             if not (pos < body_end_1):
                 state[4] = 11
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__headers
+                return _left(state, 2, start, row)
             word = buf[pos]
             pos += 1
             if word > 127:
@@ -3663,23 +3760,27 @@ def _scan_kafka_records(
                     if not (size > 0):
                         state[4] = 11
                         state[5] = num_headers_at_1
-                        return 2
+                        state[6] = kept__rows__headers
+                        return _left(state, 2, start, row)
                     word = _varint(buf, num_headers_at_1, size)
                     pos = num_headers_at_1 + size
             num_headers_1 = cython.cast(cython.longlong, word >> 1) ^ -cython.cast(cython.longlong, word & 1)
             if not (num_headers_1 >= 0):
                 state[4] = 12
                 state[5] = num_headers_at_1
-                return 2
+                state[6] = kept__rows__headers
+                return _left(state, 2, start, row)
             turn_1 = 0
             while turn_1 < num_headers_1:
                 if rows__headers >= rooms[0]:
-                    return 3
+                    state[6] = kept__rows__headers
+                    return _left(state, 3, start, row)
                 len_key_at_2 = pos
                 if not (pos < body_end_1):
                     state[4] = 13
                     state[5] = pos
-                    return 2
+                    state[6] = kept__rows__headers
+                    return _left(state, 2, start, row)
                 word = buf[pos]
                 pos += 1
                 if word > 127:
@@ -3691,40 +3792,44 @@ def _scan_kafka_records(
                         if not (size > 0):
                             state[4] = 13
                             state[5] = len_key_at_2
-                            return 2
+                            state[6] = kept__rows__headers
+                            return _left(state, 2, start, row)
                         word = _varint(buf, len_key_at_2, size)
                         pos = len_key_at_2 + size
                 len_key_2 = cython.cast(cython.longlong, word >> 1) ^ -cython.cast(cython.longlong, word & 1)
                 if not (len_key_2 >= 0):
                     state[4] = 14
                     state[5] = len_key_at_2
-                    return 2
+                    state[6] = kept__rows__headers
+                    return _left(state, 2, start, row)
                 if not (len_key_2 <= body_end_1 - pos):
                     state[4] = 15
                     state[5] = pos
-                    return 2
+                    state[6] = kept__rows__headers
+                    return _left(state, 2, start, row)
                 key_start_2 = pos
                 pos += len_key_2
                 if wants__headers__key:
                     column__headers__key__start[rows__headers] = key_start_2
                     column__headers__key__length[rows__headers] = len_key_2
                 if gathers__headers__key:
-                    at = column__headers__key__offset[rows__headers]
-                    if at + len_key_2 <= 2147483647:
-                        if at + len_key_2 + 32 > column__headers__key__data.shape[0]:
-                            state[5] = at + len_key_2
-                            return 6
+                    if filled__headers__key + len_key_2 <= 2147483647:
+                        if filled__headers__key + len_key_2 + 32 > column__headers__key__data.shape[0]:
+                            state[5] = filled__headers__key + len_key_2
+                            state[6] = kept__rows__headers
+                            return _left(state, 6, start, row)
                         if not cython.compiled:
-                            column__headers__key__data[at : at + len_key_2] = buf[key_start_2 : key_start_2 + len_key_2]
+                            column__headers__key__data[filled__headers__key : filled__headers__key + len_key_2] = buf[key_start_2 : key_start_2 + len_key_2]
                         elif len_key_2 > 0:
-                            copy_slice(cython.address(column__headers__key__data[at]), cython.address(buf[key_start_2]), len_key_2, buf.shape[0] - key_start_2)
-                        at += len_key_2
-                    column__headers__key__offset[rows__headers + 1] = at
+                            copy_slice(cython.address(column__headers__key__data[filled__headers__key]), cython.address(buf[key_start_2]), len_key_2, buf.shape[0] - key_start_2)
+                        filled__headers__key += len_key_2
+                    column__headers__key__offset[rows__headers + 1] = filled__headers__key
                 len_value_at_2 = pos
                 if not (pos < body_end_1):
                     state[4] = 16
                     state[5] = pos
-                    return 2
+                    state[6] = kept__rows__headers
+                    return _left(state, 2, start, row)
                 word = buf[pos]
                 pos += 1
                 if word > 127:
@@ -3736,43 +3841,45 @@ def _scan_kafka_records(
                         if not (size > 0):
                             state[4] = 16
                             state[5] = len_value_at_2
-                            return 2
+                            state[6] = kept__rows__headers
+                            return _left(state, 2, start, row)
                         word = _varint(buf, len_value_at_2, size)
                         pos = len_value_at_2 + size
                 len_value_2 = cython.cast(cython.longlong, word >> 1) ^ -cython.cast(cython.longlong, word & 1)
                 if not (len_value_2 >= -1):
                     state[4] = 17
                     state[5] = len_value_at_2
-                    return 2
+                    state[6] = kept__rows__headers
+                    return _left(state, 2, start, row)
                 if len_value_2 >= 0:
                     if not (len_value_2 >= 0 and len_value_2 <= body_end_1 - pos):
                         state[4] = 18
                         state[5] = pos
-                        return 2
+                        state[6] = kept__rows__headers
+                        return _left(state, 2, start, row)
                     value_start_2 = pos
                     pos += len_value_2
                     if wants__headers__value:
                         column__headers__value__start[rows__headers] = value_start_2
                         column__headers__value__length[rows__headers] = len_value_2
                     if gathers__headers__value:
-                        at = column__headers__value__offset[rows__headers]
-                        if at + len_value_2 <= 2147483647:
-                            if at + len_value_2 + 32 > column__headers__value__data.shape[0]:
-                                state[5] = at + len_value_2
-                                return 7
+                        if filled__headers__value + len_value_2 <= 2147483647:
+                            if filled__headers__value + len_value_2 + 32 > column__headers__value__data.shape[0]:
+                                state[5] = filled__headers__value + len_value_2
+                                state[6] = kept__rows__headers
+                                return _left(state, 7, start, row)
                             if not cython.compiled:
-                                column__headers__value__data[at : at + len_value_2] = buf[value_start_2 : value_start_2 + len_value_2]
+                                column__headers__value__data[filled__headers__value : filled__headers__value + len_value_2] = buf[value_start_2 : value_start_2 + len_value_2]
                             elif len_value_2 > 0:
-                                copy_slice(cython.address(column__headers__value__data[at]), cython.address(buf[value_start_2]), len_value_2, buf.shape[0] - value_start_2)
-                            at += len_value_2
-                        column__headers__value__offset[rows__headers + 1] = at
+                                copy_slice(cython.address(column__headers__value__data[filled__headers__value]), cython.address(buf[value_start_2]), len_value_2, buf.shape[0] - value_start_2)
+                            filled__headers__value += len_value_2
+                        column__headers__value__offset[rows__headers + 1] = filled__headers__value
                         column__headers__value__valid[rows__headers] = 1
                 else:
                     if wants__headers__value:
                         column__headers__value__length[rows__headers] = -1
                     if gathers__headers__value:
-                        at = column__headers__value__offset[rows__headers]
-                        column__headers__value__offset[rows__headers + 1] = at
+                        column__headers__value__offset[rows__headers + 1] = filled__headers__value
                         column__headers__value__valid[rows__headers] = 0
                 rows__headers += 1
                 turn_1 += 1
@@ -3781,34 +3888,38 @@ def _scan_kafka_records(
             if not (0 <= body_end_1 - pos):
                 state[4] = 19
                 state[5] = pos
-                return 2
+                state[6] = kept__rows__headers
+                return _left(state, 2, start, row)
             end_of_record_start_1 = pos
             pos += 0
             if not (pos == body_end_1):
                 state[4] = 20
                 state[5] = end_of_record_start_1
-                return 2
+                state[6] = kept__rows__headers
+                return _left(state, 2, start, row)
             pos = body_end_1
             if row > 0 and pos - first > 2147483647:
-                return 1
-            if not (pos - row_starts[row] <= 2147483647):
+                state[6] = kept__rows__headers
+                return _left(state, 1, start, row)
+            if not (pos - start <= 2147483647):
                 state[4] = 21
-                state[5] = row_starts[row]
-                return 2
+                state[5] = start
+                state[6] = kept__rows__headers
+                return _left(state, 2, start, row)
             row_ends[row] = pos
             row_ranges[row] = range_index
-            if cython.compiled:
-                ahead = pos + 16 * (pos - row_starts[row])
+            if cython.compiled and not gathers:
+                ahead = pos + 16 * (pos - start)
                 if ahead + 7 < buf.shape[0]:
                     prefetch(cython.address(buf[ahead]))
             row += 1
-        state[2] = pos
-        state[3] = row
-        state[6] = rows__headers
+        start = pos
+        kept__rows__headers = rows__headers
         if not (pos >= end):
             state[4] = 22
             state[5] = pos
-            return 2
+            state[6] = kept__rows__headers
+            return _left(state, 2, start, row)
         range_index += 1
         range_first = row
         state[0] = range_index
@@ -3817,7 +3928,8 @@ def _scan_kafka_records(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
-    return 0
+    state[6] = kept__rows__headers
+    return _left(state, 0, start, row)
 
 
 def scan_kafka_records(
@@ -3884,6 +3996,7 @@ def _scan_kafka_time_index(
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
     first: cython.longlong = row_starts[0] if row > 0 else pos
+    start: cython.longlong = pos
     wants__timestamp: cython.bint = column__timestamp__value.shape[0] > 0
     wants__relative_offset: cython.bint = column__relative_offset__value.shape[0] > 0
     end: cython.longlong = 0
@@ -3891,7 +4004,6 @@ def _scan_kafka_time_index(
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
-    at: cython.longlong = 0
     timestamp_1: cython.longlong = 0
     relative_offset_1: cython.longlong = 0
     one: cython.longlong = 1
@@ -3904,15 +4016,14 @@ def _scan_kafka_time_index(
         end = range_ends[range_index]
         count = range_counts[range_index]
         while (row - range_first < count) if count >= 0 else (pos < end):
-            state[2] = pos
-            state[3] = row
+            start = pos
             if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
-                return 1
-            row_starts[row] = pos
+                return _left(state, 1, start, row)
+            row_starts[row] = start
             if not (end - pos >= 8):
                 state[4] = 0
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             timestamp_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             if wants__timestamp:
@@ -3920,7 +4031,7 @@ def _scan_kafka_time_index(
             if not (end - pos >= 4):
                 state[4] = 1
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             relative_offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
             pos += 4
             if wants__relative_offset:
@@ -3928,16 +4039,15 @@ def _scan_kafka_time_index(
             row_ends[row] = pos
             row_ranges[row] = range_index
             if cython.compiled:
-                ahead = pos + 16 * (pos - row_starts[row])
+                ahead = pos + 16 * (pos - start)
                 if ahead + 12 < buf.shape[0]:
                     prefetch(cython.address(buf[ahead]))
             row += 1
-        state[2] = pos
-        state[3] = row
+        start = pos
         if not (pos >= end):
             state[4] = 2
             state[5] = pos
-            return 2
+            return _left(state, 2, start, row)
         range_index += 1
         range_first = row
         state[0] = range_index
@@ -3946,7 +4056,7 @@ def _scan_kafka_time_index(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
-    return 0
+    return _left(state, 0, start, row)
 
 
 def scan_kafka_time_index(
@@ -3995,6 +4105,7 @@ def _scan_kafka_transaction_index(
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
     first: cython.longlong = row_starts[0] if row > 0 else pos
+    start: cython.longlong = pos
     wants__version: cython.bint = column__version__value.shape[0] > 0
     wants__producer_id: cython.bint = column__producer_id__value.shape[0] > 0
     wants__first_offset: cython.bint = column__first_offset__value.shape[0] > 0
@@ -4005,7 +4116,6 @@ def _scan_kafka_transaction_index(
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
-    at: cython.longlong = 0
     version_1: cython.longlong = 0
     producer_id_1: cython.longlong = 0
     first_offset_1: cython.longlong = 0
@@ -4021,27 +4131,26 @@ def _scan_kafka_transaction_index(
         end = range_ends[range_index]
         count = range_counts[range_index]
         while (row - range_first < count) if count >= 0 else (pos < end):
-            state[2] = pos
-            state[3] = row
+            start = pos
             if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
-                return 1
-            row_starts[row] = pos
+                return _left(state, 1, start, row)
+            row_starts[row] = start
             if not (end - pos >= 2):
                 state[4] = 0
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             version_1 = ((((cython.cast(cython.longlong, buf[pos]) << 8) | buf[pos + 1]) ^ (one << 15)) - (one << 15))
             pos += 2
             if not (version_1 == 0):
                 state[4] = 1
                 state[5] = pos - 2
-                return 2
+                return _left(state, 2, start, row)
             if wants__version:
                 column__version__value[row] = version_1
             if not (end - pos >= 8):
                 state[4] = 2
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             producer_id_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             if wants__producer_id:
@@ -4049,7 +4158,7 @@ def _scan_kafka_transaction_index(
             if not (end - pos >= 8):
                 state[4] = 3
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             first_offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             if wants__first_offset:
@@ -4057,7 +4166,7 @@ def _scan_kafka_transaction_index(
             if not (end - pos >= 8):
                 state[4] = 4
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             last_offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             if wants__last_offset:
@@ -4065,7 +4174,7 @@ def _scan_kafka_transaction_index(
             if not (end - pos >= 8):
                 state[4] = 5
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             last_stable_offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
             pos += 8
             if wants__last_stable_offset:
@@ -4073,17 +4182,16 @@ def _scan_kafka_transaction_index(
             row_ends[row] = pos
             row_ranges[row] = range_index
             if cython.compiled:
-                ahead = pos + 16 * (pos - row_starts[row])
+                ahead = pos + 16 * (pos - start)
                 if ahead + 34 < buf.shape[0]:
                     prefetch(cython.address(buf[ahead]))
                     prefetch(cython.address(buf[ahead + 34]))
             row += 1
-        state[2] = pos
-        state[3] = row
+        start = pos
         if not (pos >= end):
             state[4] = 6
             state[5] = pos
-            return 2
+            return _left(state, 2, start, row)
         range_index += 1
         range_first = row
         state[0] = range_index
@@ -4092,7 +4200,7 @@ def _scan_kafka_transaction_index(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
-    return 0
+    return _left(state, 0, start, row)
 
 
 def scan_kafka_transaction_index(
@@ -4144,15 +4252,17 @@ def _scan_rbak_records(
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
     first: cython.longlong = row_starts[0] if row > 0 else pos
+    start: cython.longlong = pos
     wants__len_json: cython.bint = column__len_json__value.shape[0] > 0
     wants__json: cython.bint = column__json__start.shape[0] > 0
     gathers__json: cython.bint = column__json__offset.shape[0] > 0
+    filled__json: cython.longlong = column__json__offset[row] if gathers__json else 0
+    gathers: cython.bint = gathers__json
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
-    at: cython.longlong = 0
     len_json_1: cython.longlong = 0
     json_start_1: cython.longlong = 0
     one: cython.longlong = 1
@@ -4165,15 +4275,14 @@ def _scan_rbak_records(
         end = range_ends[range_index]
         count = range_counts[range_index]
         while (row - range_first < count) if count >= 0 else (pos < end):
-            state[2] = pos
-            state[3] = row
+            start = pos
             if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
-                return 1
-            row_starts[row] = pos
+                return _left(state, 1, start, row)
+            row_starts[row] = start
             if not (end - pos >= 4):
                 state[4] = 0
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             len_json_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
             if wants__len_json:
@@ -4181,43 +4290,41 @@ def _scan_rbak_records(
             if not (len_json_1 <= end - pos):
                 state[4] = 1
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             json_start_1 = pos
             pos += len_json_1
             if not (len_json_1 <= 2147483647):
                 state[4] = 2
                 state[5] = json_start_1
-                return 2
+                return _left(state, 2, start, row)
             if wants__json:
                 column__json__start[row] = json_start_1
                 column__json__length[row] = len_json_1
             if gathers__json:
-                at = column__json__offset[row]
-                if at + len_json_1 <= 2147483647:
-                    if at + len_json_1 + 32 > column__json__data.shape[0]:
-                        state[5] = at + len_json_1
-                        return 3
+                if filled__json + len_json_1 <= 2147483647:
+                    if filled__json + len_json_1 + 32 > column__json__data.shape[0]:
+                        state[5] = filled__json + len_json_1
+                        return _left(state, 3, start, row)
                     if not cython.compiled:
-                        column__json__data[at : at + len_json_1] = buf[json_start_1 : json_start_1 + len_json_1]
+                        column__json__data[filled__json : filled__json + len_json_1] = buf[json_start_1 : json_start_1 + len_json_1]
                     elif len_json_1 > 0:
-                        copy_slice(cython.address(column__json__data[at]), cython.address(buf[json_start_1]), len_json_1, buf.shape[0] - json_start_1)
-                    at += len_json_1
-                column__json__offset[row + 1] = at
+                        copy_slice(cython.address(column__json__data[filled__json]), cython.address(buf[json_start_1]), len_json_1, buf.shape[0] - json_start_1)
+                    filled__json += len_json_1
+                column__json__offset[row + 1] = filled__json
             if row > 0 and pos - first > 2147483647:
-                return 1
+                return _left(state, 1, start, row)
             row_ends[row] = pos
             row_ranges[row] = range_index
-            if cython.compiled:
-                ahead = pos + 16 * (pos - row_starts[row])
+            if cython.compiled and not gathers:
+                ahead = pos + 16 * (pos - start)
                 if ahead + 4 < buf.shape[0]:
                     prefetch(cython.address(buf[ahead]))
             row += 1
-        state[2] = pos
-        state[3] = row
+        start = pos
         if not (pos >= end):
             state[4] = 3
             state[5] = pos
-            return 2
+            return _left(state, 2, start, row)
         range_index += 1
         range_first = row
         state[0] = range_index
@@ -4226,7 +4333,7 @@ def _scan_rbak_records(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
-    return 0
+    return _left(state, 0, start, row)
 
 
 def scan_rbak_records(
@@ -4283,18 +4390,20 @@ def _scan_rbf_frames(
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
     first: cython.longlong = row_starts[0] if row > 0 else pos
+    start: cython.longlong = pos
     wants__len_frame: cython.bint = column__len_frame__value.shape[0] > 0
     wants__frame_tag: cython.bint = column__frame_tag__value.shape[0] > 0
     wants__is_tombstone: cython.bint = column__is_tombstone__value.shape[0] > 0
     wants__payload: cython.bint = column__payload__start.shape[0] > 0
     wants__crc32c: cython.bint = column__crc32c__value.shape[0] > 0
     gathers__payload: cython.bint = column__payload__offset.shape[0] > 0
+    filled__payload: cython.longlong = column__payload__offset[row] if gathers__payload else 0
+    gathers: cython.bint = gathers__payload
     end: cython.longlong = 0
     count: cython.longlong = 0
     digits: cython.longlong = 0
     ahead: cython.longlong = 0
     size: cython.longlong = 0
-    at: cython.longlong = 0
     len_frame_1: cython.longlong = 0
     body_start_1: cython.longlong = 0
     body_length_1: cython.longlong = 0
@@ -4330,28 +4439,27 @@ def _scan_rbf_frames(
         end = range_ends[range_index]
         count = range_counts[range_index]
         while (row - range_first < count) if count >= 0 else (pos < end):
-            state[2] = pos
-            state[3] = row
+            start = pos
             if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
-                return 1
-            row_starts[row] = pos
+                return _left(state, 1, start, row)
+            row_starts[row] = start
             if not (end - pos >= 4):
                 state[4] = 0
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             len_frame_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
             if not ((len_frame_1 >= 20) and ((len_frame_1 % 4) == 0)):
                 state[4] = 1
                 state[5] = pos - 4
-                return 2
+                return _left(state, 2, start, row)
             if wants__len_frame:
                 column__len_frame__value[row] = len_frame_1
             body_length_1 = len_frame_1 - 4
             if not (body_length_1 <= end - pos):
                 state[4] = 2
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             body_start_1 = pos
             pos += body_length_1
             body_end_1 = pos
@@ -4359,7 +4467,7 @@ def _scan_rbf_frames(
             if not (body_end_1 - pos >= 4):
                 state[4] = 3
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             frame_tag_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
             if wants__frame_tag:
@@ -4368,13 +4476,13 @@ def _scan_rbf_frames(
             if not (last_status_offset_1 >= 0 and last_status_offset_1 <= body_end_1 - body_start_1):
                 state[4] = 4
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             resume_1 = pos
             pos = body_start_1 + last_status_offset_1
             if not (body_end_1 - pos >= 1):
                 state[4] = 5
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             bits_1 = buf[pos]
             pos += 1
             is_tombstone_1 = ((bits_1 >> 7) & 1) != 0
@@ -4384,7 +4492,7 @@ def _scan_rbf_frames(
             if not (reserved_1 == 0):
                 state[4] = 6
                 state[5] = pos - 1
-                return 2
+                return _left(state, 2, start, row)
             num_status_minus_1_1 = bits_1 & 3
             pos = resume_1
             num_status_1 = num_status_minus_1_1 + 1
@@ -4392,35 +4500,34 @@ def _scan_rbf_frames(
             if not (len_payload_1 >= 0 and len_payload_1 <= body_end_1 - pos):
                 state[4] = 7
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             payload_start_1 = pos
             pos += len_payload_1
             if not (len_payload_1 <= 2147483647):
                 state[4] = 8
                 state[5] = payload_start_1
-                return 2
+                return _left(state, 2, start, row)
             if wants__payload:
                 column__payload__start[row] = payload_start_1
                 column__payload__length[row] = len_payload_1
             if gathers__payload:
-                at = column__payload__offset[row]
-                if at + len_payload_1 <= 2147483647:
-                    if at + len_payload_1 + 32 > column__payload__data.shape[0]:
-                        state[5] = at + len_payload_1
-                        return 3
+                if filled__payload + len_payload_1 <= 2147483647:
+                    if filled__payload + len_payload_1 + 32 > column__payload__data.shape[0]:
+                        state[5] = filled__payload + len_payload_1
+                        return _left(state, 3, start, row)
                     if not cython.compiled:
-                        column__payload__data[at : at + len_payload_1] = buf[payload_start_1 : payload_start_1 + len_payload_1]
+                        column__payload__data[filled__payload : filled__payload + len_payload_1] = buf[payload_start_1 : payload_start_1 + len_payload_1]
                     elif len_payload_1 > 0:
-                        copy_slice(cython.address(column__payload__data[at]), cython.address(buf[payload_start_1]), len_payload_1, buf.shape[0] - payload_start_1)
-                    at += len_payload_1
-                column__payload__offset[row + 1] = at
+                        copy_slice(cython.address(column__payload__data[filled__payload]), cython.address(buf[payload_start_1]), len_payload_1, buf.shape[0] - payload_start_1)
+                    filled__payload += len_payload_1
+                column__payload__offset[row + 1] = filled__payload
             turn_1 = 0
             while turn_1 < num_status_1:
                 status_at_1 = pos
                 if not (body_end_1 - pos >= 1):
                     state[4] = 5
                     state[5] = pos
-                    return 2
+                    return _left(state, 2, start, row)
                 bits_2 = buf[pos]
                 pos += 1
                 is_tombstone_2 = ((bits_2 >> 7) & 1) != 0
@@ -4428,27 +4535,27 @@ def _scan_rbf_frames(
                 if not (reserved_2 == 0):
                     state[4] = 6
                     state[5] = pos - 1
-                    return 2
+                    return _left(state, 2, start, row)
                 num_status_minus_1_2 = bits_2 & 3
                 if not ((is_tombstone_2 == is_tombstone_1) and (num_status_minus_1_2 == num_status_minus_1_1)):
                     state[4] = 9
                     state[5] = status_at_1
-                    return 2
+                    return _left(state, 2, start, row)
                 turn_1 += 1
             if not (body_end_1 - pos >= 4):
                 state[4] = 10
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             len_tail_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
             if not (len_tail_1 == len_frame_1):
                 state[4] = 11
                 state[5] = pos - 4
-                return 2
+                return _left(state, 2, start, row)
             if not (body_end_1 - pos >= 4):
                 state[4] = 12
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             crc32c_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
             pos += 4
             if wants__crc32c:
@@ -4456,13 +4563,13 @@ def _scan_rbf_frames(
             if not ((0 >= 0) and (0 <= (body_end_1 - body_start_1))):
                 state[4] = 13
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             covered_1 = body_start_1 + 0
             distance_1 = (body_end_1 - body_start_1) - 4
             if not ((distance_1 >= 0) and (distance_1 <= (body_end_1 - covered_1))):
                 state[4] = 13
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             covered_2 = covered_1 + distance_1
             checksum_start[row] = covered_1
             checksum_end[row] = covered_2
@@ -4470,27 +4577,26 @@ def _scan_rbf_frames(
             if not (end - pos >= 4):
                 state[4] = 14
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 826688082):
                 state[4] = 15
                 state[5] = pos
-                return 2
+                return _left(state, 2, start, row)
             pos += 4
             if row > 0 and pos - first > 2147483647:
-                return 1
+                return _left(state, 1, start, row)
             row_ends[row] = pos
             row_ranges[row] = range_index
-            if cython.compiled:
-                ahead = pos + 16 * (pos - row_starts[row])
+            if cython.compiled and not gathers:
+                ahead = pos + 16 * (pos - start)
                 if ahead + 24 < buf.shape[0]:
                     prefetch(cython.address(buf[ahead]))
             row += 1
-        state[2] = pos
-        state[3] = row
+        start = pos
         if not (pos >= end):
             state[4] = 16
             state[5] = pos
-            return 2
+            return _left(state, 2, start, row)
         range_index += 1
         range_first = row
         state[0] = range_index
@@ -4499,7 +4605,7 @@ def _scan_rbf_frames(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
-    return 0
+    return _left(state, 0, start, row)
 
 
 def scan_rbf_frames(

@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, Any
 import cramjam
 import lz4.block
 import lz4.frame
+import pyarrow as pa
 import zstandard
 
 from thawline.errors import CodecError, OutputTooLarge
@@ -119,7 +120,7 @@ class Room:
         try:
             fill = _FILLS.get(codec, _fill_nothing)
             size = fill(view, self._memory[self.end : self.end + max_bytes])
-        except (CodecError, cramjam.DecompressionError, zstandard.ZstdError, struct.error):
+        except (CodecError, cramjam.DecompressionError, zstandard.ZstdError, OSError, struct.error):  # the fourth is Arrow's
             size = None
         self.end += self._copy(decompress_chunks(codec, view, max_bytes=max_bytes)) if size is None else size
 
@@ -154,19 +155,21 @@ class Room:
 
 
 def _fill_zstd(data: memoryview, room: memoryview) -> int | None:
-    """One frame that says how large it is takes one call of a decompressor that is there already, which is quickest."""
+    """One frame that says how large it is takes one call, which refuses all that follows but empty frames."""
     frame = zstandard.get_frame_parameters(data)
-    if frame.window_size > _WINDOW_MAX or not frame.content_size:  # what follows nothing goes unseen below
+    size = frame.content_size
+    if frame.window_size > _WINDOW_MAX or not size:
         return None
-    if frame.content_size > len(room):  # or unknown, which is the largest number of all
+    if size > len(room):  # or unknown, which is the largest number of all
         return int(cramjam.zstd.decompress_into(data, room))
-    behind = _behind_zstd_blocks(data, zstandard.frame_header_size(data)) + 4 * frame.has_checksum
-    if behind != len(data):
-        return None
-    decoder = take_zstd_decoder()
-    size: int = decoder.stream_reader(data).readinto(room[: frame.content_size])
-    _idle_zstd.append(decoder)  # it stays small: with that much room it writes straight into it
-    return size if size == frame.content_size else None
+    room[:size] = memoryview(_zstd_at_once().decompress(data, size)).cast("B")  # quicker than a stream into the room
+    return int(size)
+
+
+@cache
+def _zstd_at_once() -> pa.Codec:
+    """Arrow's zstd, which is built with more care for speed than others, but knows no limit."""
+    return pa.Codec("zstd")
 
 
 def _fill_lz4(data: memoryview, room: memoryview) -> int | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeVar
 
@@ -34,7 +35,7 @@ PLACE, GATHERING = ("start", "length"), (OFFSET, DATA, "valid")
 """Parts of a column of bytes: where they are, or the bytes themselves as Arrow has them. A kernel fills the ones or the
 others."""
 SLACK = 4
-"""A quarter more room than the bytes of a chunk is made for its values, since its last row may go beyond them."""
+"""A quarter more room than they should need is made for gathered values: the last row of a chunk may go beyond it."""
 ROOM_BEHIND = 32
 """Bytes behind gathered values that they may be copied over."""
 
@@ -210,6 +211,7 @@ class _Arrays:
     def __init__(self, plan: _Plan, *, is_kept: bool) -> None:
         self.is_kept = is_kept
         self.rooms = plan.rooms[:]
+        self.shares = plan.shares
         self.most = [ENDLESS] * len(plan.lists)
         self.slots = plan.slots
         self.places: list[_Column] = []
@@ -230,7 +232,7 @@ class _Arrays:
             size = rows if list_index is None else self.rooms[list_index]
             if it.part == DATA:
                 if (it.path, DATA) not in self.columns:
-                    self.allocate(slot, self.size + self.size // SLACK + ROOM_BEHIND)
+                    self.allocate(slot, _roomy(math.ceil(self.size * self.shares.get(it.path, 1))))
             elif (it.is_column and self.is_kept) or len(self.arguments[index]) < size * it.width:
                 self.allocate(slot, size)
 
@@ -262,18 +264,23 @@ class _Arrays:
             index, it, _, _ = slot
             if (it.path, it.part) == (path, DATA):
                 filled = self.arguments[index]
-                self.allocate(slot, size + size // SLACK + ROOM_BEHIND)
+                self.allocate(slot, _roomy(max(size, self.size)))
                 self.arguments[index][: len(filled)] = filled
 
     def taken(self, path: Path, used: int) -> _Column:
         """Gathered bytes for good. Where they are few, they are copied, and the room serves again."""
         data = self.columns[path, DATA]
+        self.shares[path] = used / self.size if self.size else 1
         if 2 * used >= min(self.size, len(data.view)):
             del self.columns[path, DATA]
             return data
         copied = _Column.allocate("B", used + ROOM_BEHIND)
         copied.view[:used] = data.view[:used]
         return copied
+
+
+def _roomy(size: int) -> int:
+    return size + size // SLACK + ROOM_BEHIND
 
 
 Slot = tuple[int, Array, int | None, bool]
@@ -293,6 +300,8 @@ class _Plan:
     rooms: array[int]
     slots: list[Slot]
     arguments: list[memoryview]
+    shares: dict[Path, float] = field(default_factory=dict)
+    """How much of the bytes of the last chunk a column of bytes took, and hence the next one may take."""
 
 
 _PLANS: dict[tuple[int, bool, tuple[Name, ...]], _Plan] = {}

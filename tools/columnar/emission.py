@@ -49,6 +49,18 @@ def _varint(buf: cython.const[cython.uchar][::1], at: cython.longlong, size: cyt
         index -= 1
         word = word << 7 | (buf[at + index] & 127)
     return word
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _left(
+    state: cython.longlong[::1], status: cython.longlong, pos: cython.longlong, row: cython.longlong
+) -> cython.longlong:
+    """What a kernel returns, with the place where it goes on when it is called again."""
+    state[2] = pos
+    state[3] = row
+    return status
 '''
 DONE, FULL, FAILED, LIST_FULL = 0, 1, 2, 3
 """What a kernel returns; LIST_FULL + n for the n-th list column, and behind the last of them for those of bytes."""
@@ -144,22 +156,31 @@ class _Emitter:
             "row": "state[3]",
             "range_first": "row - state[1]",
             "first": "row_starts[0] if row > 0 else pos",
+            "start": "pos",
             **counters,
+            **{_kept(counter): counter for counter in counters},
         }
         for name, value in initial.items():
             self.write(f"{name}: cython.longlong = {value}")
         for path in dict.fromkeys(it.path for it in self.arrays if it.path):
             name = next(_array_name(path, it.part) for it in self.arrays if it.path == path)
             self.write(f"{_wanted(path)}: cython.bint = {name}.shape[0] > 0")
-        for it in self.arrays:
-            if it.part == "offset":
-                self.write(f"{_gathered(it.path)}: cython.bint = {_array_name(it.path, it.part)}.shape[0] > 0")
-        for name in ("end", "count", "digits", "ahead", "size", "at", *self.kernel.variables):
+        self.gathering()
+        for name in ("end", "count", "digits", "ahead", "size", *self.kernel.variables):
             self.write(f"{name}: cython.longlong = 0")
         self.write("one: cython.longlong = 1")
         for name in ("word", "limit"):
             self.write(f"{name}: cython.ulonglong = 0")
         self.write("byte: cython.uint = 0")
+
+    def gathering(self) -> None:
+        """Which columns of bytes are copied, and how far they are filled."""
+        for path in self.gathered:
+            offset, row = _array_name(path, "offset"), ir.Rows(path[:-1]).counter
+            self.write(f"{_gathered(path)}: cython.bint = {offset}.shape[0] > 0")
+            self.write(f"{_filled(path)}: cython.longlong = {offset}[{row}] if {_gathered(path)} else 0")
+        if self.gathered:
+            self.write(f"gathers: cython.bint = {' or '.join(map(_gathered, self.gathered))}")
 
     def ranges(self) -> None:
         """The loop over ranges and, in it, over rows. The state is that of the current row's start.
@@ -173,17 +194,17 @@ class _Emitter:
             self.write("end = range_ends[range_index]")
             self.write("count = range_counts[range_index]")
             with self.indented("while (row - range_first < count) if count >= 0 else (pos < end):"):
-                self.save_state()
+                self.begin()
                 with self.indented("if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):"):
-                    self.write(f"return {FULL}")
+                    self.leave(FULL)
                 self.row()
-            self.save_state()
+            self.begin()
             self.check("pos >= end", Failure(self.kernel.spec, "", LEFT_OVER))
             self.next_range()
-        self.write(f"return {DONE}")
+        self.leave(DONE)
 
     def row(self) -> None:
-        self.write("row_starts[row] = pos")
+        self.write("row_starts[row] = start")
         self.statements(self.kernel.body)
         self.limit()
         self.write("row_ends[row] = pos")
@@ -205,11 +226,11 @@ class _Emitter:
         """Ask for the memory of rows to come, whose places are not known before the rows between are read.
 
         The CPU guesses them only where rows are short. If rows differ in size, the guess here misses, which costs
-        next to nothing.
+        next to nothing. Where bytes are copied, rows are read from end to end, and the CPU needs no help.
         """
         last = min(ir.least_size(self.kernel.body), FETCHED)
-        with self.indented("if cython.compiled:"):
-            self.write(f"ahead = pos + {ROWS_AHEAD} * (pos - row_starts[row])")
+        with self.indented(f"if cython.compiled{' and not gathers' if self.gathered else ''}:"):
+            self.write(f"ahead = pos + {ROWS_AHEAD} * (pos - start)")
             with self.indented(f"if ahead + {last} < buf.shape[0]:"):
                 self.write("prefetch(cython.address(buf[ahead]))")
                 if last > FETCHED // 2:
@@ -219,16 +240,21 @@ class _Emitter:
         """End the chunk before the row that would take a column of bytes beyond what Arrow counts."""
         if _has_slices(self.kernel.columns):
             with self.indented(f"if row > 0 and pos - first > {ir.LONGEST}:"):
-                self.write(f"return {FULL}")
+                self.leave(FULL)
         if any(_has_slices(column.items) for _, column in lists(self.kernel.columns)):
             failure = Failure(self.kernel.spec, "", "longer than a batch can hold")
-            self.check(f"pos - row_starts[row] <= {ir.LONGEST}", failure, "row_starts[row]")
+            self.check(f"pos - start <= {ir.LONGEST}", failure, "start")
 
-    def save_state(self) -> None:
-        self.write("state[2] = pos")
-        self.write("state[3] = row")
+    def begin(self) -> None:
+        """Keep what the state is told if the kernel has to stop before the next row is read."""
+        self.write("start = pos")
+        for counter in self.counters:
+            self.write(f"{_kept(counter)} = {counter}")
+
+    def leave(self, status: int) -> None:
         for index, counter in enumerate(self.counters):
-            self.write(f"state[{len(STATE) + index}] = {counter}")
+            self.write(f"state[{len(STATE) + index}] = {_kept(counter)}")
+        self.write(f"return _left(state, {status}, start, row)")
 
     def statements(self, body: list[ir.Statement]) -> None:
         for path, group in groupby(body, _stored):
@@ -286,36 +312,35 @@ class _Emitter:
 
     def gather(self, gather: ir.Gather) -> None:
         path, row = (*gather.rows.path, gather.column), gather.rows.counter
-        offset, valid = _array_name(path, "offset"), _array_name(path, "valid")
+        offset, valid, at = _array_name(path, "offset"), _array_name(path, "valid"), _filled(path)
         with self.indented(f"if {_gathered(path)}:"):
-            self.write(f"at = {offset}[{row}]")
             if gather.start is not None:
                 # Where it is more than Arrow counts, `limit` turns the row down.
-                with self.indented(f"if at + {_text(gather.length)} <= {ir.LONGEST}:"):
+                with self.indented(f"if {at} + {_text(gather.length)} <= {ir.LONGEST}:"):
                     self.append(gather.start.name, _text(gather.length), path)
-            self.write(f"{offset}[{row} + 1] = at")
+            self.write(f"{offset}[{row} + 1] = {at}")
             if gather.nullable:
                 self.write(f"{valid}[{row}] = {int(gather.start is not None)}")
 
     def append(self, start: str, length: str, path: tuple[str, ...]) -> None:
         """Copy bytes behind those that are there; where they do not fit, say how much room there has to be."""
-        data, full = _array_name(path, "data"), LIST_FULL + len(self.counters) + self.gathered.index(path)
-        with self.indented(f"if at + {length} + {ROOM_BEHIND} > {data}.shape[0]:"):
-            self.write(f"state[5] = at + {length}")
-            self.write(f"return {full}")
+        data, at = _array_name(path, "data"), _filled(path)
+        with self.indented(f"if {at} + {length} + {ROOM_BEHIND} > {data}.shape[0]:"):
+            self.write(f"state[5] = {at} + {length}")
+            self.leave(LIST_FULL + len(self.counters) + self.gathered.index(path))
         with self.indented("if not cython.compiled:"):
-            self.write(f"{data}[at : at + {length}] = buf[{start} : {start} + {length}]")
+            self.write(f"{data}[{at} : {at} + {length}] = buf[{start} : {start} + {length}]")
         with self.indented(f"elif {length} > 0:"):  # nothing may stand where the buffer ends
-            pointers = f"cython.address({data}[at]), cython.address(buf[{start}])"
+            pointers = f"cython.address({data}[{at}]), cython.address(buf[{start}])"
             self.write(f"copy_slice({pointers}, {length}, buf.shape[0] - {start})")
-        self.write(f"at += {length}")
+        self.write(f"{at} += {length}")
 
     def check(self, condition: str, failure: Failure, at: str = "pos") -> None:
         code = self.failures.setdefault(failure, len(self.failures))
         with self.indented(f"if not ({condition}):"):
             self.write(f"state[4] = {code}")
             self.write(f"state[5] = {at}")
-            self.write(f"return {FAILED}")
+            self.leave(FAILED)
 
     def require(self, size: int, end: ir.Value, failure: Failure) -> None:
         self.check(f"{_text(end)} - pos >= {size}", failure)
@@ -437,7 +462,7 @@ class _Emitter:
             if loop.rows is not None:
                 index = self.counters.index(loop.rows.counter)
                 with self.indented(f"if {loop.rows.counter} >= rooms[{index}]:"):
-                    self.write(f"return {LIST_FULL + index}")
+                    self.leave(LIST_FULL + index)
             self.statements(loop.body)
             if loop.rows is not None:
                 self.write(f"{loop.rows.counter} += 1")
@@ -468,6 +493,16 @@ def _wanted(path: tuple[str, ...]) -> str:
 def _gathered(path: tuple[str, ...]) -> str:
     """The variable that says whether the bytes of a column are copied, and not only found."""
     return "__".join(("gathers", *path))
+
+
+def _filled(path: tuple[str, ...]) -> str:
+    """The variable that says how many bytes a column has so far."""
+    return "__".join(("filled", *path))
+
+
+def _kept(counter: str) -> str:
+    """The variable that keeps how many items a list had before the row."""
+    return f"kept__{counter}"
 
 
 def _words(contents: bytes) -> Iterator[str]:

@@ -20,7 +20,7 @@ from thawline.formats.kafka.rows import Failure, Part, Records, Request, Units, 
 from thawline.model import Finding
 from thawline.source import Source
 
-GROUP_BYTES = 6 << 20
+GROUP_BYTES = 8 << 20
 """Bytes of records that are decoded in one go: enough to make little of the cost of a call, and few enough that what
 was decompressed is still in the cache when it is read."""
 GROUP_ROWS = 1 << 16
