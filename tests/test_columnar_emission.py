@@ -1209,7 +1209,7 @@ def test_a_failure_leaves_its_code_its_byte_and_the_start_of_its_row(shop: Works
     data = SAMPLES["rules"]
     found = run(shop, "rules", data[:6] + b"\0" + data[7:], [(0, len(data), -1)], rows=2)
     assert found.status == FAILED
-    range_index, range_rows, pos, row, code, at = found.state
+    range_index, range_rows, pos, row, code, at, _first = found.state
     assert (range_index, range_rows, pos, row, at) == (0, 0, 0, 0, 6)
     assert shop.tables["rules"].failures[code].reason == "valid/min"
 

@@ -89,7 +89,7 @@ def _scan_aerospike_indexes(
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
-    first: cython.longlong = row_starts[0] if row > 0 else pos
+    first: cython.longlong = state[6] if row > 0 else pos
     start: cython.longlong = pos
     wants__kind: cython.bint = column__kind__value.shape[0] > 0
     wants__namespace: cython.bint = column__namespace__start.shape[0] > 0
@@ -138,6 +138,7 @@ def _scan_aerospike_indexes(
     byte: cython.uint = 0
     state[0] = range_index
     state[1] = range_first
+    state[6] = first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
@@ -434,6 +435,7 @@ def _scan_aerospike_indexes(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
+                state[6] = first
     return _left(state, 0, start, row)
 
 
@@ -542,9 +544,9 @@ def _scan_aerospike_records(
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
-    first: cython.longlong = row_starts[0] if row > 0 else pos
+    first: cython.longlong = state[6] if row > 0 else pos
     start: cython.longlong = pos
-    rows__bins: cython.longlong = state[6]
+    rows__bins: cython.longlong = state[7]
     kept__rows__bins: cython.longlong = rows__bins
     wants__key_type: cython.bint = column__key_type__value.shape[0] > 0
     wants__key_integer: cython.bint = column__key_integer__value.shape[0] > 0
@@ -630,6 +632,7 @@ def _scan_aerospike_records(
     byte: cython.uint = 0
     state[0] = range_index
     state[1] = range_first
+    state[6] = first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
@@ -637,55 +640,55 @@ def _scan_aerospike_records(
             start = pos
             kept__rows__bins = rows__bins
             if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 1, start, row)
             row_starts[row] = start
             if not (end - pos >= 2):
                 state[4] = 0
                 state[5] = pos
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8)) == 8235):
                 state[4] = 1
                 state[5] = pos
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             pos += 2
             if not (end - pos >= 1):
                 state[4] = 2
                 state[5] = pos
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             first_line_1 = buf[pos]
             pos += 1
             if not ((first_line_1 == 107) or (first_line_1 == 110)):
                 state[4] = 3
                 state[5] = pos - 1
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             if not (end - pos >= 1):
                 state[4] = 4
                 state[5] = pos
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             if not ((buf[pos]) == 32):
                 state[4] = 5
                 state[5] = pos
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             pos += 1
             if first_line_1 == 107:
                 if not (end - pos >= 1):
                     state[4] = 6
                     state[5] = pos
-                    state[6] = kept__rows__bins
+                    state[7] = kept__rows__bins
                     return _left(state, 2, start, row)
                 type_1 = buf[pos]
                 pos += 1
                 if not ((type_1 == 66) or (type_1 == 68) or (type_1 == 73) or (type_1 == 83) or (type_1 == 88)):
                     state[4] = 7
                     state[5] = pos - 1
-                    state[6] = kept__rows__bins
+                    state[7] = kept__rows__bins
                     return _left(state, 2, start, row)
                 if wants__key_type:
                     column__key_type__value[row] = type_1
@@ -693,25 +696,25 @@ def _scan_aerospike_records(
                 if not (end - pos >= 1):
                     state[4] = 8
                     state[5] = pos
-                    state[6] = kept__rows__bins
+                    state[7] = kept__rows__bins
                     return _left(state, 2, start, row)
                 after_type_1 = buf[pos]
                 pos += 1
                 if not ((after_type_1 == 32) or (after_type_1 == 33)):
                     state[4] = 9
                     state[5] = pos - 1
-                    state[6] = kept__rows__bins
+                    state[7] = kept__rows__bins
                     return _left(state, 2, start, row)
                 if after_type_1 == 33:
                     if not (end - pos >= 1):
                         state[4] = 10
                         state[5] = pos
-                        state[6] = kept__rows__bins
+                        state[7] = kept__rows__bins
                         return _left(state, 2, start, row)
                     if not ((buf[pos]) == 32):
                         state[4] = 11
                         state[5] = pos
-                        state[6] = kept__rows__bins
+                        state[7] = kept__rows__bins
                         return _left(state, 2, start, row)
                     pos += 1
                 if type_1 == 73:
@@ -731,14 +734,14 @@ def _scan_aerospike_records(
                         if not (word <= (limit - byte) // 10):
                             state[4] = 12
                             state[5] = integer_at_1
-                            state[6] = kept__rows__bins
+                            state[7] = kept__rows__bins
                             return _left(state, 2, start, row)
                         word = word * 10 + byte
                         pos += 1
                     if not (pos > digits and pos < end and buf[pos] == 10):
                         state[4] = 12
                         state[5] = integer_at_1
-                        state[6] = kept__rows__bins
+                        state[7] = kept__rows__bins
                         return _left(state, 2, start, row)
                     integer_1 = cython.cast(cython.longlong, word)
                     if buf[integer_at_1] == 45:
@@ -760,14 +763,14 @@ def _scan_aerospike_records(
                     if not (pos < end):
                         state[4] = 13
                         state[5] = double_start_1
-                        state[6] = kept__rows__bins
+                        state[7] = kept__rows__bins
                         return _left(state, 2, start, row)
                     double_length_1 = pos - double_start_1
                     pos += 1
                     if not (double_length_1 <= 2147483647):
                         state[4] = 14
                         state[5] = double_start_1
-                        state[6] = kept__rows__bins
+                        state[7] = kept__rows__bins
                         return _left(state, 2, start, row)
                     if wants__key_double:
                         column__key_double__start[row] = double_start_1
@@ -776,7 +779,7 @@ def _scan_aerospike_records(
                         if filled__key_double + double_length_1 <= 2147483647:
                             if filled__key_double + double_length_1 + 32 > column__key_double__data.shape[0]:
                                 state[5] = filled__key_double + double_length_1
-                                state[6] = kept__rows__bins
+                                state[7] = kept__rows__bins
                                 return _left(state, 4, start, row)
                             if not cython.compiled:
                                 column__key_double__data[filled__key_double : filled__key_double + double_length_1] = buf[double_start_1 : double_start_1 + double_length_1]
@@ -808,14 +811,14 @@ def _scan_aerospike_records(
                         if not (word <= (limit - byte) // 10):
                             state[4] = 15
                             state[5] = len_data_at_1
-                            state[6] = kept__rows__bins
+                            state[7] = kept__rows__bins
                             return _left(state, 2, start, row)
                         word = word * 10 + byte
                         pos += 1
                     if not (pos > digits and pos < end and buf[pos] == 32):
                         state[4] = 15
                         state[5] = len_data_at_1
-                        state[6] = kept__rows__bins
+                        state[7] = kept__rows__bins
                         return _left(state, 2, start, row)
                     len_data_1 = cython.cast(cython.longlong, word)
                     if buf[len_data_at_1] == 45:
@@ -824,19 +827,19 @@ def _scan_aerospike_records(
                     if not ((len_data_1 >= 0) and (len_data_1 <= cython.cast(cython.longlong, 4294967295))):
                         state[4] = 16
                         state[5] = len_data_at_1
-                        state[6] = kept__rows__bins
+                        state[7] = kept__rows__bins
                         return _left(state, 2, start, row)
                     if not (len_data_1 <= end - pos):
                         state[4] = 17
                         state[5] = pos
-                        state[6] = kept__rows__bins
+                        state[7] = kept__rows__bins
                         return _left(state, 2, start, row)
                     data_start_1 = pos
                     pos += len_data_1
                     if not (len_data_1 <= 2147483647):
                         state[4] = 18
                         state[5] = data_start_1
-                        state[6] = kept__rows__bins
+                        state[7] = kept__rows__bins
                         return _left(state, 2, start, row)
                     if wants__key_data:
                         column__key_data__start[row] = data_start_1
@@ -845,7 +848,7 @@ def _scan_aerospike_records(
                         if filled__key_data + len_data_1 <= 2147483647:
                             if filled__key_data + len_data_1 + 32 > column__key_data__data.shape[0]:
                                 state[5] = filled__key_data + len_data_1
-                                state[6] = kept__rows__bins
+                                state[7] = kept__rows__bins
                                 return _left(state, 5, start, row)
                             if not cython.compiled:
                                 column__key_data__data[filled__key_data : filled__key_data + len_data_1] = buf[data_start_1 : data_start_1 + len_data_1]
@@ -857,12 +860,12 @@ def _scan_aerospike_records(
                     if not (end - pos >= 1):
                         state[4] = 19
                         state[5] = pos
-                        state[6] = kept__rows__bins
+                        state[7] = kept__rows__bins
                         return _left(state, 2, start, row)
                     if not ((buf[pos]) == 10):
                         state[4] = 20
                         state[5] = pos
-                        state[6] = kept__rows__bins
+                        state[7] = kept__rows__bins
                         return _left(state, 2, start, row)
                     pos += 1
                 else:
@@ -906,12 +909,12 @@ def _scan_aerospike_records(
                 if not (end - pos >= 4):
                     state[4] = 21
                     state[5] = pos
-                    state[6] = kept__rows__bins
+                    state[7] = kept__rows__bins
                     return _left(state, 2, start, row)
                 if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 544088107):
                     state[4] = 22
                     state[5] = pos
-                    state[6] = kept__rows__bins
+                    state[7] = kept__rows__bins
                     return _left(state, 2, start, row)
                 pos += 4
             namespace_start_1 = pos
@@ -926,14 +929,14 @@ def _scan_aerospike_records(
             if not (pos < end):
                 state[4] = 23
                 state[5] = namespace_start_1
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             namespace_length_1 = pos - namespace_start_1
             pos += 1
             if not (namespace_length_1 <= 2147483647):
                 state[4] = 24
                 state[5] = namespace_start_1
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             if wants__namespace:
                 column__namespace__start[row] = namespace_start_1
@@ -941,18 +944,18 @@ def _scan_aerospike_records(
             if not (end - pos >= 4):
                 state[4] = 25
                 state[5] = pos
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 543432747):
                 state[4] = 26
                 state[5] = pos
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             pos += 4
             if not (28 <= end - pos):
                 state[4] = 27
                 state[5] = pos
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             digest_start_1 = pos
             pos += 28
@@ -962,46 +965,46 @@ def _scan_aerospike_records(
             if not (end - pos >= 1):
                 state[4] = 28
                 state[5] = pos
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             if not ((buf[pos]) == 10):
                 state[4] = 29
                 state[5] = pos
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             pos += 1
             if not (end - pos >= 2):
                 state[4] = 30
                 state[5] = pos
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8)) == 8235):
                 state[4] = 31
                 state[5] = pos
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             pos += 2
             if not (end - pos >= 1):
                 state[4] = 32
                 state[5] = pos
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             fourth_line_1 = buf[pos]
             pos += 1
             if not ((fourth_line_1 == 103) or (fourth_line_1 == 115)):
                 state[4] = 33
                 state[5] = pos - 1
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             if not (end - pos >= 1):
                 state[4] = 34
                 state[5] = pos
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             if not ((buf[pos]) == 32):
                 state[4] = 35
                 state[5] = pos
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             pos += 1
             if fourth_line_1 == 115:
@@ -1017,14 +1020,14 @@ def _scan_aerospike_records(
                 if not (pos < end):
                     state[4] = 36
                     state[5] = set_start_1
-                    state[6] = kept__rows__bins
+                    state[7] = kept__rows__bins
                     return _left(state, 2, start, row)
                 set_length_1 = pos - set_start_1
                 pos += 1
                 if not (set_length_1 <= 2147483647):
                     state[4] = 37
                     state[5] = set_start_1
-                    state[6] = kept__rows__bins
+                    state[7] = kept__rows__bins
                     return _left(state, 2, start, row)
                 if wants__set:
                     column__set__start[row] = set_start_1
@@ -1036,12 +1039,12 @@ def _scan_aerospike_records(
                 if not (end - pos >= 4):
                     state[4] = 38
                     state[5] = pos
-                    state[6] = kept__rows__bins
+                    state[7] = kept__rows__bins
                     return _left(state, 2, start, row)
                 if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 543629355):
                     state[4] = 39
                     state[5] = pos
-                    state[6] = kept__rows__bins
+                    state[7] = kept__rows__bins
                     return _left(state, 2, start, row)
                 pos += 4
             generation_at_1 = pos
@@ -1060,14 +1063,14 @@ def _scan_aerospike_records(
                 if not (word <= (limit - byte) // 10):
                     state[4] = 40
                     state[5] = generation_at_1
-                    state[6] = kept__rows__bins
+                    state[7] = kept__rows__bins
                     return _left(state, 2, start, row)
                 word = word * 10 + byte
                 pos += 1
             if not (pos > digits and pos < end and buf[pos] == 10):
                 state[4] = 40
                 state[5] = generation_at_1
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             generation_1 = cython.cast(cython.longlong, word)
             if buf[generation_at_1] == 45:
@@ -1076,19 +1079,19 @@ def _scan_aerospike_records(
             if not ((generation_1 >= 0) and (generation_1 <= 65535)):
                 state[4] = 41
                 state[5] = generation_at_1
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             if wants__generation:
                 column__generation__value[row] = generation_1
             if not (end - pos >= 4):
                 state[4] = 42
                 state[5] = pos
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 544481323):
                 state[4] = 43
                 state[5] = pos
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             pos += 4
             expiration_at_1 = pos
@@ -1107,14 +1110,14 @@ def _scan_aerospike_records(
                 if not (word <= (limit - byte) // 10):
                     state[4] = 44
                     state[5] = expiration_at_1
-                    state[6] = kept__rows__bins
+                    state[7] = kept__rows__bins
                     return _left(state, 2, start, row)
                 word = word * 10 + byte
                 pos += 1
             if not (pos > digits and pos < end and buf[pos] == 10):
                 state[4] = 44
                 state[5] = expiration_at_1
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             expiration_1 = cython.cast(cython.longlong, word)
             if buf[expiration_at_1] == 45:
@@ -1123,19 +1126,19 @@ def _scan_aerospike_records(
             if not (expiration_1 >= 0):
                 state[4] = 45
                 state[5] = expiration_at_1
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             if wants__expiration:
                 column__expiration__value[row] = expiration_1
             if not (end - pos >= 4):
                 state[4] = 46
                 state[5] = pos
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 543301675):
                 state[4] = 47
                 state[5] = pos
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             pos += 4
             num_bins_at_1 = pos
@@ -1154,14 +1157,14 @@ def _scan_aerospike_records(
                 if not (word <= (limit - byte) // 10):
                     state[4] = 48
                     state[5] = num_bins_at_1
-                    state[6] = kept__rows__bins
+                    state[7] = kept__rows__bins
                     return _left(state, 2, start, row)
                 word = word * 10 + byte
                 pos += 1
             if not (pos > digits and pos < end and buf[pos] == 10):
                 state[4] = 48
                 state[5] = num_bins_at_1
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             num_bins_1 = cython.cast(cython.longlong, word)
             if buf[num_bins_at_1] == 45:
@@ -1170,60 +1173,60 @@ def _scan_aerospike_records(
             if not ((num_bins_1 >= 0) and (num_bins_1 <= 65535)):
                 state[4] = 49
                 state[5] = num_bins_at_1
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             turn_1 = 0
             while turn_1 < num_bins_1:
                 if rows__bins >= rooms[0]:
-                    state[6] = kept__rows__bins
+                    state[7] = kept__rows__bins
                     return _left(state, 3, start, row)
                 if not (end - pos >= 2):
                     state[4] = 50
                     state[5] = pos
-                    state[6] = kept__rows__bins
+                    state[7] = kept__rows__bins
                     return _left(state, 2, start, row)
                 if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8)) == 8237):
                     state[4] = 51
                     state[5] = pos
-                    state[6] = kept__rows__bins
+                    state[7] = kept__rows__bins
                     return _left(state, 2, start, row)
                 pos += 2
                 if not (end - pos >= 1):
                     state[4] = 52
                     state[5] = pos
-                    state[6] = kept__rows__bins
+                    state[7] = kept__rows__bins
                     return _left(state, 2, start, row)
                 type_2 = buf[pos]
                 pos += 1
                 if not ((type_2 == 66) or (type_2 == 67) or (type_2 == 68) or (type_2 == 69) or (type_2 == 71) or (type_2 == 72) or (type_2 == 73) or (type_2 == 74) or (type_2 == 76) or (type_2 == 77) or (type_2 == 78) or (type_2 == 80) or (type_2 == 82) or (type_2 == 83) or (type_2 == 88) or (type_2 == 89) or (type_2 == 90)):
                     state[4] = 53
                     state[5] = pos - 1
-                    state[6] = kept__rows__bins
+                    state[7] = kept__rows__bins
                     return _left(state, 2, start, row)
                 if wants__bins__type:
                     column__bins__type__value[rows__bins] = type_2
                 if not (end - pos >= 1):
                     state[4] = 54
                     state[5] = pos
-                    state[6] = kept__rows__bins
+                    state[7] = kept__rows__bins
                     return _left(state, 2, start, row)
                 after_type_2 = buf[pos]
                 pos += 1
                 if not ((after_type_2 == 32) or (after_type_2 == 33)):
                     state[4] = 55
                     state[5] = pos - 1
-                    state[6] = kept__rows__bins
+                    state[7] = kept__rows__bins
                     return _left(state, 2, start, row)
                 if after_type_2 == 33:
                     if not (end - pos >= 1):
                         state[4] = 56
                         state[5] = pos
-                        state[6] = kept__rows__bins
+                        state[7] = kept__rows__bins
                         return _left(state, 2, start, row)
                     if not ((buf[pos]) == 32):
                         state[4] = 57
                         state[5] = pos
-                        state[6] = kept__rows__bins
+                        state[7] = kept__rows__bins
                         return _left(state, 2, start, row)
                     pos += 1
                 name_terminator_1 = 10 if (type_2 == 78) else 32
@@ -1237,14 +1240,14 @@ def _scan_aerospike_records(
                 if not (pos < end):
                     state[4] = 58
                     state[5] = name_start_1
-                    state[6] = kept__rows__bins
+                    state[7] = kept__rows__bins
                     return _left(state, 2, start, row)
                 name_length_1 = pos - name_start_1
                 pos += 1
                 if not (name_length_1 <= 2147483647):
                     state[4] = 59
                     state[5] = name_start_1
-                    state[6] = kept__rows__bins
+                    state[7] = kept__rows__bins
                     return _left(state, 2, start, row)
                 if wants__bins__name:
                     column__bins__name__start[rows__bins] = name_start_1
@@ -1253,24 +1256,24 @@ def _scan_aerospike_records(
                     if not (end - pos >= 1):
                         state[4] = 60
                         state[5] = pos
-                        state[6] = kept__rows__bins
+                        state[7] = kept__rows__bins
                         return _left(state, 2, start, row)
                     letter_2 = buf[pos]
                     pos += 1
                     if not ((letter_2 == 70) or (letter_2 == 84)):
                         state[4] = 61
                         state[5] = pos - 1
-                        state[6] = kept__rows__bins
+                        state[7] = kept__rows__bins
                         return _left(state, 2, start, row)
                     if not (end - pos >= 1):
                         state[4] = 62
                         state[5] = pos
-                        state[6] = kept__rows__bins
+                        state[7] = kept__rows__bins
                         return _left(state, 2, start, row)
                     if not ((buf[pos]) == 10):
                         state[4] = 63
                         state[5] = pos
-                        state[6] = kept__rows__bins
+                        state[7] = kept__rows__bins
                         return _left(state, 2, start, row)
                     pos += 1
                     boolean_1 = letter_2 == 84
@@ -1298,14 +1301,14 @@ def _scan_aerospike_records(
                         if not (word <= (limit - byte) // 10):
                             state[4] = 64
                             state[5] = integer_at_2
-                            state[6] = kept__rows__bins
+                            state[7] = kept__rows__bins
                             return _left(state, 2, start, row)
                         word = word * 10 + byte
                         pos += 1
                     if not (pos > digits and pos < end and buf[pos] == 10):
                         state[4] = 64
                         state[5] = integer_at_2
-                        state[6] = kept__rows__bins
+                        state[7] = kept__rows__bins
                         return _left(state, 2, start, row)
                     integer_2 = cython.cast(cython.longlong, word)
                     if buf[integer_at_2] == 45:
@@ -1327,14 +1330,14 @@ def _scan_aerospike_records(
                     if not (pos < end):
                         state[4] = 65
                         state[5] = double_start_2
-                        state[6] = kept__rows__bins
+                        state[7] = kept__rows__bins
                         return _left(state, 2, start, row)
                     double_length_2 = pos - double_start_2
                     pos += 1
                     if not (double_length_2 <= 2147483647):
                         state[4] = 66
                         state[5] = double_start_2
-                        state[6] = kept__rows__bins
+                        state[7] = kept__rows__bins
                         return _left(state, 2, start, row)
                     if wants__bins__double:
                         column__bins__double__start[rows__bins] = double_start_2
@@ -1343,7 +1346,7 @@ def _scan_aerospike_records(
                         if filled__bins__double + double_length_2 <= 2147483647:
                             if filled__bins__double + double_length_2 + 32 > column__bins__double__data.shape[0]:
                                 state[5] = filled__bins__double + double_length_2
-                                state[6] = kept__rows__bins
+                                state[7] = kept__rows__bins
                                 return _left(state, 6, start, row)
                             if not cython.compiled:
                                 column__bins__double__data[filled__bins__double : filled__bins__double + double_length_2] = buf[double_start_2 : double_start_2 + double_length_2]
@@ -1375,14 +1378,14 @@ def _scan_aerospike_records(
                         if not (word <= (limit - byte) // 10):
                             state[4] = 15
                             state[5] = len_data_at_2
-                            state[6] = kept__rows__bins
+                            state[7] = kept__rows__bins
                             return _left(state, 2, start, row)
                         word = word * 10 + byte
                         pos += 1
                     if not (pos > digits and pos < end and buf[pos] == 32):
                         state[4] = 15
                         state[5] = len_data_at_2
-                        state[6] = kept__rows__bins
+                        state[7] = kept__rows__bins
                         return _left(state, 2, start, row)
                     len_data_2 = cython.cast(cython.longlong, word)
                     if buf[len_data_at_2] == 45:
@@ -1391,19 +1394,19 @@ def _scan_aerospike_records(
                     if not ((len_data_2 >= 0) and (len_data_2 <= cython.cast(cython.longlong, 4294967295))):
                         state[4] = 16
                         state[5] = len_data_at_2
-                        state[6] = kept__rows__bins
+                        state[7] = kept__rows__bins
                         return _left(state, 2, start, row)
                     if not (len_data_2 <= end - pos):
                         state[4] = 17
                         state[5] = pos
-                        state[6] = kept__rows__bins
+                        state[7] = kept__rows__bins
                         return _left(state, 2, start, row)
                     data_start_2 = pos
                     pos += len_data_2
                     if not (len_data_2 <= 2147483647):
                         state[4] = 18
                         state[5] = data_start_2
-                        state[6] = kept__rows__bins
+                        state[7] = kept__rows__bins
                         return _left(state, 2, start, row)
                     if wants__bins__data:
                         column__bins__data__start[rows__bins] = data_start_2
@@ -1412,7 +1415,7 @@ def _scan_aerospike_records(
                         if filled__bins__data + len_data_2 <= 2147483647:
                             if filled__bins__data + len_data_2 + 32 > column__bins__data__data.shape[0]:
                                 state[5] = filled__bins__data + len_data_2
-                                state[6] = kept__rows__bins
+                                state[7] = kept__rows__bins
                                 return _left(state, 7, start, row)
                             if not cython.compiled:
                                 column__bins__data__data[filled__bins__data : filled__bins__data + len_data_2] = buf[data_start_2 : data_start_2 + len_data_2]
@@ -1424,12 +1427,12 @@ def _scan_aerospike_records(
                     if not (end - pos >= 1):
                         state[4] = 19
                         state[5] = pos
-                        state[6] = kept__rows__bins
+                        state[7] = kept__rows__bins
                         return _left(state, 2, start, row)
                     if not ((buf[pos]) == 10):
                         state[4] = 20
                         state[5] = pos
-                        state[6] = kept__rows__bins
+                        state[7] = kept__rows__bins
                         return _left(state, 2, start, row)
                     pos += 1
                 else:
@@ -1449,12 +1452,12 @@ def _scan_aerospike_records(
             if wants__bins:
                 column__bins__value[row] = rows__bins
             if row > 0 and pos - first > 2147483647:
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 1, start, row)
             if not (pos - start <= 2147483647):
                 state[4] = 67
                 state[5] = start
-                state[6] = kept__rows__bins
+                state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
             row_ends[row] = pos
             row_ranges[row] = range_index
@@ -1469,7 +1472,7 @@ def _scan_aerospike_records(
         if not (pos >= end):
             state[4] = 68
             state[5] = pos
-            state[6] = kept__rows__bins
+            state[7] = kept__rows__bins
             return _left(state, 2, start, row)
         range_index += 1
         range_first = row
@@ -1479,7 +1482,8 @@ def _scan_aerospike_records(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
-    state[6] = kept__rows__bins
+                state[6] = first
+    state[7] = kept__rows__bins
     return _left(state, 0, start, row)
 
 
@@ -1574,7 +1578,7 @@ def _scan_aerospike_udfs(
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
-    first: cython.longlong = row_starts[0] if row > 0 else pos
+    first: cython.longlong = state[6] if row > 0 else pos
     start: cython.longlong = pos
     wants__udf_type: cython.bint = column__udf_type__value.shape[0] > 0
     wants__name: cython.bint = column__name__start.shape[0] > 0
@@ -1600,6 +1604,7 @@ def _scan_aerospike_udfs(
     byte: cython.uint = 0
     state[0] = range_index
     state[1] = range_first
+    state[6] = first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
@@ -1746,6 +1751,7 @@ def _scan_aerospike_udfs(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
+                state[6] = first
     return _left(state, 0, start, row)
 
 
@@ -1832,7 +1838,7 @@ def _scan_borg_blobs(
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
-    first: cython.longlong = row_starts[0] if row > 0 else pos
+    first: cython.longlong = state[6] if row > 0 else pos
     start: cython.longlong = pos
     wants__version: cython.bint = column__version__value.shape[0] > 0
     wants__chunk_id: cython.bint = column__chunk_id__bytes.shape[0] > 0
@@ -1902,6 +1908,7 @@ def _scan_borg_blobs(
     byte: cython.uint = 0
     state[0] = range_index
     state[1] = range_first
+    state[6] = first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
@@ -2275,6 +2282,7 @@ def _scan_borg_blobs(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
+                state[6] = first
     return _left(state, 0, start, row)
 
 
@@ -2360,7 +2368,7 @@ def _scan_borg_index_entries(
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
-    first: cython.longlong = row_starts[0] if row > 0 else pos
+    first: cython.longlong = state[6] if row > 0 else pos
     start: cython.longlong = pos
     wants__chunk_id: cython.bint = column__chunk_id__bytes.shape[0] > 0
     wants__flags: cython.bint = column__flags__value.shape[0] > 0
@@ -2385,6 +2393,7 @@ def _scan_borg_index_entries(
     byte: cython.uint = 0
     state[0] = range_index
     state[1] = range_first
+    state[6] = first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
@@ -2470,6 +2479,7 @@ def _scan_borg_index_entries(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
+                state[6] = first
     return _left(state, 0, start, row)
 
 
@@ -2536,7 +2546,7 @@ def _scan_kafka_batches(
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
-    first: cython.longlong = row_starts[0] if row > 0 else pos
+    first: cython.longlong = state[6] if row > 0 else pos
     start: cython.longlong = pos
     wants__base_offset: cython.bint = column__base_offset__value.shape[0] > 0
     wants__len_body: cython.bint = column__len_body__value.shape[0] > 0
@@ -2590,6 +2600,7 @@ def _scan_kafka_batches(
     byte: cython.uint = 0
     state[0] = range_index
     state[1] = range_first
+    state[6] = first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
@@ -2780,6 +2791,7 @@ def _scan_kafka_batches(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
+                state[6] = first
     return _left(state, 0, start, row)
 
 
@@ -2860,7 +2872,7 @@ def _scan_kafka_messages(
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
-    first: cython.longlong = row_starts[0] if row > 0 else pos
+    first: cython.longlong = state[6] if row > 0 else pos
     start: cython.longlong = pos
     wants__offset: cython.bint = column__offset__value.shape[0] > 0
     wants__len_body: cython.bint = column__len_body__value.shape[0] > 0
@@ -2905,6 +2917,7 @@ def _scan_kafka_messages(
     byte: cython.uint = 0
     state[0] = range_index
     state[1] = range_first
+    state[6] = first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
@@ -3105,6 +3118,7 @@ def _scan_kafka_messages(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
+                state[6] = first
     return _left(state, 0, start, row)
 
 
@@ -3168,7 +3182,7 @@ def _scan_kafka_offset_index(
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
-    first: cython.longlong = row_starts[0] if row > 0 else pos
+    first: cython.longlong = state[6] if row > 0 else pos
     start: cython.longlong = pos
     wants__relative_offset: cython.bint = column__relative_offset__value.shape[0] > 0
     wants__position: cython.bint = column__position__value.shape[0] > 0
@@ -3185,6 +3199,7 @@ def _scan_kafka_offset_index(
     byte: cython.uint = 0
     state[0] = range_index
     state[1] = range_first
+    state[6] = first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
@@ -3229,6 +3244,7 @@ def _scan_kafka_offset_index(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
+                state[6] = first
     return _left(state, 0, start, row)
 
 
@@ -3280,7 +3296,7 @@ def _scan_kafka_producers(
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
-    first: cython.longlong = row_starts[0] if row > 0 else pos
+    first: cython.longlong = state[6] if row > 0 else pos
     start: cython.longlong = pos
     wants__producer_id: cython.bint = column__producer_id__value.shape[0] > 0
     wants__producer_epoch: cython.bint = column__producer_epoch__value.shape[0] > 0
@@ -3309,6 +3325,7 @@ def _scan_kafka_producers(
     byte: cython.uint = 0
     state[0] = range_index
     state[1] = range_first
+    state[6] = first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
@@ -3402,6 +3419,7 @@ def _scan_kafka_producers(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
+                state[6] = first
     return _left(state, 0, start, row)
 
 
@@ -3474,9 +3492,9 @@ def _scan_kafka_records(
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
-    first: cython.longlong = row_starts[0] if row > 0 else pos
+    first: cython.longlong = state[6] if row > 0 else pos
     start: cython.longlong = pos
-    rows__headers: cython.longlong = state[6]
+    rows__headers: cython.longlong = state[7]
     kept__rows__headers: cython.longlong = rows__headers
     wants__attributes: cython.bint = column__attributes__value.shape[0] > 0
     wants__timestamp_delta: cython.bint = column__timestamp_delta__value.shape[0] > 0
@@ -3531,6 +3549,7 @@ def _scan_kafka_records(
     byte: cython.uint = 0
     state[0] = range_index
     state[1] = range_first
+    state[6] = first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
@@ -3538,14 +3557,14 @@ def _scan_kafka_records(
             start = pos
             kept__rows__headers = rows__headers
             if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
-                state[6] = kept__rows__headers
+                state[7] = kept__rows__headers
                 return _left(state, 1, start, row)
             row_starts[row] = start
             len_record_at_1 = pos
             if not (pos < end):
                 state[4] = 0
                 state[5] = pos
-                state[6] = kept__rows__headers
+                state[7] = kept__rows__headers
                 return _left(state, 2, start, row)
             word = buf[pos]
             pos += 1
@@ -3558,7 +3577,7 @@ def _scan_kafka_records(
                     if not (size > 0):
                         state[4] = 0
                         state[5] = len_record_at_1
-                        state[6] = kept__rows__headers
+                        state[7] = kept__rows__headers
                         return _left(state, 2, start, row)
                     word = _varint(buf, len_record_at_1, size)
                     pos = len_record_at_1 + size
@@ -3566,7 +3585,7 @@ def _scan_kafka_records(
             if not (len_record_1 >= 0 and len_record_1 <= end - pos):
                 state[4] = 1
                 state[5] = pos
-                state[6] = kept__rows__headers
+                state[7] = kept__rows__headers
                 return _left(state, 2, start, row)
             body_start_1 = pos
             pos += len_record_1
@@ -3575,7 +3594,7 @@ def _scan_kafka_records(
             if not (body_end_1 - pos >= 1):
                 state[4] = 2
                 state[5] = pos
-                state[6] = kept__rows__headers
+                state[7] = kept__rows__headers
                 return _left(state, 2, start, row)
             attributes_1 = (((buf[pos]) ^ (one << 7)) - (one << 7))
             pos += 1
@@ -3585,7 +3604,7 @@ def _scan_kafka_records(
             if not (pos < body_end_1):
                 state[4] = 3
                 state[5] = pos
-                state[6] = kept__rows__headers
+                state[7] = kept__rows__headers
                 return _left(state, 2, start, row)
             word = buf[pos]
             pos += 1
@@ -3598,7 +3617,7 @@ def _scan_kafka_records(
                     if not (size > 0):
                         state[4] = 3
                         state[5] = timestamp_delta_at_1
-                        state[6] = kept__rows__headers
+                        state[7] = kept__rows__headers
                         return _left(state, 2, start, row)
                     word = _varint(buf, timestamp_delta_at_1, size)
                     pos = timestamp_delta_at_1 + size
@@ -3609,7 +3628,7 @@ def _scan_kafka_records(
             if not (pos < body_end_1):
                 state[4] = 4
                 state[5] = pos
-                state[6] = kept__rows__headers
+                state[7] = kept__rows__headers
                 return _left(state, 2, start, row)
             word = buf[pos]
             pos += 1
@@ -3622,7 +3641,7 @@ def _scan_kafka_records(
                     if not (size > 0):
                         state[4] = 4
                         state[5] = offset_delta_at_1
-                        state[6] = kept__rows__headers
+                        state[7] = kept__rows__headers
                         return _left(state, 2, start, row)
                     word = _varint(buf, offset_delta_at_1, size)
                     pos = offset_delta_at_1 + size
@@ -3633,7 +3652,7 @@ def _scan_kafka_records(
             if not (pos < body_end_1):
                 state[4] = 5
                 state[5] = pos
-                state[6] = kept__rows__headers
+                state[7] = kept__rows__headers
                 return _left(state, 2, start, row)
             word = buf[pos]
             pos += 1
@@ -3646,7 +3665,7 @@ def _scan_kafka_records(
                     if not (size > 0):
                         state[4] = 5
                         state[5] = len_key_at_1
-                        state[6] = kept__rows__headers
+                        state[7] = kept__rows__headers
                         return _left(state, 2, start, row)
                     word = _varint(buf, len_key_at_1, size)
                     pos = len_key_at_1 + size
@@ -3654,13 +3673,13 @@ def _scan_kafka_records(
             if not (len_key_1 >= -1):
                 state[4] = 6
                 state[5] = len_key_at_1
-                state[6] = kept__rows__headers
+                state[7] = kept__rows__headers
                 return _left(state, 2, start, row)
             if len_key_1 >= 0:
                 if not (len_key_1 >= 0 and len_key_1 <= body_end_1 - pos):
                     state[4] = 7
                     state[5] = pos
-                    state[6] = kept__rows__headers
+                    state[7] = kept__rows__headers
                     return _left(state, 2, start, row)
                 key_start_1 = pos
                 pos += len_key_1
@@ -3671,7 +3690,7 @@ def _scan_kafka_records(
                     if filled__key + len_key_1 <= 2147483647:
                         if filled__key + len_key_1 + 32 > column__key__data.shape[0]:
                             state[5] = filled__key + len_key_1
-                            state[6] = kept__rows__headers
+                            state[7] = kept__rows__headers
                             return _left(state, 4, start, row)
                         if not cython.compiled:
                             column__key__data[filled__key : filled__key + len_key_1] = buf[key_start_1 : key_start_1 + len_key_1]
@@ -3690,7 +3709,7 @@ def _scan_kafka_records(
             if not (pos < body_end_1):
                 state[4] = 8
                 state[5] = pos
-                state[6] = kept__rows__headers
+                state[7] = kept__rows__headers
                 return _left(state, 2, start, row)
             word = buf[pos]
             pos += 1
@@ -3703,7 +3722,7 @@ def _scan_kafka_records(
                     if not (size > 0):
                         state[4] = 8
                         state[5] = len_value_at_1
-                        state[6] = kept__rows__headers
+                        state[7] = kept__rows__headers
                         return _left(state, 2, start, row)
                     word = _varint(buf, len_value_at_1, size)
                     pos = len_value_at_1 + size
@@ -3711,13 +3730,13 @@ def _scan_kafka_records(
             if not (len_value_1 >= -1):
                 state[4] = 9
                 state[5] = len_value_at_1
-                state[6] = kept__rows__headers
+                state[7] = kept__rows__headers
                 return _left(state, 2, start, row)
             if len_value_1 >= 0:
                 if not (len_value_1 >= 0 and len_value_1 <= body_end_1 - pos):
                     state[4] = 10
                     state[5] = pos
-                    state[6] = kept__rows__headers
+                    state[7] = kept__rows__headers
                     return _left(state, 2, start, row)
                 value_start_1 = pos
                 pos += len_value_1
@@ -3728,7 +3747,7 @@ def _scan_kafka_records(
                     if filled__value + len_value_1 <= 2147483647:
                         if filled__value + len_value_1 + 32 > column__value__data.shape[0]:
                             state[5] = filled__value + len_value_1
-                            state[6] = kept__rows__headers
+                            state[7] = kept__rows__headers
                             return _left(state, 5, start, row)
                         if not cython.compiled:
                             column__value__data[filled__value : filled__value + len_value_1] = buf[value_start_1 : value_start_1 + len_value_1]
@@ -3747,7 +3766,7 @@ def _scan_kafka_records(
             if not (pos < body_end_1):
                 state[4] = 11
                 state[5] = pos
-                state[6] = kept__rows__headers
+                state[7] = kept__rows__headers
                 return _left(state, 2, start, row)
             word = buf[pos]
             pos += 1
@@ -3760,7 +3779,7 @@ def _scan_kafka_records(
                     if not (size > 0):
                         state[4] = 11
                         state[5] = num_headers_at_1
-                        state[6] = kept__rows__headers
+                        state[7] = kept__rows__headers
                         return _left(state, 2, start, row)
                     word = _varint(buf, num_headers_at_1, size)
                     pos = num_headers_at_1 + size
@@ -3768,18 +3787,18 @@ def _scan_kafka_records(
             if not (num_headers_1 >= 0):
                 state[4] = 12
                 state[5] = num_headers_at_1
-                state[6] = kept__rows__headers
+                state[7] = kept__rows__headers
                 return _left(state, 2, start, row)
             turn_1 = 0
             while turn_1 < num_headers_1:
                 if rows__headers >= rooms[0]:
-                    state[6] = kept__rows__headers
+                    state[7] = kept__rows__headers
                     return _left(state, 3, start, row)
                 len_key_at_2 = pos
                 if not (pos < body_end_1):
                     state[4] = 13
                     state[5] = pos
-                    state[6] = kept__rows__headers
+                    state[7] = kept__rows__headers
                     return _left(state, 2, start, row)
                 word = buf[pos]
                 pos += 1
@@ -3792,7 +3811,7 @@ def _scan_kafka_records(
                         if not (size > 0):
                             state[4] = 13
                             state[5] = len_key_at_2
-                            state[6] = kept__rows__headers
+                            state[7] = kept__rows__headers
                             return _left(state, 2, start, row)
                         word = _varint(buf, len_key_at_2, size)
                         pos = len_key_at_2 + size
@@ -3800,12 +3819,12 @@ def _scan_kafka_records(
                 if not (len_key_2 >= 0):
                     state[4] = 14
                     state[5] = len_key_at_2
-                    state[6] = kept__rows__headers
+                    state[7] = kept__rows__headers
                     return _left(state, 2, start, row)
                 if not (len_key_2 <= body_end_1 - pos):
                     state[4] = 15
                     state[5] = pos
-                    state[6] = kept__rows__headers
+                    state[7] = kept__rows__headers
                     return _left(state, 2, start, row)
                 key_start_2 = pos
                 pos += len_key_2
@@ -3816,7 +3835,7 @@ def _scan_kafka_records(
                     if filled__headers__key + len_key_2 <= 2147483647:
                         if filled__headers__key + len_key_2 + 32 > column__headers__key__data.shape[0]:
                             state[5] = filled__headers__key + len_key_2
-                            state[6] = kept__rows__headers
+                            state[7] = kept__rows__headers
                             return _left(state, 6, start, row)
                         if not cython.compiled:
                             column__headers__key__data[filled__headers__key : filled__headers__key + len_key_2] = buf[key_start_2 : key_start_2 + len_key_2]
@@ -3828,7 +3847,7 @@ def _scan_kafka_records(
                 if not (pos < body_end_1):
                     state[4] = 16
                     state[5] = pos
-                    state[6] = kept__rows__headers
+                    state[7] = kept__rows__headers
                     return _left(state, 2, start, row)
                 word = buf[pos]
                 pos += 1
@@ -3841,7 +3860,7 @@ def _scan_kafka_records(
                         if not (size > 0):
                             state[4] = 16
                             state[5] = len_value_at_2
-                            state[6] = kept__rows__headers
+                            state[7] = kept__rows__headers
                             return _left(state, 2, start, row)
                         word = _varint(buf, len_value_at_2, size)
                         pos = len_value_at_2 + size
@@ -3849,13 +3868,13 @@ def _scan_kafka_records(
                 if not (len_value_2 >= -1):
                     state[4] = 17
                     state[5] = len_value_at_2
-                    state[6] = kept__rows__headers
+                    state[7] = kept__rows__headers
                     return _left(state, 2, start, row)
                 if len_value_2 >= 0:
                     if not (len_value_2 >= 0 and len_value_2 <= body_end_1 - pos):
                         state[4] = 18
                         state[5] = pos
-                        state[6] = kept__rows__headers
+                        state[7] = kept__rows__headers
                         return _left(state, 2, start, row)
                     value_start_2 = pos
                     pos += len_value_2
@@ -3866,7 +3885,7 @@ def _scan_kafka_records(
                         if filled__headers__value + len_value_2 <= 2147483647:
                             if filled__headers__value + len_value_2 + 32 > column__headers__value__data.shape[0]:
                                 state[5] = filled__headers__value + len_value_2
-                                state[6] = kept__rows__headers
+                                state[7] = kept__rows__headers
                                 return _left(state, 7, start, row)
                             if not cython.compiled:
                                 column__headers__value__data[filled__headers__value : filled__headers__value + len_value_2] = buf[value_start_2 : value_start_2 + len_value_2]
@@ -3888,23 +3907,23 @@ def _scan_kafka_records(
             if not (0 <= body_end_1 - pos):
                 state[4] = 19
                 state[5] = pos
-                state[6] = kept__rows__headers
+                state[7] = kept__rows__headers
                 return _left(state, 2, start, row)
             end_of_record_start_1 = pos
             pos += 0
             if not (pos == body_end_1):
                 state[4] = 20
                 state[5] = end_of_record_start_1
-                state[6] = kept__rows__headers
+                state[7] = kept__rows__headers
                 return _left(state, 2, start, row)
             pos = body_end_1
             if row > 0 and pos - first > 2147483647:
-                state[6] = kept__rows__headers
+                state[7] = kept__rows__headers
                 return _left(state, 1, start, row)
             if not (pos - start <= 2147483647):
                 state[4] = 21
                 state[5] = start
-                state[6] = kept__rows__headers
+                state[7] = kept__rows__headers
                 return _left(state, 2, start, row)
             row_ends[row] = pos
             row_ranges[row] = range_index
@@ -3918,7 +3937,7 @@ def _scan_kafka_records(
         if not (pos >= end):
             state[4] = 22
             state[5] = pos
-            state[6] = kept__rows__headers
+            state[7] = kept__rows__headers
             return _left(state, 2, start, row)
         range_index += 1
         range_first = row
@@ -3928,7 +3947,8 @@ def _scan_kafka_records(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
-    state[6] = kept__rows__headers
+                state[6] = first
+    state[7] = kept__rows__headers
     return _left(state, 0, start, row)
 
 
@@ -3995,7 +4015,7 @@ def _scan_kafka_time_index(
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
-    first: cython.longlong = row_starts[0] if row > 0 else pos
+    first: cython.longlong = state[6] if row > 0 else pos
     start: cython.longlong = pos
     wants__timestamp: cython.bint = column__timestamp__value.shape[0] > 0
     wants__relative_offset: cython.bint = column__relative_offset__value.shape[0] > 0
@@ -4012,6 +4032,7 @@ def _scan_kafka_time_index(
     byte: cython.uint = 0
     state[0] = range_index
     state[1] = range_first
+    state[6] = first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
@@ -4056,6 +4077,7 @@ def _scan_kafka_time_index(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
+                state[6] = first
     return _left(state, 0, start, row)
 
 
@@ -4104,7 +4126,7 @@ def _scan_kafka_transaction_index(
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
-    first: cython.longlong = row_starts[0] if row > 0 else pos
+    first: cython.longlong = state[6] if row > 0 else pos
     start: cython.longlong = pos
     wants__version: cython.bint = column__version__value.shape[0] > 0
     wants__producer_id: cython.bint = column__producer_id__value.shape[0] > 0
@@ -4127,6 +4149,7 @@ def _scan_kafka_transaction_index(
     byte: cython.uint = 0
     state[0] = range_index
     state[1] = range_first
+    state[6] = first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
@@ -4200,6 +4223,7 @@ def _scan_kafka_transaction_index(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
+                state[6] = first
     return _left(state, 0, start, row)
 
 
@@ -4251,7 +4275,7 @@ def _scan_rbak_records(
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
-    first: cython.longlong = row_starts[0] if row > 0 else pos
+    first: cython.longlong = state[6] if row > 0 else pos
     start: cython.longlong = pos
     wants__len_json: cython.bint = column__len_json__value.shape[0] > 0
     wants__json: cython.bint = column__json__start.shape[0] > 0
@@ -4271,6 +4295,7 @@ def _scan_rbak_records(
     byte: cython.uint = 0
     state[0] = range_index
     state[1] = range_first
+    state[6] = first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
@@ -4333,6 +4358,7 @@ def _scan_rbak_records(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
+                state[6] = first
     return _left(state, 0, start, row)
 
 
@@ -4389,7 +4415,7 @@ def _scan_rbf_frames(
     pos: cython.longlong = state[2]
     row: cython.longlong = state[3]
     range_first: cython.longlong = row - state[1]
-    first: cython.longlong = row_starts[0] if row > 0 else pos
+    first: cython.longlong = state[6] if row > 0 else pos
     start: cython.longlong = pos
     wants__len_frame: cython.bint = column__len_frame__value.shape[0] > 0
     wants__frame_tag: cython.bint = column__frame_tag__value.shape[0] > 0
@@ -4435,6 +4461,7 @@ def _scan_rbf_frames(
     byte: cython.uint = 0
     state[0] = range_index
     state[1] = range_first
+    state[6] = first
     while range_index < range_starts.shape[0]:
         end = range_ends[range_index]
         count = range_counts[range_index]
@@ -4605,6 +4632,7 @@ def _scan_rbf_frames(
             pos = range_starts[range_index]
             if row == 0:
                 first = pos
+                state[6] = first
     return _left(state, 0, start, row)
 
 

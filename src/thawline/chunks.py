@@ -35,6 +35,10 @@ class Chunk:
         distance = integer(by)
         return replace(self, starts=pc.add(self.starts, distance), ends=pc.add(self.ends, distance))
 
+    def behind(self, ranges: int) -> Chunk:
+        """The same rows, behind those of so many ranges."""
+        return replace(self, ranges=pc.add(self.ranges, pa.scalar(ranges, pa.int32())))
+
 
 @dataclass(frozen=True, slots=True)
 class Places:
@@ -61,6 +65,10 @@ class Break:
     def moved(self, by: int) -> Break:
         """The same break, with positions that count from `by` bytes earlier."""
         return replace(self, start=self.start + by, at=self.at + by)
+
+    def behind(self, ranges: int) -> Break:
+        """The same break, behind so many ranges."""
+        return replace(self, range_index=self.range_index + ranges)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +108,9 @@ class Ranges:
                 raise ValueError(f"range {start}..{end} is not within {last}..{size}")
             last = end
 
+
+Piece = tuple[memoryview, Ranges]
+"""A buffer, and the ranges of it to read rows from."""
 
 LEFT_OVER = "bytes are left after the last row"
 

@@ -120,7 +120,7 @@ class Room:
         try:
             fill = _FILLS.get(codec, _fill_nothing)
             size = fill(view, self._memory[self.end : self.end + max_bytes])
-        except (CodecError, cramjam.DecompressionError, zstandard.ZstdError, OSError, struct.error):  # the fourth is Arrow's
+        except (CodecError, cramjam.DecompressionError, zstandard.ZstdError, OSError, struct.error):  # OSError: Arrow's
             size = None
         self.end += self._copy(decompress_chunks(codec, view, max_bytes=max_bytes)) if size is None else size
 

@@ -21,10 +21,10 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline.chunks import Break, Chunk, Places, Ranges, schema_of
+from thawline.chunks import Break, Chunk, Piece, Places, Ranges, schema_of
 from thawline.generated.kernels.tables import TABLES
 from thawline.source import Source
-from thawline.tables import Column, Table, arrays
+from thawline.tables import GATHERED, SLICES, Column, Table, arrays
 
 Buffer = bytes | bytearray | memoryview | mmap
 
@@ -84,6 +84,44 @@ def scan(
     wanted = list(_chosen(found.columns, columns))
     limits = (max_rows or _rows_in_cache(table, tuple(column.name for column in wanted)), max_bytes)
     return engine()(found, view, ranges, wanted, limits, checksums=checksums)
+
+
+def scan_pieces(
+    table: str, pieces: Iterable[Piece], columns: Collection[str], max_rows: int, max_bytes: int = MAX_BYTES
+) -> Iterator[Chunk | Break]:
+    """Read rows of a table from one buffer after the other, as if they were one: ranges are counted through.
+
+    A buffer is not looked at once the next one is asked for, so both may be the same memory, which stays in the cache.
+    Where a row starts and ends counts from the start of its own buffer.
+    """
+    found = TABLES[table]
+    wanted = list(_chosen(found.columns, columns))
+    if any(column.kind in SLICES - GATHERED for column in _deep(wanted)):
+        raise ValueError(f"{table}: columns with escapes or base-64 are made from the whole buffer")
+    if native() is not None:
+        from thawline import kernels  # noqa: PLC0415 - needs the native module
+
+        yield from kernels.read_pieces(found, _sound(pieces), wanted, (max_rows, max_bytes))
+        return
+    before = 0
+    for view, ranges in _sound(pieces):
+        for item in engine()(found, view, ranges, wanted, (max_rows, max_bytes), checksums=False):
+            yield item.behind(before)
+        before += len(ranges.starts)
+
+
+def _sound(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Those that have ranges, which must lie within them."""
+    for view, ranges in pieces:
+        ranges.check(len(view))
+        if ranges.starts:
+            yield view, ranges
+
+
+def _deep(columns: Iterable[Column]) -> Iterator[Column]:
+    for column in columns:
+        yield column
+        yield from _deep(column.items)
 
 
 def _chosen(offered: Iterable[Column], names: Collection[str] | None, above: str = "") -> Iterator[Column]:

@@ -12,14 +12,14 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from thawline import _native
-from thawline.chunks import ARROW_TYPES, Break, Chunk, Places, Ranges, arrow_type, label_of, schema_of, text_of
+from thawline.chunks import ARROW_TYPES, Break, Chunk, Piece, Places, Ranges, arrow_type, label_of, schema_of, text_of
 from thawline.tables import GATHERED, SLICES, Array, Column, Table, arrays, lists
 
 DONE, FULL, FAILED, LIST_FULL = 0, 1, 2, 3
 """What a kernel returns; LIST_FULL + n where the n-th list column has no room left, and behind the
 last of them the n-th column of bytes."""
-RANGE, ROWS_IN_RANGE, POSITION, ROWS, FAILURE, AT, LISTS = range(7)
-"""Slots of a kernel's state. Up to LISTS it is that of the start of the row it stopped at."""
+RANGE, ROWS_IN_RANGE, POSITION, ROWS, FAILURE, AT, FIRST, LISTS = range(8)
+"""Slots of a kernel's state: that of the start of the row it stopped at. FIRST is where the chunk started."""
 ITEM_SIZES = {"q": 8, "i": 4, "h": 2, "b": 1, "B": 1}
 FIRST_ITEMS = 4
 """Room for items of a list that is made for each row at first."""
@@ -57,6 +57,14 @@ def read(
     """Chunks of rows, and a break for each range that could not be read to its end."""
     if ranges.starts:
         yield from _Reading(table, view, ranges, wanted, limits, checksums=checksums).chunks()
+
+
+def read_pieces(
+    table: Table, pieces: Iterator[Piece], wanted: Sequence[Column], limits: tuple[int, int]
+) -> Iterator[Chunk | Break]:
+    """The same from one buffer after the other, whose rows share chunks; a buffer is let go of when the next comes."""
+    if (first := next(pieces, None)) is not None:
+        yield from _PieceReading(table, first, pieces, wanted, limits).chunks()
 
 
 def places(
@@ -115,18 +123,27 @@ class _Reading:
         return self.made(self.place)
 
     def made(self, make: Callable[[], Made]) -> Iterator[Made | Break]:
-        """What is made of the rows of each call of the kernel."""
-        status = FULL
-        while status != DONE:
+        """What is made of the rows of each chunk."""
+        while self.state[RANGE] < len(self.ranges.starts) or self.turn():
             self.prepare()
             status = self.run()
+            while status == DONE and self.turn() and self.fits():
+                status = self.go_on()
             if self.state[ROWS]:
                 if self.rows_due is not None:
                     self.rows_due -= self.state[ROWS]
                 yield make()
             if status == FAILED:
                 yield self.broken()
-                status = self.skip_range()
+                self.skip_range()
+
+    def turn(self) -> bool:
+        """Turn to the next buffer, if there is one."""
+        return False
+
+    def fits(self) -> bool:
+        """Whether all of the buffer may go into the same chunk."""
+        return self.ranges.ends[-1] - self.state[FIRST] <= self.max_bytes
 
     def prepare(self) -> None:
         """Make arrays for the next chunk, no larger than what is left of the buffer can fill."""
@@ -138,10 +155,14 @@ class _Reading:
         self.arrays.renew(rows, most, max(min(bytes_left, self.max_bytes), 0))
 
     def run(self) -> int:
-        """Fill the arrays; a list or a row that runs out of room gets more, and the kernel goes on with that row."""
+        """Fill the arrays from their start."""
         self.state[ROWS] = 0
         for index in range(len(self.lists)):
             self.state[LISTS + index] = 0
+        return self.go_on()
+
+    def go_on(self) -> int:
+        """Fill the arrays; a list or a row that runs out of room gets more, and the kernel goes on with that row."""
         status = self.call()
         while status >= LIST_FULL:
             index = status - LIST_FULL
@@ -195,14 +216,46 @@ class _Reading:
         failure = self.table.failures[self.state[FAILURE]]
         return Break(failure, self.state[POSITION], self.state[AT], self.state[RANGE])
 
-    def skip_range(self) -> int:
-        """Go on with the range after the broken one."""
+    def skip_range(self) -> None:
+        """Leave the range that is broken."""
         self.state[RANGE] += 1
         self.state[ROWS_IN_RANGE] = 0
-        if self.state[RANGE] == len(self.ranges.starts):
-            return DONE
-        self.state[POSITION] = self.ranges.starts[self.state[RANGE]]
-        return FULL
+        if self.state[RANGE] < len(self.ranges.starts):
+            self.state[POSITION] = self.ranges.starts[self.state[RANGE]]
+
+
+class _PieceReading(_Reading):
+    """The same over several buffers. Their ranges are counted through; positions are those in each of them."""
+
+    def __init__(
+        self,
+        table: Table,
+        first: Piece,
+        others: Iterator[Piece],
+        wanted: Sequence[Column],
+        limits: tuple[int, int],
+    ) -> None:
+        view, ranges = first
+        own = Ranges(ranges.starts[:], ranges.ends[:], ranges.counts[:])
+        super().__init__(table, view, own, wanted, limits, checksums=False)
+        self.pieces = others
+
+    def prepare(self) -> None:
+        """Make arrays for as much as a chunk may have, since what is to come is not known."""
+        self.arrays.renew(self.max_rows, [ENDLESS] * len(self.lists), self.max_bytes)
+
+    def turn(self) -> bool:
+        """Turn to the next buffer, if there is one."""
+        if (piece := next(self.pieces, None)) is None:
+            return False
+        read = self.state[POSITION] - self.state[FIRST]
+        self.view, ranges = piece
+        self.ranges.starts.extend(ranges.starts)
+        self.ranges.ends.extend(ranges.ends)
+        self.ranges.counts.extend(ranges.counts)
+        self.state[POSITION] = ranges.starts[0]
+        self.state[FIRST] = ranges.starts[0] - read
+        return True
 
 
 class _Arrays:

@@ -64,8 +64,9 @@ def _left(
 '''
 DONE, FULL, FAILED, LIST_FULL = 0, 1, 2, 3
 """What a kernel returns; LIST_FULL + n for the n-th list column, and behind the last of them for those of bytes."""
-STATE = ("range_index", "range_rows", "pos", "row", "failure", "at")
+STATE = ("range_index", "range_rows", "pos", "row", "failure", "at", "first")
 """Slots of the kernel's state, followed by one counter for each list column."""
+FIRST = STATE.index("first")
 CTYPES = {"q": "longlong", "i": "int", "h": "short", "b": "schar", "B": "uchar"}
 WORD = 8
 ROWS_AHEAD = 16
@@ -155,7 +156,7 @@ class _Emitter:
             "pos": "state[2]",
             "row": "state[3]",
             "range_first": "row - state[1]",
-            "first": "row_starts[0] if row > 0 else pos",
+            "first": f"state[{FIRST}] if row > 0 else pos",
             "start": "pos",
             **counters,
             **{_kept(counter): counter for counter in counters},
@@ -190,6 +191,7 @@ class _Emitter:
         """
         self.write("state[0] = range_index")
         self.write("state[1] = range_first")
+        self.write(f"state[{FIRST}] = first")
         with self.indented("while range_index < range_starts.shape[0]:"):
             self.write("end = range_ends[range_index]")
             self.write("count = range_counts[range_index]")
@@ -221,6 +223,7 @@ class _Emitter:
             self.write("pos = range_starts[range_index]")
             with self.indented("if row == 0:"):
                 self.write("first = pos")
+                self.write(f"state[{FIRST}] = first")
 
     def fetch_ahead(self) -> None:
         """Ask for the memory of rows to come, whose places are not known before the rows between are read.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from thawline import codecs, columns
-from thawline.chunks import Break, Chunk, Ranges
+from thawline.chunks import Break, Chunk, Piece, Ranges
 from thawline.errors import CodecError, OutputTooLarge
 from thawline.formats.kafka import numbers
 from thawline.formats.kafka.findings import BAD_CODEC, BAD_RECORDS, TOO_LARGE
@@ -21,26 +21,28 @@ from thawline.model import Finding
 from thawline.source import Source
 
 GROUP_BYTES = 8 << 20
-"""Bytes of records that are decoded in one go: enough to make little of the cost of a call, and few enough that what
-was decompressed is still in the cache when it is read."""
+"""Bytes of records that are decoded in one go: enough to make little of the cost of a call."""
 GROUP_ROWS = 1 << 16
-"""Records in one go at most."""
+GROUP_UNITS = 1 << 12
+"""Records and batches in one go at most."""
+PIECE_BYTES = 512 << 10
+"""Bytes that are decompressed before they are read: few enough to be still in the core's own cache then."""
 WIRE = ("key", "value", "headers")
 
 
 def decode(source: Source, heads: Heads, request: Request) -> Iterator[Part | Finding]:
     """Units with their records, and a finding for each whose records cannot be returned, in file order."""
     stretch = _Stretch(heads)
-    room = _idle.pop() if _idle else codecs.Room(2 * GROUP_BYTES)
+    room = _idle.pop() if _idle else codecs.Room(GROUP_BYTES)
     first = 0
     while first < len(heads):
         if stretch.compressions[first] == "none":
-            payload = _plain(source, stretch, first)
+            payload: _Payload = _Plain(source, stretch, first)
         else:
-            payload = _decompressed(source, stretch, first, request.max_batch_bytes, room)
-        yield from _decoded(payload, _Placing(stretch, first, first + len(payload.units.heads)), request)
-        first += len(payload.units.heads)
-    if room.size == 2 * GROUP_BYTES:
+            payload = _Compressed(source, stretch, first, request.max_batch_bytes, room)
+        yield from _decoded(payload, request)
+        first = payload.end
+    if room.size == GROUP_BYTES:
         _idle.append(room)
 
 
@@ -70,52 +72,100 @@ class _Stretch:
             self.places[index::4] = numbers.copied(values)
 
 
-@dataclass(frozen=True, slots=True)
-class Payload:
-    """The records of some batches, not compressed, one behind the other."""
+class _Payload(Protocol):
+    """Records of some batches, as pieces of memory that hold them one behind the other."""
 
-    units: Units
-    data: memoryview | bytes
-    ranges: Ranges
+    stretch: _Stretch
+    first: int
+    end: int
+    """The batch behind them; known when the last piece was read."""
+    last: int
+    """The batch that is behind them at the latest."""
+    starts: array[int]
+    """Where the records of each batch start in their piece."""
     failed: dict[int, Failure]
     """Batches that do not decompress, by their number."""
 
+    def chunks(self, wanted: list[str]) -> Iterator[Chunk | Break]:
+        """Their records."""
+        ...
 
-def _plain(source: Source, stretch: _Stretch, first: int) -> Payload:
+
+class _Plain:
     """Batches that are not compressed, as they lie in the file, until there is enough to decode."""
-    positions, sizes = stretch.positions, stretch.sizes
-    start, end = positions[first], first + 1
-    while end < len(positions) and stretch.compressions[end] == "none" and positions[end] - start < GROUP_BYTES:
-        end += 1
-    starts = array("q", [position - start + HEAD_SIZE for position in positions[first:end]])
-    ends = array(
-        "q", [position - start + size for position, size in zip(positions[first:end], sizes[first:end], strict=True)]
-    )
-    view = source.view(start, start + ends[-1])
-    return Payload(stretch.units.part(first, end), view, Ranges(starts, ends, stretch.counts[first:end]), {})
+
+    def __init__(self, source: Source, stretch: _Stretch, first: int) -> None:
+        positions, sizes = stretch.positions, stretch.sizes
+        start, end = positions[first], first + 1
+        while end < len(positions) and stretch.compressions[end] == "none" and positions[end] - start < GROUP_BYTES:
+            end += 1
+        self.stretch, self.first, self.end, self.last = stretch, first, end, end
+        self.failed: dict[int, Failure] = {}
+        self.starts = array("q", [position - start + HEAD_SIZE for position in positions[first:end]])
+        ends = [at - start + size for at, size in zip(positions[first:end], sizes[first:end], strict=True)]
+        self.ranges = Ranges(self.starts, array("q", ends), stretch.counts[first:end])
+        self.view = source.view(start, start + ends[-1])
+
+    def chunks(self, wanted: list[str]) -> Iterator[Chunk | Break]:
+        """Their records."""
+        size = min(len(self.view), 2 * GROUP_BYTES)
+        return columns.scan(
+            "kafka_records", self.view, self.ranges, columns=wanted, max_rows=GROUP_ROWS, max_bytes=size
+        )
 
 
-def _decompressed(source: Source, stretch: _Stretch, first: int, max_bytes: int, room: codecs.Room) -> Payload:
-    """Compressed batches until there is enough to decode."""
-    room.clear()
-    starts, ends, counts = array("q"), array("q"), array("q")
-    failed: dict[int, Failure] = {}
-    row = first
-    positions, sizes, compressions = stretch.positions, stretch.sizes, stretch.compressions
-    while row < len(positions) and room.end < GROUP_BYTES and (compression := compressions[row]) != "none":
-        start, count, position = room.end, stretch.counts[row], positions[row]
-        stored = source.view(position + HEAD_SIZE, position + sizes[row])
+class _Compressed:
+    """Compressed batches until there is enough to decode, a few of them at a time in memory."""
+
+    def __init__(self, source: Source, stretch: _Stretch, first: int, max_bytes: int, room: codecs.Room) -> None:
+        self.source, self.stretch, self.max_bytes, self.room = source, stretch, max_bytes, room
+        self.first = self.end = first
+        self.failed: dict[int, Failure] = {}
+        self.starts = array("q")
+        self.rows, self.last = self._extent()
+
+    def _extent(self) -> tuple[int, int]:
+        """How many records there can be, and the batch that is behind them at the latest."""
+        counts, compressions = self.stretch.counts, self.stretch.compressions
+        rows, last = counts[self.first], self.first + 1
+        most = min(len(counts), self.first + GROUP_UNITS)
+        while last < most and compressions[last] != "none" and rows + counts[last] <= GROUP_ROWS:
+            rows += counts[last]
+            last += 1
+        return min(rows, GROUP_ROWS), last
+
+    def chunks(self, wanted: list[str]) -> Iterator[Chunk | Break]:
+        """Their records."""
+        return columns.scan_pieces("kafka_records", self._pieces(), wanted, max(self.rows, 1), 2 * GROUP_BYTES)
+
+    def _pieces(self) -> Iterator[Piece]:
+        done = 0
+        while done < GROUP_BYTES and self.end < self.last:
+            self.room.clear()
+            ranges = Ranges.of([])
+            while self.room.end < PIECE_BYTES and self.end < self.last:
+                self._open(ranges)
+            self.starts.extend(ranges.starts)
+            done += self.room.end
+            yield self.room.view(), ranges
+
+    def _open(self, ranges: Ranges) -> None:
+        """Decompress the next batch."""
+        stretch, row, start = self.stretch, self.end, self.room.end
+        position, count = stretch.positions[row], stretch.counts[row]
+        stored = self.source.view(position + HEAD_SIZE, position + stretch.sizes[row])
+        compression = stretch.compressions[row]
         try:
             if stored:  # a payload of no bytes at all holds no records, whatever its codec
-                room.add(codecs.kafka_codec(compression, LATEST_MAGIC, stored), stored, max_bytes=max_bytes)
+                codec = codecs.kafka_codec(compression, LATEST_MAGIC, stored)
+                self.room.add(codec, stored, max_bytes=self.max_bytes)
         except CodecError as error:
-            failed[row - first] = not_decompressed(compression, error, max_bytes)
+            self.failed[row - self.first] = not_decompressed(compression, error, self.max_bytes)
             count = 0  # nothing of it is read
-        starts.append(start)
-        ends.append(room.end)
-        counts.append(count)
-        row += 1
-    return Payload(stretch.units.part(first, row), room.view(), Ranges(starts, ends, counts), failed)
+        ranges.starts.append(start)
+        ranges.ends.append(self.room.end)
+        ranges.counts.append(count)
+        self.end = row + 1
 
 
 def not_decompressed(compression: str, error: CodecError, max_bytes: int) -> Failure:
@@ -126,23 +176,19 @@ def not_decompressed(compression: str, error: CodecError, max_bytes: int) -> Fai
     return Failure(BAD_CODEC, detail)
 
 
-def _decoded(payload: Payload, placing: _Placing, request: Request) -> Iterator[Part | Finding]:
+def _decoded(payload: _Payload, request: Request) -> Iterator[Part | Finding]:
     """Records of some batches; of one that cannot be read to its end nothing is returned."""
-    failed = dict(payload.failed)
     wire = [name for name in WIRE if name in request.columns]
-    groups = []
-    wanted, size = [*wire, *_Placing.columns], min(len(payload.data), 2 * GROUP_BYTES)
-    for item in columns.scan(
-        "kafka_records", payload.data, payload.ranges, columns=wanted, max_rows=GROUP_ROWS, max_bytes=size
-    ):
+    placing = _Placing(payload.stretch, payload.first, payload.last)
+    failed, groups = payload.failed, []
+    for item in payload.chunks([*wire, *_Placing.columns]):
         if isinstance(item, Break):
-            start = payload.ranges.starts[item.range_index]
-            failed.setdefault(item.range_index, _unreadable(item, start))
+            failed.setdefault(item.range_index, _unreadable(item, payload.starts[item.range_index]))
         else:
             groups.append(placing.records(item, wire))
     for batch in placing.wrong():
         failed.setdefault(batch, Failure(BAD_RECORDS, {"reason": "offset deltas do not rise up to lastOffsetDelta"}))
-    yield from parts(payload.units, groups, failed, request)
+    yield from parts(payload.stretch.units.part(payload.first, payload.end), groups, failed, request)
 
 
 def _unreadable(item: Break, start: int) -> Failure:
