@@ -9,7 +9,7 @@ from unittest.mock import patch
 import pytest
 
 from thawline import columns
-from thawline.chunks import Break, Chunk, Ranges
+from thawline.chunks import Break, Chunk, Ranges, Rows
 from tools.bench.data import zigzag
 
 WANTED = ["timestamp_delta", "offset_delta", "key", "value", "headers"]
@@ -65,7 +65,7 @@ def whole(found: Sequence[Payload]) -> tuple[bytes, Ranges]:
     return b"".join(data for data, _ in found), Ranges.of(ranges)
 
 
-def account(items: Iterator[Chunk | Break]) -> tuple[list[tuple[int, object]], list[tuple[int, str]]]:
+def account(items: Iterator[Chunk | Rows | Break]) -> tuple[list[tuple[int, object]], list[tuple[int, str]]]:
     """Rows with their ranges, and breaks."""
     rows: list[tuple[int, object]] = []
     breaks: list[tuple[int, str]] = []
@@ -118,7 +118,7 @@ def test_pieces_share_a_chunk_up_to_its_bytes() -> None:
     found = [payload(Random(3), 10) for _ in range(30)]
     size = len(found[0][0])
     chunks = list(columns.scan_pieces("kafka_records", in_pieces(found, [1] * 30), WANTED, 1000, 10 * size))
-    assert [len(chunk) for chunk in chunks if isinstance(chunk, Chunk)] == [100, 100, 100]
+    assert [len(chunk) for chunk in chunks if isinstance(chunk, Rows)] == [100, 100, 100]
 
 
 def test_a_piece_that_is_larger_than_a_chunk_is_read_all_the_same() -> None:

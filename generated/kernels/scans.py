@@ -91,6 +91,7 @@ def _scan_aerospike_indexes(
     range_first: cython.longlong = row - state[1]
     first: cython.longlong = state[6] if row > 0 else pos
     start: cython.longlong = pos
+    places: cython.bint = row_starts.shape[0] > 0
     wants__kind: cython.bint = column__kind__value.shape[0] > 0
     wants__namespace: cython.bint = column__namespace__start.shape[0] > 0
     wants__set: cython.bint = column__set__start.shape[0] > 0
@@ -144,9 +145,8 @@ def _scan_aerospike_indexes(
         count = range_counts[range_index]
         while (row - range_first < count) if count >= 0 else (pos < end):
             start = pos
-            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
+            if row >= row_ranges.shape[0] or (row > 0 and pos - first >= max_bytes):
                 return _left(state, 1, start, row)
-            row_starts[row] = start
             if not (end - pos >= 2):
                 state[4] = 0
                 state[5] = pos
@@ -415,7 +415,9 @@ def _scan_aerospike_indexes(
                     column__expression__valid[row] = 0
             if row > 0 and pos - first > 2147483647:
                 return _left(state, 1, start, row)
-            row_ends[row] = pos
+            if places:
+                row_starts[row] = start
+                row_ends[row] = pos
             row_ranges[row] = range_index
             if cython.compiled and not gathers:
                 ahead = pos + 16 * (pos - start)
@@ -548,6 +550,7 @@ def _scan_aerospike_records(
     start: cython.longlong = pos
     rows__bins: cython.longlong = state[7]
     kept__rows__bins: cython.longlong = rows__bins
+    places: cython.bint = row_starts.shape[0] > 0
     wants__key_type: cython.bint = column__key_type__value.shape[0] > 0
     wants__key_integer: cython.bint = column__key_integer__value.shape[0] > 0
     wants__key_double: cython.bint = column__key_double__start.shape[0] > 0
@@ -639,10 +642,9 @@ def _scan_aerospike_records(
         while (row - range_first < count) if count >= 0 else (pos < end):
             start = pos
             kept__rows__bins = rows__bins
-            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
+            if row >= row_ranges.shape[0] or (row > 0 and pos - first >= max_bytes):
                 state[7] = kept__rows__bins
                 return _left(state, 1, start, row)
-            row_starts[row] = start
             if not (end - pos >= 2):
                 state[4] = 0
                 state[5] = pos
@@ -1459,7 +1461,9 @@ def _scan_aerospike_records(
                 state[5] = start
                 state[7] = kept__rows__bins
                 return _left(state, 2, start, row)
-            row_ends[row] = pos
+            if places:
+                row_starts[row] = start
+                row_ends[row] = pos
             row_ranges[row] = range_index
             if cython.compiled and not gathers:
                 ahead = pos + 16 * (pos - start)
@@ -1580,6 +1584,7 @@ def _scan_aerospike_udfs(
     range_first: cython.longlong = row - state[1]
     first: cython.longlong = state[6] if row > 0 else pos
     start: cython.longlong = pos
+    places: cython.bint = row_starts.shape[0] > 0
     wants__udf_type: cython.bint = column__udf_type__value.shape[0] > 0
     wants__name: cython.bint = column__name__start.shape[0] > 0
     wants__content: cython.bint = column__content__start.shape[0] > 0
@@ -1610,9 +1615,8 @@ def _scan_aerospike_udfs(
         count = range_counts[range_index]
         while (row - range_first < count) if count >= 0 else (pos < end):
             start = pos
-            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
+            if row >= row_ranges.shape[0] or (row > 0 and pos - first >= max_bytes):
                 return _left(state, 1, start, row)
-            row_starts[row] = start
             if not (end - pos >= 4):
                 state[4] = 0
                 state[5] = pos
@@ -1731,7 +1735,9 @@ def _scan_aerospike_udfs(
             pos += 1
             if row > 0 and pos - first > 2147483647:
                 return _left(state, 1, start, row)
-            row_ends[row] = pos
+            if places:
+                row_starts[row] = start
+                row_ends[row] = pos
             row_ranges[row] = range_index
             if cython.compiled and not gathers:
                 ahead = pos + 16 * (pos - start)
@@ -1840,6 +1846,7 @@ def _scan_borg_blobs(
     range_first: cython.longlong = row - state[1]
     first: cython.longlong = state[6] if row > 0 else pos
     start: cython.longlong = pos
+    places: cython.bint = row_starts.shape[0] > 0
     wants__version: cython.bint = column__version__value.shape[0] > 0
     wants__chunk_id: cython.bint = column__chunk_id__bytes.shape[0] > 0
     wants__len_meta: cython.bint = column__len_meta__value.shape[0] > 0
@@ -1914,9 +1921,8 @@ def _scan_borg_blobs(
         count = range_counts[range_index]
         while (row - range_first < count) if count >= 0 else (pos < end):
             start = pos
-            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
+            if row >= row_ranges.shape[0] or (row > 0 and pos - first >= max_bytes):
                 return _left(state, 1, start, row)
-            row_starts[row] = start
             if not (end - pos >= 8):
                 state[4] = 0
                 state[5] = pos
@@ -2261,7 +2267,9 @@ def _scan_borg_blobs(
             pos = data_end_1
             if row > 0 and pos - first > 2147483647:
                 return _left(state, 1, start, row)
-            row_ends[row] = pos
+            if places:
+                row_starts[row] = start
+                row_ends[row] = pos
             row_ranges[row] = range_index
             if cython.compiled and not gathers:
                 ahead = pos + 16 * (pos - start)
@@ -2370,6 +2378,7 @@ def _scan_borg_index_entries(
     range_first: cython.longlong = row - state[1]
     first: cython.longlong = state[6] if row > 0 else pos
     start: cython.longlong = pos
+    places: cython.bint = row_starts.shape[0] > 0
     wants__chunk_id: cython.bint = column__chunk_id__bytes.shape[0] > 0
     wants__flags: cython.bint = column__flags__value.shape[0] > 0
     wants__size: cython.bint = column__size__value.shape[0] > 0
@@ -2399,9 +2408,8 @@ def _scan_borg_index_entries(
         count = range_counts[range_index]
         while (row - range_first < count) if count >= 0 else (pos < end):
             start = pos
-            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
+            if row >= row_ranges.shape[0] or (row > 0 and pos - first >= max_bytes):
                 return _left(state, 1, start, row)
-            row_starts[row] = start
             if not (32 <= end - pos):
                 state[4] = 0
                 state[5] = pos
@@ -2458,7 +2466,9 @@ def _scan_borg_index_entries(
                 column__len_blob__value[row] = len_blob_1
             if row > 0 and pos - first > 2147483647:
                 return _left(state, 1, start, row)
-            row_ends[row] = pos
+            if places:
+                row_starts[row] = start
+                row_ends[row] = pos
             row_ranges[row] = range_index
             if cython.compiled:
                 ahead = pos + 16 * (pos - start)
@@ -2548,6 +2558,7 @@ def _scan_kafka_batches(
     range_first: cython.longlong = row - state[1]
     first: cython.longlong = state[6] if row > 0 else pos
     start: cython.longlong = pos
+    places: cython.bint = row_starts.shape[0] > 0
     wants__base_offset: cython.bint = column__base_offset__value.shape[0] > 0
     wants__len_body: cython.bint = column__len_body__value.shape[0] > 0
     wants__partition_leader_epoch: cython.bint = column__partition_leader_epoch__value.shape[0] > 0
@@ -2606,9 +2617,8 @@ def _scan_kafka_batches(
         count = range_counts[range_index]
         while (row - range_first < count) if count >= 0 else (pos < end):
             start = pos
-            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
+            if row >= row_ranges.shape[0] or (row > 0 and pos - first >= max_bytes):
                 return _left(state, 1, start, row)
-            row_starts[row] = start
             if not (end - pos >= 8):
                 state[4] = 0
                 state[5] = pos
@@ -2770,7 +2780,9 @@ def _scan_kafka_batches(
             checksum_start[row] = covered_1
             checksum_end[row] = body_end_1
             pos = body_end_1
-            row_ends[row] = pos
+            if places:
+                row_starts[row] = start
+                row_ends[row] = pos
             row_ranges[row] = range_index
             if cython.compiled:
                 ahead = pos + 16 * (pos - start)
@@ -2874,6 +2886,7 @@ def _scan_kafka_messages(
     range_first: cython.longlong = row - state[1]
     first: cython.longlong = state[6] if row > 0 else pos
     start: cython.longlong = pos
+    places: cython.bint = row_starts.shape[0] > 0
     wants__offset: cython.bint = column__offset__value.shape[0] > 0
     wants__len_body: cython.bint = column__len_body__value.shape[0] > 0
     wants__crc: cython.bint = column__crc__value.shape[0] > 0
@@ -2923,9 +2936,8 @@ def _scan_kafka_messages(
         count = range_counts[range_index]
         while (row - range_first < count) if count >= 0 else (pos < end):
             start = pos
-            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
+            if row >= row_ranges.shape[0] or (row > 0 and pos - first >= max_bytes):
                 return _left(state, 1, start, row)
-            row_starts[row] = start
             if not (end - pos >= 8):
                 state[4] = 0
                 state[5] = pos
@@ -3098,7 +3110,9 @@ def _scan_kafka_messages(
             pos = body_end_1
             if row > 0 and pos - first > 2147483647:
                 return _left(state, 1, start, row)
-            row_ends[row] = pos
+            if places:
+                row_starts[row] = start
+                row_ends[row] = pos
             row_ranges[row] = range_index
             if cython.compiled and not gathers:
                 ahead = pos + 16 * (pos - start)
@@ -3184,6 +3198,7 @@ def _scan_kafka_offset_index(
     range_first: cython.longlong = row - state[1]
     first: cython.longlong = state[6] if row > 0 else pos
     start: cython.longlong = pos
+    places: cython.bint = row_starts.shape[0] > 0
     wants__relative_offset: cython.bint = column__relative_offset__value.shape[0] > 0
     wants__position: cython.bint = column__position__value.shape[0] > 0
     end: cython.longlong = 0
@@ -3205,9 +3220,8 @@ def _scan_kafka_offset_index(
         count = range_counts[range_index]
         while (row - range_first < count) if count >= 0 else (pos < end):
             start = pos
-            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
+            if row >= row_ranges.shape[0] or (row > 0 and pos - first >= max_bytes):
                 return _left(state, 1, start, row)
-            row_starts[row] = start
             if not (end - pos >= 4):
                 state[4] = 0
                 state[5] = pos
@@ -3224,7 +3238,9 @@ def _scan_kafka_offset_index(
             pos += 4
             if wants__position:
                 column__position__value[row] = position_1
-            row_ends[row] = pos
+            if places:
+                row_starts[row] = start
+                row_ends[row] = pos
             row_ranges[row] = range_index
             if cython.compiled:
                 ahead = pos + 16 * (pos - start)
@@ -3298,6 +3314,7 @@ def _scan_kafka_producers(
     range_first: cython.longlong = row - state[1]
     first: cython.longlong = state[6] if row > 0 else pos
     start: cython.longlong = pos
+    places: cython.bint = row_starts.shape[0] > 0
     wants__producer_id: cython.bint = column__producer_id__value.shape[0] > 0
     wants__producer_epoch: cython.bint = column__producer_epoch__value.shape[0] > 0
     wants__last_sequence: cython.bint = column__last_sequence__value.shape[0] > 0
@@ -3331,9 +3348,8 @@ def _scan_kafka_producers(
         count = range_counts[range_index]
         while (row - range_first < count) if count >= 0 else (pos < end):
             start = pos
-            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
+            if row >= row_ranges.shape[0] or (row > 0 and pos - first >= max_bytes):
                 return _left(state, 1, start, row)
-            row_starts[row] = start
             if not (end - pos >= 8):
                 state[4] = 0
                 state[5] = pos
@@ -3398,7 +3414,9 @@ def _scan_kafka_producers(
             pos += 8
             if wants__current_txn_first_offset:
                 column__current_txn_first_offset__value[row] = current_txn_first_offset_1
-            row_ends[row] = pos
+            if places:
+                row_starts[row] = start
+                row_ends[row] = pos
             row_ranges[row] = range_index
             if cython.compiled:
                 ahead = pos + 16 * (pos - start)
@@ -3496,6 +3514,7 @@ def _scan_kafka_records(
     start: cython.longlong = pos
     rows__headers: cython.longlong = state[7]
     kept__rows__headers: cython.longlong = rows__headers
+    places: cython.bint = row_starts.shape[0] > 0
     wants__attributes: cython.bint = column__attributes__value.shape[0] > 0
     wants__timestamp_delta: cython.bint = column__timestamp_delta__value.shape[0] > 0
     wants__offset_delta: cython.bint = column__offset_delta__value.shape[0] > 0
@@ -3556,10 +3575,9 @@ def _scan_kafka_records(
         while (row - range_first < count) if count >= 0 else (pos < end):
             start = pos
             kept__rows__headers = rows__headers
-            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
+            if row >= row_ranges.shape[0] or (row > 0 and pos - first >= max_bytes):
                 state[7] = kept__rows__headers
                 return _left(state, 1, start, row)
-            row_starts[row] = start
             len_record_at_1 = pos
             if not (pos < end):
                 state[4] = 0
@@ -3925,7 +3943,9 @@ def _scan_kafka_records(
                 state[5] = start
                 state[7] = kept__rows__headers
                 return _left(state, 2, start, row)
-            row_ends[row] = pos
+            if places:
+                row_starts[row] = start
+                row_ends[row] = pos
             row_ranges[row] = range_index
             if cython.compiled and not gathers:
                 ahead = pos + 16 * (pos - start)
@@ -4017,6 +4037,7 @@ def _scan_kafka_time_index(
     range_first: cython.longlong = row - state[1]
     first: cython.longlong = state[6] if row > 0 else pos
     start: cython.longlong = pos
+    places: cython.bint = row_starts.shape[0] > 0
     wants__timestamp: cython.bint = column__timestamp__value.shape[0] > 0
     wants__relative_offset: cython.bint = column__relative_offset__value.shape[0] > 0
     end: cython.longlong = 0
@@ -4038,9 +4059,8 @@ def _scan_kafka_time_index(
         count = range_counts[range_index]
         while (row - range_first < count) if count >= 0 else (pos < end):
             start = pos
-            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
+            if row >= row_ranges.shape[0] or (row > 0 and pos - first >= max_bytes):
                 return _left(state, 1, start, row)
-            row_starts[row] = start
             if not (end - pos >= 8):
                 state[4] = 0
                 state[5] = pos
@@ -4057,7 +4077,9 @@ def _scan_kafka_time_index(
             pos += 4
             if wants__relative_offset:
                 column__relative_offset__value[row] = relative_offset_1
-            row_ends[row] = pos
+            if places:
+                row_starts[row] = start
+                row_ends[row] = pos
             row_ranges[row] = range_index
             if cython.compiled:
                 ahead = pos + 16 * (pos - start)
@@ -4128,6 +4150,7 @@ def _scan_kafka_transaction_index(
     range_first: cython.longlong = row - state[1]
     first: cython.longlong = state[6] if row > 0 else pos
     start: cython.longlong = pos
+    places: cython.bint = row_starts.shape[0] > 0
     wants__version: cython.bint = column__version__value.shape[0] > 0
     wants__producer_id: cython.bint = column__producer_id__value.shape[0] > 0
     wants__first_offset: cython.bint = column__first_offset__value.shape[0] > 0
@@ -4155,9 +4178,8 @@ def _scan_kafka_transaction_index(
         count = range_counts[range_index]
         while (row - range_first < count) if count >= 0 else (pos < end):
             start = pos
-            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
+            if row >= row_ranges.shape[0] or (row > 0 and pos - first >= max_bytes):
                 return _left(state, 1, start, row)
-            row_starts[row] = start
             if not (end - pos >= 2):
                 state[4] = 0
                 state[5] = pos
@@ -4202,7 +4224,9 @@ def _scan_kafka_transaction_index(
             pos += 8
             if wants__last_stable_offset:
                 column__last_stable_offset__value[row] = last_stable_offset_1
-            row_ends[row] = pos
+            if places:
+                row_starts[row] = start
+                row_ends[row] = pos
             row_ranges[row] = range_index
             if cython.compiled:
                 ahead = pos + 16 * (pos - start)
@@ -4277,6 +4301,7 @@ def _scan_rbak_records(
     range_first: cython.longlong = row - state[1]
     first: cython.longlong = state[6] if row > 0 else pos
     start: cython.longlong = pos
+    places: cython.bint = row_starts.shape[0] > 0
     wants__len_json: cython.bint = column__len_json__value.shape[0] > 0
     wants__json: cython.bint = column__json__start.shape[0] > 0
     gathers__json: cython.bint = column__json__offset.shape[0] > 0
@@ -4301,9 +4326,8 @@ def _scan_rbak_records(
         count = range_counts[range_index]
         while (row - range_first < count) if count >= 0 else (pos < end):
             start = pos
-            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
+            if row >= row_ranges.shape[0] or (row > 0 and pos - first >= max_bytes):
                 return _left(state, 1, start, row)
-            row_starts[row] = start
             if not (end - pos >= 4):
                 state[4] = 0
                 state[5] = pos
@@ -4338,7 +4362,9 @@ def _scan_rbak_records(
                 column__json__offset[row + 1] = filled__json
             if row > 0 and pos - first > 2147483647:
                 return _left(state, 1, start, row)
-            row_ends[row] = pos
+            if places:
+                row_starts[row] = start
+                row_ends[row] = pos
             row_ranges[row] = range_index
             if cython.compiled and not gathers:
                 ahead = pos + 16 * (pos - start)
@@ -4417,6 +4443,7 @@ def _scan_rbf_frames(
     range_first: cython.longlong = row - state[1]
     first: cython.longlong = state[6] if row > 0 else pos
     start: cython.longlong = pos
+    places: cython.bint = row_starts.shape[0] > 0
     wants__len_frame: cython.bint = column__len_frame__value.shape[0] > 0
     wants__frame_tag: cython.bint = column__frame_tag__value.shape[0] > 0
     wants__is_tombstone: cython.bint = column__is_tombstone__value.shape[0] > 0
@@ -4467,9 +4494,8 @@ def _scan_rbf_frames(
         count = range_counts[range_index]
         while (row - range_first < count) if count >= 0 else (pos < end):
             start = pos
-            if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):
+            if row >= row_ranges.shape[0] or (row > 0 and pos - first >= max_bytes):
                 return _left(state, 1, start, row)
-            row_starts[row] = start
             if not (end - pos >= 4):
                 state[4] = 0
                 state[5] = pos
@@ -4612,7 +4638,9 @@ def _scan_rbf_frames(
             pos += 4
             if row > 0 and pos - first > 2147483647:
                 return _left(state, 1, start, row)
-            row_ends[row] = pos
+            if places:
+                row_starts[row] = start
+                row_ends[row] = pos
             row_ranges[row] = range_index
             if cython.compiled and not gathers:
                 ahead = pos + 16 * (pos - start)

@@ -35,9 +35,16 @@ class Chunk:
         distance = integer(by)
         return replace(self, starts=pc.add(self.starts, distance), ends=pc.add(self.ends, distance))
 
-    def behind(self, ranges: int) -> Chunk:
-        """The same rows, behind those of so many ranges."""
-        return replace(self, ranges=pc.add(self.ranges, pa.scalar(ranges, pa.int32())))
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows that were read one after the other, from buffers that may be gone, and the range that each is from."""
+
+    batch: pa.RecordBatch
+    ranges: pa.Int32Array
+
+    def __len__(self) -> int:
+        return len(self.ranges)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +72,6 @@ class Break:
     def moved(self, by: int) -> Break:
         """The same break, with positions that count from `by` bytes earlier."""
         return replace(self, start=self.start + by, at=self.at + by)
-
-    def behind(self, ranges: int) -> Break:
-        """The same break, behind so many ranges."""
-        return replace(self, range_index=self.range_index + ranges)
 
 
 @dataclass(frozen=True, slots=True)

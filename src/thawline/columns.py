@@ -21,7 +21,7 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline.chunks import Break, Chunk, Piece, Places, Ranges, schema_of
+from thawline.chunks import Break, Chunk, Piece, Places, Ranges, Rows, schema_of
 from thawline.generated.kernels.tables import TABLES
 from thawline.source import Source
 from thawline.tables import GATHERED, SLICES, Column, Table, arrays
@@ -88,11 +88,10 @@ def scan(
 
 def scan_pieces(
     table: str, pieces: Iterable[Piece], columns: Collection[str], max_rows: int, max_bytes: int = MAX_BYTES
-) -> Iterator[Chunk | Break]:
+) -> Iterator[Rows | Break]:
     """Read rows of a table from one buffer after the other, as if they were one: ranges are counted through.
 
     A buffer is not looked at once the next one is asked for, so both may be the same memory, which stays in the cache.
-    Where a row starts and ends counts from the start of its own buffer.
     """
     found = TABLES[table]
     wanted = list(_chosen(found.columns, columns))
@@ -106,7 +105,10 @@ def scan_pieces(
     before = 0
     for view, ranges in _sound(pieces):
         for item in engine()(found, view, ranges, wanted, (max_rows, max_bytes), checksums=False):
-            yield item.behind(before)
+            if isinstance(item, Break):
+                yield replace(item, range_index=item.range_index + before)
+            else:
+                yield Rows(item.batch, pc.add(item.ranges, pa.scalar(before, pa.int32())))
         before += len(ranges.starts)
 
 

@@ -12,7 +12,19 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from thawline import _native
-from thawline.chunks import ARROW_TYPES, Break, Chunk, Piece, Places, Ranges, arrow_type, label_of, schema_of, text_of
+from thawline.chunks import (
+    ARROW_TYPES,
+    Break,
+    Chunk,
+    Piece,
+    Places,
+    Ranges,
+    Rows,
+    arrow_type,
+    label_of,
+    schema_of,
+    text_of,
+)
 from thawline.tables import GATHERED, SLICES, Array, Column, Table, arrays, lists
 
 DONE, FULL, FAILED, LIST_FULL = 0, 1, 2, 3
@@ -61,10 +73,10 @@ def read(
 
 def read_pieces(
     table: Table, pieces: Iterator[Piece], wanted: Sequence[Column], limits: tuple[int, int]
-) -> Iterator[Chunk | Break]:
+) -> Iterator[Rows | Break]:
     """The same from one buffer after the other, whose rows share chunks; a buffer is let go of when the next comes."""
     if (first := next(pieces, None)) is not None:
-        yield from _PieceReading(table, first, pieces, wanted, limits).chunks()
+        yield from _PieceReading(table, first, pieces, wanted, limits).rows()
 
 
 def places(
@@ -179,15 +191,18 @@ class _Reading:
         status: int = self.kernel(self.view, *places, self.state, arrays_.rooms, *arrays_.arguments)
         return status
 
-    def chunk(self) -> Chunk:
+    def batch(self) -> pa.RecordBatch:
         """The rows that the kernel has read, as Arrow."""
-        rows = self.state[ROWS]
         self.builder.items = {path: self.state[LISTS + index] for index, (path, _) in enumerate(self.lists)}
-        built = [self.builder.build(column, (column.name,), rows) for column in self.wanted]
-        batch = pa.RecordBatch.from_arrays(built, schema=self.schema)
+        built = [self.builder.build(column, (column.name,), self.state[ROWS]) for column in self.wanted]
+        return pa.RecordBatch.from_arrays(built, schema=self.schema)
+
+    def chunk(self) -> Chunk:
+        """The same, and where each row is."""
+        rows = self.state[ROWS]
         starts, ends, ranges = self.arrays.places
         return Chunk(
-            batch,
+            self.batch(),
             _fixed(INT64, starts, rows),
             _fixed(INT64, ends, rows),
             _fixed(INT32, ranges, rows),
@@ -225,7 +240,7 @@ class _Reading:
 
 
 class _PieceReading(_Reading):
-    """The same over several buffers. Their ranges are counted through; positions are those in each of them."""
+    """The same over several buffers, whose ranges are counted through. Where rows were is not kept."""
 
     def __init__(
         self,
@@ -239,10 +254,17 @@ class _PieceReading(_Reading):
         own = Ranges(ranges.starts[:], ranges.ends[:], ranges.counts[:])
         super().__init__(table, view, own, wanted, limits, checksums=False)
         self.pieces = others
+        self.arrays.is_placed = False
+
+    def rows(self) -> Iterator[Rows | Break]:
+        return self.made(lambda: Rows(self.batch(), _fixed(INT32, self.arrays.places[-1], self.state[ROWS])))
 
     def prepare(self) -> None:
-        """Make arrays for as much as a chunk may have, since what is to come is not known."""
-        self.arrays.renew(self.max_rows, [ENDLESS] * len(self.lists), self.max_bytes)
+        """Make arrays for a whole chunk of rows like those of this buffer, since what is to come is not known."""
+        rows = sum(self.ranges.counts[self.state[RANGE] :])
+        size = max(self.ranges.ends[-1] - self.state[POSITION], 0)
+        expected = size * self.max_rows // rows if rows > 0 else size
+        self.arrays.renew(self.max_rows, [ENDLESS] * len(self.lists), min(expected, self.max_bytes))
 
     def turn(self) -> bool:
         """Turn to the next buffer, if there is one."""
@@ -262,7 +284,7 @@ class _Arrays:
     """The arrays that a kernel fills. Those that become columns that are kept are new for every chunk."""
 
     def __init__(self, plan: _Plan, *, is_kept: bool) -> None:
-        self.is_kept = is_kept
+        self.is_kept, self.is_placed = is_kept, True
         self.rooms = plan.rooms[:]
         self.shares = plan.shares
         self.most = [ENDLESS] * len(plan.lists)
@@ -277,8 +299,9 @@ class _Arrays:
         for index, room in enumerate(self.rooms):
             if room != ENDLESS:
                 self.rooms[index] = min(max(room, FIRST_ITEMS * rows), most[index])
-        if self.is_kept or not self.places or len(self.places[0].view) < rows:
-            self.places = [_Column.allocate(typecode, rows) for typecode in PLACES]
+        if self.is_kept or not self.places or len(self.places[-1].view) < rows:
+            sizes = (rows, rows, rows) if self.is_placed else (0, 0, rows)
+            self.places = [_Column.allocate(typecode, size) for typecode, size in zip(PLACES, sizes, strict=True)]
         self.arguments[: len(PLACES)] = [place.view for place in self.places]
         for slot in self.slots:
             index, it, list_index, _ = slot

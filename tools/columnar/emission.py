@@ -163,6 +163,7 @@ class _Emitter:
         }
         for name, value in initial.items():
             self.write(f"{name}: cython.longlong = {value}")
+        self.write("places: cython.bint = row_starts.shape[0] > 0")
         for path in dict.fromkeys(it.path for it in self.arrays if it.path):
             name = next(_array_name(path, it.part) for it in self.arrays if it.path == path)
             self.write(f"{_wanted(path)}: cython.bint = {name}.shape[0] > 0")
@@ -197,7 +198,7 @@ class _Emitter:
             self.write("count = range_counts[range_index]")
             with self.indented("while (row - range_first < count) if count >= 0 else (pos < end):"):
                 self.begin()
-                with self.indented("if row >= row_starts.shape[0] or (row > 0 and pos - first >= max_bytes):"):
+                with self.indented("if row >= row_ranges.shape[0] or (row > 0 and pos - first >= max_bytes):"):
                     self.leave(FULL)
                 self.row()
             self.begin()
@@ -206,10 +207,11 @@ class _Emitter:
         self.leave(DONE)
 
     def row(self) -> None:
-        self.write("row_starts[row] = start")
         self.statements(self.kernel.body)
         self.limit()
-        self.write("row_ends[row] = pos")
+        with self.indented("if places:"):
+            self.write("row_starts[row] = start")
+            self.write("row_ends[row] = pos")
         self.write("row_ranges[row] = range_index")
         self.fetch_ahead()
         self.write("row += 1")

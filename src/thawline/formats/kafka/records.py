@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thawline import codecs, columns
-from thawline.chunks import Break, Chunk, Piece, Ranges
+from thawline.chunks import Break, Piece, Ranges, Rows
 from thawline.errors import CodecError, OutputTooLarge
 from thawline.formats.kafka import numbers
 from thawline.formats.kafka.findings import BAD_CODEC, BAD_RECORDS, TOO_LARGE
@@ -25,7 +25,7 @@ GROUP_BYTES = 8 << 20
 GROUP_ROWS = 1 << 16
 GROUP_UNITS = 1 << 12
 """Records and batches in one go at most."""
-PIECE_BYTES = 512 << 10
+PIECE_BYTES = 768 << 10
 """Bytes that are decompressed before they are read: few enough to be still in the core's own cache then."""
 WIRE = ("key", "value", "headers")
 
@@ -73,7 +73,7 @@ class _Stretch:
 
 
 class _Payload(Protocol):
-    """Records of some batches, as pieces of memory that hold them one behind the other."""
+    """Batches that are decoded in one go."""
 
     stretch: _Stretch
     first: int
@@ -81,13 +81,15 @@ class _Payload(Protocol):
     """The batch behind them; known when the last piece was read."""
     last: int
     """The batch that is behind them at the latest."""
+    rows: int
+    """How many records they have at most."""
     starts: array[int]
     """Where the records of each batch start in their piece."""
     failed: dict[int, Failure]
     """Batches that do not decompress, by their number."""
 
-    def chunks(self, wanted: list[str]) -> Iterator[Chunk | Break]:
-        """Their records."""
+    def pieces(self) -> Iterator[Piece]:
+        """Memory that holds their records, one batch behind the other."""
         ...
 
 
@@ -104,14 +106,12 @@ class _Plain:
         self.starts = array("q", [position - start + HEAD_SIZE for position in positions[first:end]])
         ends = [at - start + size for at, size in zip(positions[first:end], sizes[first:end], strict=True)]
         self.ranges = Ranges(self.starts, array("q", ends), stretch.counts[first:end])
+        self.rows = sum(self.ranges.counts)
         self.view = source.view(start, start + ends[-1])
 
-    def chunks(self, wanted: list[str]) -> Iterator[Chunk | Break]:
-        """Their records."""
-        size = min(len(self.view), 2 * GROUP_BYTES)
-        return columns.scan(
-            "kafka_records", self.view, self.ranges, columns=wanted, max_rows=GROUP_ROWS, max_bytes=size
-        )
+    def pieces(self) -> Iterator[Piece]:
+        """All of them."""
+        yield self.view, self.ranges
 
 
 class _Compressed:
@@ -132,17 +132,14 @@ class _Compressed:
         while last < most and compressions[last] != "none" and rows + counts[last] <= GROUP_ROWS:
             rows += counts[last]
             last += 1
-        return min(rows, GROUP_ROWS), last
+        return rows, last
 
-    def chunks(self, wanted: list[str]) -> Iterator[Chunk | Break]:
-        """Their records."""
-        return columns.scan_pieces("kafka_records", self._pieces(), wanted, max(self.rows, 1), 2 * GROUP_BYTES)
-
-    def _pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[Piece]:
+        """A few of them at a time, in the same memory."""
         done = 0
         while done < GROUP_BYTES and self.end < self.last:
             self.room.clear()
-            ranges = Ranges.of([])
+            ranges = Ranges(array("q"), array("q"), array("q"))
             while self.room.end < PIECE_BYTES and self.end < self.last:
                 self._open(ranges)
             self.starts.extend(ranges.starts)
@@ -181,7 +178,8 @@ def _decoded(payload: _Payload, request: Request) -> Iterator[Part | Finding]:
     wire = [name for name in WIRE if name in request.columns]
     placing = _Placing(payload.stretch, payload.first, payload.last)
     failed, groups = payload.failed, []
-    for item in payload.chunks([*wire, *_Placing.columns]):
+    wanted, most = [*wire, *_Placing.columns], max(min(payload.rows, GROUP_ROWS), 1)
+    for item in columns.scan_pieces("kafka_records", payload.pieces(), wanted, most, 2 * GROUP_BYTES):
         if isinstance(item, Break):
             failed.setdefault(item.range_index, _unreadable(item, payload.starts[item.range_index]))
         else:
@@ -206,7 +204,7 @@ class _Placing:
         self.last_deltas = array("q", [-1]) * (end - first)
         self.is_wrong = bytearray(end - first)
 
-    def records(self, chunk: Chunk, wire: list[str]) -> Records:
+    def records(self, chunk: Rows, wire: list[str]) -> Records:
         """Records of a chunk with their offsets and timestamps."""
         rows = len(chunk)
         offsets, timestamps = numbers.Room(rows), numbers.Room(rows)
