@@ -13,8 +13,9 @@ from thawline.model import Finding, Run, Span
 from thawline.source import Source, open_source
 from thawline.spark.files import File, Members
 
-LEAST_PARTITION, MOST_PARTITION = 32 << 20, 128 << 20
-"""Between these a partition's size is chosen so that each core has a few of them."""
+LEAST_PARTITION, MOST_PARTITION = 32 << 20, 136 << 20
+"""Between these a partition's size is chosen so that each core has a few of them. Runs of Kafka and others end with the
+unit that crosses 64 MiB: two of them fit."""
 A_CORE = 4
 """Partitions for each core."""
 OPEN_COST = 1 << 20

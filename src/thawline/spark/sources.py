@@ -72,7 +72,6 @@ class ColdReader(DataSourceReader):
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         """The rows of a task; without a file there is a task all the same, without rows."""
-        _freeze()
         if isinstance(partition, Portion):
             reader = Reader(self.settings, self.schema, LOG.info)
             members = _members(partition.read, self.settings)
@@ -81,6 +80,7 @@ class ColdReader(DataSourceReader):
                     found = chosen(batch, self.conditions)
                     if found.num_rows:
                         yield found
+        _freeze()
 
 
 class FilteringReader(ColdReader):
@@ -183,6 +183,6 @@ def _members(read: str, settings: Settings) -> Members:
 
 @lru_cache(maxsize=1)
 def _freeze() -> None:
-    """Spark's workers collect garbage behind each task; what they imported need not be looked at every time."""
+    """Spark's workers collect garbage behind each task; what the first one imported need not be looked at every time."""
     gc.collect()
     gc.freeze()
