@@ -194,6 +194,7 @@ class _Reading:
     def batch(self) -> pa.RecordBatch:
         """The rows that the kernel has read, as Arrow."""
         self.builder.items = {path: self.state[LISTS + index] for index, (path, _) in enumerate(self.lists)}
+        self.arrays.read = self.state[POSITION] - self.state[FIRST]
         built = [self.builder.build(column, (column.name,), self.state[ROWS]) for column in self.wanted]
         return pa.RecordBatch.from_arrays(built, schema=self.schema)
 
@@ -286,7 +287,7 @@ class _Arrays:
     def __init__(self, plan: _Plan, *, is_kept: bool) -> None:
         self.is_kept, self.is_placed = is_kept, True
         self.rooms = plan.rooms[:]
-        self.shares = plan.shares
+        self.shares, self.read = plan.shares, 0
         self.most = [ENDLESS] * len(plan.lists)
         self.slots = plan.slots
         self.places: list[_Column] = []
@@ -346,7 +347,7 @@ class _Arrays:
     def taken(self, path: Path, used: int) -> _Column:
         """Gathered bytes for good. Where they are few, they are copied, and the room serves again."""
         data = self.columns[path, DATA]
-        self.shares[path] = used / self.size if self.size else 1
+        self.shares[path] = used / max(self.read, 1)
         if 2 * used >= min(self.size, len(data.view)):
             del self.columns[path, DATA]
             return data
