@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, ClassVar, Literal, Protocol
 
 import pyarrow as pa
 
 from thawline import options
-from thawline.errors import UnknownFormat
+from thawline.errors import CodecError, UnknownFormat
 from thawline.folder import Folder
 from thawline.model import Code, Finding, Report, Run, Span
 from thawline.source import Source
@@ -31,6 +31,9 @@ FORMATS = {
 }
 """Self-describing formats first, those that only a name or a valid first checksum gives away last."""
 
+MOST_CONTENT = 64 << 20
+"""Bytes that are decompressed for a look at what a unit holds."""
+
 Reading = Iterator[tuple[Run, Iterable[pa.RecordBatch]] | Finding]
 """Runs with their rows, and findings, in file order."""
 
@@ -45,6 +48,34 @@ class Claim:
     confidence: Confidence
     table: str = ""
     """The table that a file of this kind holds, where it is not the format's first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a field of a unit holds, of which another spec tells the fields."""
+
+    field: str
+    spec: str
+    params: tuple[object, ...]
+    span: Span
+    """Where it is stored."""
+    data: bytes | None = None
+    """Decompressed, or the first of it; None where it is stored as it is."""
+    codec: str = ""
+    problem: str = ""
+    """Why no more could be decompressed."""
+
+    def decompressed(self, codec: str, chunks: Iterable[bytes], most: int = MOST_CONTENT) -> Content:
+        """The same, with all that can be decompressed, or a good part of it."""
+        data, problem = bytearray(), ""
+        try:
+            for chunk in chunks:
+                data += chunk
+                if len(data) >= most:
+                    break
+        except CodecError as error:
+            problem = error.message
+        return replace(self, data=bytes(data), codec=codec, problem=problem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +181,10 @@ class Format(Protocol):
     def unit_at(self, source: Source, position: int) -> str:
         """The spec of the unit that starts, or should start, at a position: what `inspect` shows."""
         ...
+
+    def content(self, source: Source, span: Span) -> Content | None:
+        """What the unit of a span holds, where that has fields of its own; None where nothing can be told."""
+        return None
 
     def for_salvage(self) -> Format:
         """The format as it reads a file to salvage what is in it."""

@@ -183,6 +183,6 @@ def _members(read: str, settings: Settings) -> Members:
 
 @lru_cache(maxsize=1)
 def _freeze() -> None:
-    """Spark's workers collect garbage behind each task; what the first one imported need not be looked at every time."""
+    """Spark's workers collect garbage behind each task; what the first one imported is not looked at again."""
     gc.collect()
     gc.freeze()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import Any
@@ -16,9 +15,11 @@ from thawline.cold import ColdFile
 from thawline.errors import FormatError
 from thawline.generated.kernels.tables import TABLES
 from thawline.model import Finding, Run, Span
+from thawline.rendering.fields import grouped_fields, name_of, value_of
 from thawline.rendering.hexdump import Dump, Stretch
 from thawline.rendering.words import counted, grouped, printable
-from thawline.tracing import MAX_FIELDS, Field, Trace, Value, trace
+from thawline.tracing import MAX_FIELDS, Field, Trace, trace
+from thawline.verbs.contents import content_lines
 
 LONGEST_UNIT = 64 << 20
 """Fields are read from this many bytes, which takes some four times as much memory; of a longer unit those before the
@@ -26,7 +27,6 @@ one that does not fit."""
 FIELD_ROWS, RAW_ROWS = 4, 64
 """Rows that are shown of a field, and of a stretch that is none."""
 MOST_SEPARATORS = 1_024
-LONGEST_TEXT = 40
 STYLES = ("cyan", "green", "yellow", "blue", "magenta")
 
 
@@ -184,6 +184,9 @@ def _lines(view: _View, dump: Dump) -> Iterator[Text]:
         yield from dump.lines(stretch)
     for note in view.notes:
         yield Text.assemble("   = ", ("note: ", "bold"), note)
+    content = cold.format.content(cold.source, target.span)
+    if content is not None:
+        yield from content_lines(content, cold.source, spec_names=view.spec_names)
 
 
 class _View:
@@ -233,7 +236,7 @@ class _View:
         """The fields of what starts here, and between and behind them what lies in no field."""
         data, found = self._traced(Span(start, self.target.end), may_grow=self.target.is_finding)
         unit, position, failing = _Unit(self, start, data, found), start, found.failing
-        for number, group in enumerate(_groups(found.leaves)):
+        for number, group in enumerate(grouped_fields(found.leaves)):
             stretch = unit.stretch(group)
             if position < stretch.start:
                 yield _unread(position, stretch.start)
@@ -292,26 +295,18 @@ class _Unit:
         start = min(self.start + field.start, limit)
         end = min(self.start + max(bits.end for bits in group), limit)
         if len(group) > 1:
-            value = ", ".join(f"{self._name(bits)} {self._value(bits)}" for bits in group)
+            value = ", ".join(f"{self._name(bits)} {value_of(bits)}" for bits in group)
             return Stretch(start, end, self._label(self.structures[field.keys[:-1]]), value, rows=FIELD_ROWS)
         if field.keys == (self.view.separator,) and not field.reason:
             return Stretch(start, end, self._label(field), style="dim", rows=FIELD_ROWS)
-        return Stretch(start, end, self._label(field), self._value(field), self._note(field), rows=FIELD_ROWS)
+        return Stretch(start, end, self._label(field), value_of(field), self._note(field), rows=FIELD_ROWS)
 
     def _name(self, field: Field) -> str:
-        name, bracket, index = field.name.partition("[")
-        return ((self.view.spec_names and field.spec_name) or name) + bracket + index
+        return name_of(field, spec_names=self.view.spec_names)
 
     def _label(self, field: Field) -> str:
         above, dot, _ = field.label.removeprefix(f"{self.view.holder}.").rpartition(".")
         return above + dot + self._name(field)
-
-    def _value(self, field: Field) -> str:
-        if field.value is None:
-            return ""
-        if isinstance(field.value, int) and self._is_checksum(field):
-            return f"{field.value:#010x}"
-        return _shown(field.value, field.left_out, is_tag="tag" in field.name.split("_"))
 
     def _is_checksum(self, field: Field) -> bool:
         table = self.view.table
@@ -349,41 +344,9 @@ class _Unit:
         return int(getattr(checksums, table.checksum.algorithm)(covered))
 
 
-def _groups(leaves: Sequence[Field]) -> Iterator[list[Field]]:
-    """Leaves one by one, but those that share bytes of one structure together."""
-    group: list[Field] = []
-    for leaf in leaves:
-        if group and not (leaf.start < group[-1].end and leaf.keys[:-1] == group[-1].keys[:-1]):
-            yield group
-            group = []
-        group.append(leaf)
-    if group:
-        yield group
-
-
 def _unread(start: int, end: int) -> Stretch:
     return Stretch(start, end, f"{counted(end - start, 'byte')} in no field", rows=RAW_ROWS)
 
 
 def _compared(stored: object, computed: int) -> str:
     return "valid" if stored == computed else f"invalid; computed {computed:#010x}"
-
-
-def _shown(value: Value, left_out: int, *, is_tag: bool) -> str:
-    """A value as text that fits a line and cannot disturb a terminal."""
-    if isinstance(value, bytes | str):
-        return _text(value, len(value) + left_out)
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, enum.Enum):
-        return value.name
-    return f"{value} ({value:#x})" if is_tag else str(value)
-
-
-def _text(value: bytes | str, size: int) -> str:
-    """Printable text in quotes, cut where it is long; of other bytes how many they are, since they stand beside it."""
-    text = value if isinstance(value, str) else value.decode("utf-8", "replace")
-    shown = text[:LONGEST_TEXT]
-    if not shown.isprintable() or "\ufffd" in shown or not text:
-        return counted(size, "byte")
-    return f'"{text}"' if len(text) <= LONGEST_TEXT and len(value) == size else f'"{shown}…" of {counted(size, "byte")}'

@@ -17,9 +17,10 @@ import pyarrow.compute as pc
 from thawline.batches import last
 from thawline.errors import SourceError
 from thawline.folder import Folder
-from thawline.formats import Claim, Format, Member, Reading
+from thawline.formats import Claim, Content, Format, Member, Reading
 from thawline.formats.kafka import checkpoints, messages, partition, records, sidecars, tables
 from thawline.formats.kafka.checks import Checksums
+from thawline.formats.kafka.contents import content_of
 from thawline.formats.kafka.findings import CODES, DAMAGED_LENGTH, DAMAGED_MAGIC
 from thawline.formats.kafka.heads import HEAD_SIZE, LATEST_MAGIC, MESSAGES, Heads, head_at, table_at, walk
 from thawline.formats.kafka.indexes import build_indexes
@@ -212,6 +213,10 @@ class Kafka(Format):
         if kind := sidecars.kind_of(source.name):
             return sidecars.unit_spec(kind)
         return "kafka_message" if table_at(source, position) == MESSAGES else "kafka_record_batch"
+
+    def content(self, source: Source, span: Span) -> Content | None:
+        """The records of a batch, or the messages inside a compressed one."""
+        return None if sidecars.kind_of(source.name) else content_of(source, span, self.max_batch_bytes)
 
     def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
         """The intact batches as they are, with the offsets that they have."""

@@ -20,8 +20,9 @@ import pyarrow as pa
 
 from thawline.errors import FormatError
 from thawline.folder import Folder
-from thawline.formats import Claim, Format, Member, Reading
+from thawline.formats import Claim, Content, Format, Member, Reading
 from thawline.formats.rbak import backup, findings, messages, rescue, segments
+from thawline.formats.rbak.contents import content_of
 from thawline.formats.rbak.manifest import Listed
 from thawline.formats.rbak.messages import Context
 from thawline.formats.rbak.reading import Reading as PayloadReading
@@ -203,6 +204,10 @@ class Rbak(Format):
     def unit_at(self, source: Source, position: int) -> str:
         """A segment, wherever it is."""
         return "rbak_segment"
+
+    def content(self, source: Source, span: Span) -> Content | None:
+        """The records of a segment."""
+        return content_of(source, span, self.max_payload)
 
     def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
         """One valid segment of all records that can be read."""
