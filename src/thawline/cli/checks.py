@@ -95,7 +95,8 @@ def inspect(run: Session, at: int | None, unit: int | None, finding: int | None,
     """Show the bytes of one unit with the name and value of every field.
 
     A damaged unit is shown as far as it can be read, with the field that fails marked. Without an option it is the
-    first damage, or the first unit of a file that has none.
+    first damage, or the first unit of a file that has none. The records that a unit holds follow, decompressed if need
+    be: the first of them, and the one that cannot be read.
     """
     from thawline.verbs.inspect import inspect as lines
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from thawline.codecs import decompress_chunks, rbak_codec
 from thawline.errors import FormatError
 from thawline.formats import Content
+from thawline.formats.rbak.lz4_prefix import decoded_prefix
 from thawline.formats.rbak.segment import END_MAGIC, FOOTER, HEADER, LEAST, header_of
 from thawline.model import Span
 from thawline.source import Source
@@ -24,5 +25,8 @@ def content_of(source: Source, span: Span, max_bytes: int) -> Content | None:
     if header.compression == "none":
         return content
     data = source.view(stored.start, stored.end)
-    chunks = decompress_chunks(rbak_codec(header.compression, data), data, max_bytes=max_bytes)
-    return content.decompressed(header.compression, chunks)
+    codec = rbak_codec(header.compression, data)
+    opened = content.decompressed(header.compression, decompress_chunks(codec, data, max_bytes=max_bytes))
+    if opened.problem and codec == "lz4_sized_block":  # the library gives all of a block or nothing
+        return content.decompressed(header.compression, decoded_prefix(data, max_bytes))
+    return opened
