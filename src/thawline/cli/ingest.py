@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +67,8 @@ def ingest(sources: tuple[str, ...], to: str, **given: Any) -> int:
         found = run(spark, sources, to, output_format=given["output_format"], on_progress=watched.show)
     finally:
         watched.clear()
-        spark.stop()
+        with suppress(OSError):  # where Java has ended there is nothing to stop, and that has been said
+            spark.stop()
     _print(found, given["shape"])
     code = UNREADABLE if found.unreadable else DAMAGED if found.damaged else 0
     return 0 if given["exit_zero"] and code == DAMAGED else code

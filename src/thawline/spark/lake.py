@@ -13,7 +13,7 @@ import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ class Output:
     """A file that a task has written, where it belongs, and the works whose rows it holds."""
 
     staged: str
+    """Relative to the lake, once it is in the journal: the lake may be moved before it is gone on with."""
     place: str
     """Relative to the lake, such as `tables/rbf_frames/part-….parquet`."""
     works: tuple[str, ...]
@@ -59,20 +60,24 @@ class Lake:
     @contextmanager
     def opened(self) -> Iterator[None]:
         """The lake for this process alone, after what an earlier one left undone is done or undone."""
-        self._make()
-        with (self.own / "lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise SourceError(f"{self.path}: another `thawline ingest` is writing to it") from error
-            self._recover()
-            yield
-
-    def _make(self) -> None:
         try:
             (self.own / "journal").mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise SourceError(error.errno, f"{self.path}: cannot be written: {error.strerror}") from error
+        with (self.own / "lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise SourceError(f"{self.path}: another `thawline ingest` is writing to it") from error
+            except OSError as error:
+                raise SourceError(error.errno, f"{self.path}: cannot be locked: {error.strerror}") from error
+            self._check()
+            self._recover()
+            yield
+            self._clear()
+
+    def _check(self) -> None:
+        """Say what kind of files it holds; `SourceError` if it says so already and it is another kind."""
         about = self.own / "about.json"
         if not about.exists():
             _write(about, {"version": VERSION, "output_format": self.output_format})
@@ -87,7 +92,17 @@ class Lake:
             self.last = int(path.stem)
             self._take_in(entry)
             self._publish(entry)
+        self._clear()
+
+    def _clear(self) -> None:
+        """Remove what nobody will ask for.
+
+        Workers may outlive a driver that was killed, and write on for a while into the folder of its round: what they
+        write while the folder is removed keeps it there, so this is done at the end of a run, too.
+        """
         shutil.rmtree(self.own / "staging", ignore_errors=True)
+        for partial in (*self.own.glob(".thawline-*.partial"), *self.own.glob("journal/.thawline-*.partial")):
+            partial.unlink(missing_ok=True)
 
     def staging(self) -> Path:
         """A new folder for what tasks write."""
@@ -97,12 +112,17 @@ class Lake:
 
     def commit(self, entry: Entry) -> None:
         """Make a commit count, and carry it out."""
-        for output in entry.outputs:
-            _sync(Path(output.staged))
+        entry.outputs = [replace(output, staged=self._relative(output.staged)) for output in entry.outputs]
+        staged = [self.path / output.staged for output in entry.outputs]
+        for path in (*staged, *{path.parent for path in staged}):
+            _sync(path)
         self.last += 1
         _write(self.own / "journal" / f"{self.last:08}.json", asdict(entry))
         self._take_in(entry)
         self._publish(entry)
+
+    def _relative(self, staged: str) -> str:
+        return str(Path(staged).relative_to(self.path))
 
     def _take_in(self, entry: Entry) -> None:
         self.works.update(entry.works)
@@ -113,7 +133,7 @@ class Lake:
     def _publish(self, entry: Entry) -> None:
         """Move and remove what is left to be moved and removed; done twice it does no harm."""
         for output in entry.outputs:
-            staged, place = Path(output.staged), self.path / output.place
+            staged, place = self.path / output.staged, self.path / output.place
             if staged.exists():
                 place.parent.mkdir(parents=True, exist_ok=True)
                 staged.replace(place)
@@ -127,10 +147,15 @@ def _entry(found: Mapping[str, Any]) -> Entry:
 
 
 def _write(path: Path, content: object) -> None:
-    with replacing(path) as file:
+    # By a rename, which is one step on every file system; others are kept out by the lock.
+    with replacing(path, overwrite=True) as file:
         file.write(json.dumps(content).encode())
 
 
 def _sync(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
+    """Wait until a file, or the names in a folder, are on the disk."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

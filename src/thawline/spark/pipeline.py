@@ -10,6 +10,7 @@ import shutil
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
+from py4j.protocol import Py4JError, Py4JJavaError
 
 from thawline import formats
 from thawline.errors import SourceError, ThawlineError, UnknownFormat
@@ -32,11 +34,17 @@ from thawline.spark.tables import SUFFIXES, open_writer
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["OUTPUT_FORMATS", "Progress", "Summary", "ingest"]
+__all__ = ["OUTPUT_FORMATS", "Progress", "SparkEnded", "Summary", "ingest"]
 
 OUTPUT_FORMATS = tuple(SUFFIXES)
 A_CORE = 8
 """Tasks of a round for each core."""
+LOST = ("Python worker exited unexpectedly", "ExecutorLostFailure")
+"""What Spark says of a task whose process has ended."""
+
+
+class SparkEnded(ThawlineError):
+    """Spark, or a worker that it could not replace, has ended in the midst of a run; the next one goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +109,24 @@ def ingest(
     lake = Lake(to, output_format)
     with lake.opened():
         works = list(discover(sources))
-        pending = [work for work in works if lake.works.get(work.key) != work.signature]
-        summary = Summary(to, unchanged=sum(not work.is_folder for work in works if work not in set(pending)))
-        run = _Run(spark, lake, summary, on_progress, sum(not work.is_folder for work in pending), _bytes(pending))
+        pending = list(_pending(works, lake))
+        summary = Summary(to, unchanged=_files(works) - _files(pending))
+        run = _Run(spark, lake, summary, on_progress, _files(pending), _bytes(pending))
         cores = spark.sparkContext.defaultParallelism
         for tasks in _rounds(pending, cores):
             run.round(tasks)
     return summary
+
+
+def _pending(works: Iterable[Work], lake: Lake) -> Iterator[Work]:
+    """Works that are new or have changed, and files beside those of a folder that has: it is what speaks for them."""
+    is_folder_pending = False
+    for work in works:
+        is_pending = lake.works.get(work.key) != work.signature
+        if work.is_folder:
+            is_folder_pending = is_pending
+        if is_pending or (work.beside and is_folder_pending):
+            yield work
 
 
 def _refuse_itself(sources: Iterable[str], to: Path) -> None:
@@ -142,15 +161,15 @@ class _Run:
         outputs = [output for done in taken for output in done.outputs]
         unread = {account.work for account in accounts if account.status == "unreadable"}
         # What could not be read has no signature that it could be known by, so the next run tries again.
-        entry = Entry({key: "" if key in unread else work.signature for key, work in works.items()}, outputs)
+        entry = Entry({key: "" if key in unread else work.signature for key, work in works.items()})
+        entry.outputs = [*outputs, *_ledgers(accounts, staging, self.lake)]
         self._supersede(entry, staging)
         for output in outputs:
             self.summary.rows[output.place.split("/")[1]] += output.rows
-        entry.outputs = [*outputs, *entry.outputs[len(outputs) :], *_ledgers(accounts, staging, self.lake)]
         self.lake.commit(entry)
         shutil.rmtree(staging, ignore_errors=True)
         self.summary.accounts += accounts
-        self.summary.ingested += sum(not work.is_folder for work in works.values())
+        self.summary.ingested += _files(works.values())
         self.bytes_done += _bytes(works.values())
         self._show(0, 0)
 
@@ -166,13 +185,15 @@ class _Run:
         def watch() -> None:
             tracker = context.statusTracker()
             while not over.wait(0.5):
-                stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-                self._show(sum(stage.numCompletedTasks for stage in stages if stage), len(tasks))
+                with suppress(Py4JError, OSError):  # that Spark has ended is for `_noticing` to say
+                    stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+                    self._show(sum(stage.numCompletedTasks for stage in stages if stage), len(tasks))
 
         watcher = threading.Thread(target=watch, daemon=True)
         watcher.start()
         try:
-            found: list[Taken] = context.parallelize(tasks, len(tasks)).map(intake.take).collect()
+            with _noticing():
+                found: list[Taken] = context.parallelize(tasks, len(tasks)).map(intake.take).collect()
         finally:
             over.set()
             watcher.join()
@@ -185,6 +206,20 @@ class _Run:
             if stale := again.intersection(output.works):
                 entry.removed.append(place)
                 entry.outputs += _without(self.lake, output, stale, staging)
+
+
+@contextmanager
+def _noticing() -> Iterator[None]:
+    """Tell the end of a process from a mistake in what it did."""
+    again = "as happens where memory is short; what is done so far is kept, run it again to go on"
+    try:
+        yield
+    except Py4JJavaError as error:
+        if any(words in str(error.java_exception) for words in LOST):
+            raise SparkEnded(f"a worker of Spark has ended in the midst of its work, {again}") from error
+        raise
+    except (Py4JError, OSError) as error:
+        raise SparkEnded(f"the Java that Spark runs in has ended, {again}") from error
 
 
 def _without(lake: Lake, output: Output, stale: set[str], staging: Path) -> Iterator[Output]:
@@ -234,17 +269,27 @@ def _added_up(accounts: Iterable[Account]) -> list[Account]:
     return [account for account in found.values() if account.status not in spoken_for or account.path not in told]
 
 
+def _files(works: Iterable[Work]) -> int:
+    return sum(not work.is_folder for work in works)
+
+
 def _bytes(works: Iterable[Work]) -> int:
     return sum(work.file.size for work in works)
 
 
 def _rounds(works: Sequence[Work], cores: int) -> Iterator[list[tuple[Share, ...]]]:
-    """The tasks of each round; all shares of a work are in the same one."""
+    """The tasks of each round; all shares of a work are in the same one, and a folder with the files beside its own.
+
+    Where rounds end depends on what is left to do, so on where an earlier run was killed: the outcome must not.
+    """
     tasks: list[tuple[Share, ...]] = []
     group: list[Share] = []
     weight = 0
     size = max(min(_bytes(works) // (4 * cores), MOST_PARTITION), OPEN_COST)
     for work in works:
+        if len(tasks) >= A_CORE * cores and not work.beside:
+            yield [*tasks, tuple(group)] if group else tasks
+            tasks, group, weight = [], [], 0
         shares = _shares(work, size)
         if len(shares) > 1 or work.file.size > size:
             tasks += [(share,) for share in shares]
@@ -253,9 +298,6 @@ def _rounds(works: Sequence[Work], cores: int) -> Iterator[list[tuple[Share, ...
         if weight >= size:
             tasks.append(tuple(group))
             group, weight = [], 0
-        if len(tasks) >= A_CORE * cores:
-            yield [*tasks, tuple(group)] if group else tasks
-            tasks, group, weight = [], [], 0
     if group:
         tasks.append(tuple(group))
     if tasks:
