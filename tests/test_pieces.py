@@ -127,6 +127,14 @@ def test_a_piece_that_is_larger_than_a_chunk_is_read_all_the_same() -> None:
     assert account(pieces) == account(columns.scan("kafka_records", *whole(found), columns=WANTED))
 
 
+def test_rows_behind_broken_ranges_share_a_chunk_so_that_damage_costs_no_memory() -> None:
+    good, bad = payload(Random(3), 10), (b"\x7f" * 10, 60_000)
+    pieces = in_pieces([good, bad] * 500, [7] * 143)
+    found = list(columns.scan_pieces("kafka_records", pieces, WANTED, 1 << 16, 8 << 20))
+    assert [len(item) for item in found if isinstance(item, Rows)] == [5000]
+    assert [item.range_index for item in found if isinstance(item, Break)] == list(range(1, 1000, 2))
+
+
 def test_no_piece_gives_no_chunk() -> None:
     assert not list(columns.scan_pieces("kafka_records", iter(()), WANTED, 10))
     assert not list(columns.scan_pieces("kafka_records", in_pieces([], [0, 0]), WANTED, 10))

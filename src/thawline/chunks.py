@@ -1,4 +1,4 @@
-"""Chunk, Break and Ranges: what a scan is given and what it yields, and the Arrow types of its columns."""
+"""Ranges and pieces, chunks, rows and breaks: what scans are given and yield, and the Arrow types of columns."""
 
 from __future__ import annotations
 

@@ -158,10 +158,10 @@ def _fill_zstd(data: memoryview, room: memoryview) -> int | None:
     """One frame that says how large it is takes one call, which refuses all that follows but empty frames."""
     frame = zstandard.get_frame_parameters(data)
     size = frame.content_size
-    if frame.window_size > _WINDOW_MAX or not size:
-        return None
-    if size > len(room):  # or unknown, which is the largest number of all
+    if size == zstandard.CONTENTSIZE_UNKNOWN and frame.window_size <= _WINDOW_MAX:
         return int(cramjam.zstd.decompress_into(data, room))
+    if frame.window_size > _WINDOW_MAX or not 0 < size <= len(room):
+        return None
     room[:size] = memoryview(_zstd_at_once().decompress(data, size)).cast("B")  # quicker than a stream into the room
     return int(size)
 

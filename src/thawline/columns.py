@@ -1,9 +1,10 @@
 """Rows of a table from bytes, as Arrow record batches.
 
-`scan` runs the table's kernel over a buffer in chunks of bounded size. The kernel leaves
-integers and the places of values in arrays that lie in Arrow's own memory pool; integers
-become columns as they are, values are gathered with one copy. Where the native module is not
-there, `parsed` takes the same rows from the plain parsers.
+`scan` runs the table's kernel over a buffer in chunks of bounded size, `scan_pieces` over one
+buffer after the other. The kernel leaves integers and the bytes of values in arrays that lie in
+Arrow's own memory pool and become columns as they are; values with escapes or in base-64 are
+gathered afterwards. Where the native module is not there, `parsed` takes the same rows from the
+plain parsers.
 """
 
 from __future__ import annotations

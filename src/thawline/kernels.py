@@ -31,7 +31,8 @@ DONE, FULL, FAILED, LIST_FULL = 0, 1, 2, 3
 """What a kernel returns; LIST_FULL + n where the n-th list column has no room left, and behind the
 last of them the n-th column of bytes."""
 RANGE, ROWS_IN_RANGE, POSITION, ROWS, FAILURE, AT, FIRST, LISTS = range(8)
-"""Slots of a kernel's state: that of the start of the row it stopped at. FIRST is where the chunk started."""
+"""Slots of a kernel's state: that of the start of the row it stopped at. FIRST is where the chunk started; AT is the
+byte that failed, or how much room a column of bytes needs."""
 ITEM_SIZES = {"q": 8, "i": 4, "h": 2, "b": 1, "B": 1}
 FIRST_ITEMS = 4
 """Room for items of a list that is made for each row at first."""
@@ -136,11 +137,9 @@ class _Reading:
 
     def made(self, make: Callable[[], Made]) -> Iterator[Made | Break]:
         """What is made of the rows of each chunk."""
-        while self.state[RANGE] < len(self.ranges.starts) or self.turn():
+        while self.state[RANGE] < len(self.ranges.starts):
             self.prepare()
             status = self.run()
-            while status == DONE and self.turn() and self.fits():
-                status = self.go_on()
             if self.state[ROWS]:
                 if self.rows_due is not None:
                     self.rows_due -= self.state[ROWS]
@@ -148,14 +147,6 @@ class _Reading:
             if status == FAILED:
                 yield self.broken()
                 self.skip_range()
-
-    def turn(self) -> bool:
-        """Turn to the next buffer, if there is one."""
-        return False
-
-    def fits(self) -> bool:
-        """Whether all of the buffer may go into the same chunk."""
-        return self.ranges.ends[-1] - self.state[FIRST] <= self.max_bytes
 
     def prepare(self) -> None:
         """Make arrays for the next chunk, no larger than what is left of the buffer can fill."""
@@ -252,7 +243,7 @@ class _PieceReading(_Reading):
         limits: tuple[int, int],
     ) -> None:
         view, ranges = first
-        own = Ranges(ranges.starts[:], ranges.ends[:], ranges.counts[:])
+        own = Ranges(ranges.starts[:], ranges.ends[:], ranges.counts[:])  # since those of other pieces join them
         super().__init__(table, view, own, wanted, limits, checksums=False)
         self.pieces = others
         self.arrays.is_placed = False
@@ -262,10 +253,26 @@ class _PieceReading(_Reading):
 
     def prepare(self) -> None:
         """Make arrays for a whole chunk of rows like those of this buffer, since what is to come is not known."""
-        rows = sum(self.ranges.counts[self.state[RANGE] :])
-        size = max(self.ranges.ends[-1] - self.state[POSITION], 0)
-        expected = size * self.max_rows // rows if rows > 0 else size
-        self.arrays.renew(self.max_rows, [ENDLESS] * len(self.lists), min(expected, self.max_bytes))
+        size = max(self.ranges.ends[-1] - self.state[POSITION], 1)
+        rows = min(max(sum(self.ranges.counts[self.state[RANGE] :]), 1), size // self.table.least_size + 1)
+        most = min(self.max_rows, rows * (self.max_bytes // size + 1))
+        items = [max(size, self.max_bytes) // column.least_size + 1 for _, column in self.lists]
+        self.arrays.renew(most, items, min(size * most // rows, self.max_bytes))
+
+    def made(self, make: Callable[[], Made]) -> Iterator[Made | Break]:
+        """What is made of the rows of each chunk, behind its breaks: rows behind a broken range share its chunk."""
+        while self.state[RANGE] < len(self.ranges.starts) or self.turn():
+            self.prepare()
+            status = self.run()
+            while status != FULL:
+                if status == FAILED:
+                    yield self.broken()
+                    self.skip_range()
+                if self.state[RANGE] == len(self.ranges.starts) and not (self.turn() and self.fits()):
+                    break
+                status = self.go_on()
+            if self.state[ROWS]:
+                yield make()
 
     def turn(self) -> bool:
         """Turn to the next buffer, if there is one."""
@@ -279,6 +286,10 @@ class _PieceReading(_Reading):
         self.state[POSITION] = ranges.starts[0]
         self.state[FIRST] = ranges.starts[0] - read
         return True
+
+    def fits(self) -> bool:
+        """Whether all of the buffer may go into the same chunk."""
+        return self.ranges.ends[-1] - self.state[FIRST] <= self.max_bytes
 
 
 class _Arrays:

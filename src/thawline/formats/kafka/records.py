@@ -23,8 +23,9 @@ from thawline.source import Source
 GROUP_BYTES = 8 << 20
 """Bytes of records that are decoded in one go: enough to make little of the cost of a call."""
 GROUP_ROWS = 1 << 16
+"""Records in one go at most."""
 GROUP_UNITS = 1 << 12
-"""Records and batches in one go at most."""
+"""Compressed batches in one go at most: those without records cost time, too."""
 PIECE_BYTES = 768 << 10
 """Bytes that are decompressed before they are read: few enough to be still in the core's own cache then."""
 WIRE = ("key", "value", "headers")
@@ -33,7 +34,7 @@ WIRE = ("key", "value", "headers")
 def decode(source: Source, heads: Heads, request: Request) -> Iterator[Part | Finding]:
     """Units with their records, and a finding for each whose records cannot be returned, in file order."""
     stretch = _Stretch(heads)
-    room = _idle.pop() if _idle else codecs.Room(GROUP_BYTES)
+    room = _idle_room()
     first = 0
     while first < len(heads):
         if stretch.compressions[first] == "none":
@@ -48,6 +49,14 @@ def decode(source: Source, heads: Heads, request: Request) -> Iterator[Part | Fi
 
 _idle: list[codecs.Room] = []
 """Rooms that wait for the next batches: memory that has been used before is quicker than new one."""
+
+
+def _idle_room() -> codecs.Room:
+    """One that nobody else holds, in whatever thread."""
+    try:
+        return _idle.pop()
+    except IndexError:
+        return codecs.Room(GROUP_BYTES)
 
 
 class _Stretch:
@@ -82,11 +91,11 @@ class _Payload(Protocol):
     last: int
     """The batch that is behind them at the latest."""
     rows: int
-    """How many records they have at most."""
+    """How many records their heads claim, or those of batches that may be among them."""
     starts: array[int]
     """Where the records of each batch start in their piece."""
     failed: dict[int, Failure]
-    """Batches that do not decompress, by their number."""
+    """Batches that cannot be read, by their number: those that do not decompress are added as pieces are read."""
 
     def pieces(self) -> Iterator[Piece]:
         """Memory that holds their records, one batch behind the other."""
@@ -179,7 +188,7 @@ def _decoded(payload: _Payload, request: Request) -> Iterator[Part | Finding]:
     placing = _Placing(payload.stretch, payload.first, payload.last)
     failed, groups = payload.failed, []
     wanted, most = [*wire, *_Placing.columns], max(min(payload.rows, GROUP_ROWS), 1)
-    for item in columns.scan_pieces("kafka_records", payload.pieces(), wanted, most, 2 * GROUP_BYTES):
+    for item in columns.scan_pieces("kafka_records", payload.pieces(), wanted, most, GROUP_BYTES + PIECE_BYTES):
         if isinstance(item, Break):
             failed.setdefault(item.range_index, _unreadable(item, payload.starts[item.range_index]))
         else:
