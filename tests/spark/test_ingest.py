@@ -133,6 +133,14 @@ def test_the_input_is_never_written_to(spark: SparkSession, cold: Path) -> None:
             pipeline.ingest(spark, [str(source)], to)
 
 
+def test_a_refused_command_leaves_nothing_behind(cold: Path, tmp_path: Path) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    for to in (str(cold / "lake"), "s3://bucket/lake"):
+        command = [sys.executable, "-m", "thawline", "ingest", str(cold), "--to", to]
+        assert subprocess.run(command, cwd=tmp_path, check=False, capture_output=True).returncode == 2
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 @pytest.mark.parametrize("step", ["before the journal", "behind the journal", "amid the moves"])
 def test_a_run_that_dies_around_its_commit_is_made_good_by_the_next(
     spark: SparkSession, cold: Path, tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch

@@ -58,10 +58,11 @@ def ingest(sources: tuple[str, ...], to: str, **given: Any) -> int:
     """
     from thawline.spark import session
     from thawline.spark.pipeline import ingest as run
+    from thawline.spark.pipeline import target
 
     watched = _Watched(given["progress"], is_quiet=given["quiet"])
     settings = {"spark.log.level": "ERROR", **dict(_settings(given["conf"]))}
-    with talking_to(Path(to, "_ingest", "spark.log")):
+    with talking_to(Path(target(sources, to), "_ingest", "spark.log")):
         spark = session(given["master"], settings, "thawline ingest")
     try:
         found = run(spark, sources, to, output_format=given["output_format"], on_progress=watched.show)
@@ -79,7 +80,7 @@ def talking_to(log: Path) -> Iterator[None]:
     """Have what is started meanwhile, Java and the workers, write its remarks to a file instead of the terminal."""
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)  # another run may be at it
     except OSError:
         yield  # the pipeline says what is wrong with the folder
         return

@@ -99,13 +99,7 @@ def ingest(
     """
     if output_format not in OUTPUT_FORMATS:
         raise SourceError(f"there is no output format {output_format!r}; there are {', '.join(OUTPUT_FORMATS)}")
-    to = plain(os.fspath(to))
-    if "://" in to:
-        raise SourceError(
-            f"{to}: tables are written to a folder that this machine and all workers see, not behind a URL, where "
-            "files cannot be renamed; write them to a folder and copy that"
-        )
-    _refuse_itself(sources, Path(to))
+    to = target(sources, to)
     lake = Lake(to, output_format)
     with lake.opened():
         works = list(discover(sources))
@@ -116,6 +110,18 @@ def ingest(
         for tasks in _rounds(pending, cores):
             run.round(tasks)
     return summary
+
+
+def target(sources: Sequence[str], to: str | os.PathLike[str]) -> str:
+    """The folder to write to, before anything is written there; `SourceError` where that must not be."""
+    to = plain(os.fspath(to))
+    if "://" in to:
+        raise SourceError(
+            f"{to}: tables are written to a folder that this machine and all workers see, not behind a URL, where "
+            "files cannot be renamed; write them to a folder and copy that"
+        )
+    _refuse_itself(sources, Path(to))
+    return to
 
 
 def _pending(works: Iterable[Work], lake: Lake) -> Iterator[Work]:
