@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 import pytest
 
-from thawline import columns
+from thawline import _native, columns
 from thawline.chunks import Break, Chunk, Ranges, Rows
 from tools.bench.data import zigzag
 
@@ -133,6 +133,13 @@ def test_rows_behind_broken_ranges_share_a_chunk_so_that_damage_costs_no_memory(
     found = list(columns.scan_pieces("kafka_records", pieces, WANTED, 1 << 16, 8 << 20))
     assert [len(item) for item in found if isinstance(item, Rows)] == [5000]
     assert [item.range_index for item in found if isinstance(item, Break)] == list(range(1, 1000, 2))
+
+
+def test_a_kernel_that_says_it_is_done_is_not_asked_again_whatever_its_state() -> None:
+    # One that a bounds check of `make sanitize` stops cannot write its state.
+    with patch.object(_native, "scan_kafka_records", lambda *_: 0):
+        assert not list(columns.scan("kafka_records", *whole(payloads()), columns=WANTED))
+        assert not list(columns.scan_pieces("kafka_records", in_pieces(payloads(), [20, 20]), WANTED, 10))
 
 
 def test_no_piece_gives_no_chunk() -> None:

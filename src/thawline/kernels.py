@@ -137,7 +137,8 @@ class _Reading:
 
     def made(self, make: Callable[[], Made]) -> Iterator[Made | Break]:
         """What is made of the rows of each chunk."""
-        while self.state[RANGE] < len(self.ranges.starts):
+        status = FULL
+        while status != DONE:
             self.prepare()
             status = self.run()
             if self.state[ROWS]:
@@ -146,7 +147,7 @@ class _Reading:
                 yield make()
             if status == FAILED:
                 yield self.broken()
-                self.skip_range()
+                status = FULL if self.skip_range() else DONE
 
     def prepare(self) -> None:
         """Make arrays for the next chunk, no larger than what is left of the buffer can fill."""
@@ -223,12 +224,14 @@ class _Reading:
         failure = self.table.failures[self.state[FAILURE]]
         return Break(failure, self.state[POSITION], self.state[AT], self.state[RANGE])
 
-    def skip_range(self) -> None:
-        """Leave the range that is broken."""
+    def skip_range(self) -> bool:
+        """Leave the range that is broken, for the next one if there is one."""
         self.state[RANGE] += 1
         self.state[ROWS_IN_RANGE] = 0
-        if self.state[RANGE] < len(self.ranges.starts):
-            self.state[POSITION] = self.ranges.starts[self.state[RANGE]]
+        if self.state[RANGE] == len(self.ranges.starts):
+            return False
+        self.state[POSITION] = self.ranges.starts[self.state[RANGE]]
+        return True
 
 
 class _PieceReading(_Reading):
@@ -261,15 +264,17 @@ class _PieceReading(_Reading):
 
     def made(self, make: Callable[[], Made]) -> Iterator[Made | Break]:
         """What is made of the rows of each chunk, behind its breaks: rows behind a broken range share its chunk."""
-        while self.state[RANGE] < len(self.ranges.starts) or self.turn():
+        is_more = True
+        while is_more:
             self.prepare()
             status = self.run()
             while status != FULL:
                 if status == FAILED:
                     yield self.broken()
-                    self.skip_range()
-                if self.state[RANGE] == len(self.ranges.starts) and not (self.turn() and self.fits()):
-                    break
+                if not (status == FAILED and self.skip_range()):
+                    is_more = self.turn()
+                    if not (is_more and self.fits()):
+                        break
                 status = self.go_on()
             if self.state[ROWS]:
                 yield make()

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from thawline.rendering.words import counted
 from thawline.tracing import Field, Value
 
+STYLES = ("cyan", "green", "yellow", "blue", "magenta")
+"""Fields one behind the other have them in turn."""
 LONGEST_TEXT = 40
 CHECKSUMS = ("crc", "crc32", "crc32c")
 

@@ -9,7 +9,7 @@ from itertools import groupby
 from rich.text import Text
 
 from thawline.formats import Content
-from thawline.rendering.fields import grouped_fields, name_of, value_of
+from thawline.rendering.fields import STYLES, grouped_fields, name_of, value_of
 from thawline.rendering.hexdump import Dump, Stretch
 from thawline.rendering.words import counted, grouped
 from thawline.source import LocalSource, Source
@@ -21,7 +21,6 @@ MOST_FIELDS = 100_000
 FIRST_ITEMS = 3
 """Items that are shown; the one that fails is, too."""
 FIELD_ROWS = 4
-STYLES = ("cyan", "green", "yellow", "blue", "magenta")
 
 
 def content_lines(content: Content, source: Source, *, spec_names: bool) -> Iterator[Text]:

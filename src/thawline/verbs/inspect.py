@@ -15,7 +15,7 @@ from thawline.cold import ColdFile
 from thawline.errors import FormatError
 from thawline.generated.kernels.tables import TABLES
 from thawline.model import Finding, Run, Span
-from thawline.rendering.fields import grouped_fields, name_of, value_of
+from thawline.rendering.fields import STYLES, grouped_fields, name_of, value_of
 from thawline.rendering.hexdump import Dump, Stretch
 from thawline.rendering.words import counted, grouped, printable
 from thawline.tracing import MAX_FIELDS, Field, Trace, trace
@@ -27,7 +27,6 @@ one that does not fit."""
 FIELD_ROWS, RAW_ROWS = 4, 64
 """Rows that are shown of a field, and of a stretch that is none."""
 MOST_SEPARATORS = 1_024
-STYLES = ("cyan", "green", "yellow", "blue", "magenta")
 
 
 def inspect(
