@@ -102,7 +102,8 @@ def test_the_record_that_cannot_be_read_is_shown_and_marked_wherever_it_is() -> 
 def test_what_can_be_decompressed_of_a_damaged_payload_is_shown_with_the_reason_why_there_is_no_more() -> None:
     data = batch(b"this is no gzip at all", 1, attributes=1)
     lines = shown(data)
-    assert any(line.startswith("   = note: no more of it could be decompressed: gzip") for line in lines)
+    assert "gzip, 0 bytes decompressed" in lines[-2]
+    assert lines[-1].startswith("   = note: no more of it could be decompressed: gzip")
 
 
 def test_of_a_large_payload_the_first_bytes_are_read(tmp_path: Path) -> None:

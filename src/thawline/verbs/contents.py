@@ -34,7 +34,8 @@ def content_lines(content: Content, source: Source, *, spec_names: bool) -> Iter
     if is_cut:  # what fails is the reading of a piece, not the content
         found = replace(found, fields=tuple(field for field in found.fields if not field.reason))
     yield _heading(content, size)
-    yield from _Inside(inside, start, found, spec_names=spec_names).lines()
+    if data:
+        yield from _Inside(inside, start, found, spec_names=spec_names).lines()
     if is_cut or found.is_cut:
         yield _note(f"fields are read from the first {grouped(MOST_BYTES)} bytes only")
     elif found.end < size and not found.failing:
