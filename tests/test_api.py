@@ -203,7 +203,7 @@ def test_what_is_not_there_is_a_source_error_and_an_os_error(tmp_path: Path) -> 
             thawline.open(missing)
         assert isinstance(error.value, OSError)
         assert isinstance(error.value, ThawlineError)
-    with pytest.raises(SourceError, match="Is a directory"):
+    with pytest.raises(SourceError, match=r"is a folder, which thawline\.open_folder opens"):
         thawline.open(tmp_path)
     with pytest.raises(SourceError, match="nosuch"):
         thawline.open("nosuch://bucket/log.rbf")

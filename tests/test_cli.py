@@ -247,10 +247,10 @@ def test_what_a_file_holds_cannot_control_the_terminal(tmp_path: Path) -> None:
 
 def test_verify_prints_one_object_a_file_with_the_promised_keys(flipped: Path) -> None:
     clean, damaged = map(json.loads, thawline("verify", "--format", "jsonl", ORDERS, flipped).stdout.splitlines())
-    keys = ["file", "format", "size", "ok", "units", "rows", "intact_bytes", "damaged_bytes", "findings"]
+    keys = ["file", "status", "format", "size", "ok", "units", "rows", "intact_bytes", "damaged_bytes", "findings"]
     assert list(clean) == list(damaged) == keys
     assert clean == {
-        "file": str(ORDERS), "format": "rbf", "size": 1628, "ok": True, "units": 40, "rows": 40,
+        "file": str(ORDERS), "status": "ok", "format": "rbf", "size": 1628, "ok": True, "units": 40, "rows": 40,
         "intact_bytes": 1628, "damaged_bytes": 0, "findings": [],
     }  # fmt: skip
     (finding,) = damaged["findings"]
@@ -337,12 +337,13 @@ def test_globs_folders_and_subfolders(tmp_path: Path) -> None:
 
     def names(*arguments: str) -> list[str]:
         run = thawline("identify", *arguments, folder=tmp_path)
-        return [json.loads(line)["file"] for line in run.stdout.splitlines()]
+        objects = map(json.loads, run.stdout.splitlines())
+        return [found["file"] for found in objects if "status" not in found]
 
-    assert names("a") == ["a/two.rbf"]
-    assert names("-r", "a") == ["a/two.rbf", "a/b/three.rbf"]
+    assert names("a") == names("-r", "a") == ["a/two.rbf", "a/b/three.rbf"]
+    assert names("--no-recursive", "a") == ["a/two.rbf"]
     assert names("**/t*.rbf") == ["a/b/three.rbf", "a/two.rbf"]
-    assert names("one.rbf", "a") == ["one.rbf", "a/two.rbf"]
+    assert names("one.rbf", "a") == ["one.rbf", "a/two.rbf", "a/b/three.rbf"]
 
 
 def test_a_folder_of_nothing_known_is_3_and_leaves_no_output(tmp_path: Path) -> None:

@@ -3,17 +3,59 @@
 from __future__ import annotations
 
 import os
+import stat
+from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from thawline.errors import SourceError
-from thawline.source import LocalSource, RemoteSource, open_source
+from thawline.source import LocalSource, RemoteSource, filesystem_of, open_source
 
-__all__ = ["Folder"]
+__all__ = ["File", "Folder", "Unread"]
+
+Status = Literal["unreadable", "unknown", "left out"]
+"""Why something was not looked at: it could not be read, no format recognises it, or it is no data."""
 
 LARGEST_READ = 16 << 20
+SPECIAL = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file as the listing of its folder has it."""
+
+    path: str
+    size: int = 0
+    modified: float | None = None
+    """Seconds since 1970, where that is known."""
+    etag: str = ""
+    """What a store calls this very content of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A file or folder that was not looked at, and why."""
+
+    path: str
+    reason: str
+    status: Status = "unreadable"
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether it should have been read; else it was left out for what it is."""
+        return self.status == "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class _Entries:
+    """What a folder holds, by name."""
+
+    files: dict[str, File]
+    folders: list[str]
+    unread: list[Unread]
 
 
 @dataclass(frozen=True)
@@ -39,11 +81,19 @@ class Folder:
 
     def files(self) -> dict[str, int]:
         """Names of the files in it with their sizes, sorted by name."""
-        return self._entries[0]
+        return {name: file.size for name, file in self._entries.files.items()}
+
+    def listed(self) -> Iterable[File]:
+        """The same files with all that the listing tells about them."""
+        return self._entries.files.values()
 
     def subfolders(self) -> list[str]:
         """Names of the folders in it, sorted."""
-        return self._entries[1]
+        return self._entries.folders
+
+    def unread(self) -> list[Unread]:
+        """What else is in it: hidden files, links that lead nowhere, pipes and devices."""
+        return self._entries.unread
 
     def folder(self, name: str) -> Folder:
         """A folder in this one, which need not be there."""
@@ -57,7 +107,7 @@ class Folder:
 
     def has(self, name: str) -> bool:
         """Whether there is a file of this name."""
-        return name in self.files()
+        return name in self._entries.files
 
     def path_of(self, name: str) -> str:
         """The path or URL of a file in it."""
@@ -77,37 +127,73 @@ class Folder:
             return bytes(source.view(0, source.size))
 
     @cached_property
-    def _entries(self) -> tuple[dict[str, int], list[str]]:
+    def _entries(self) -> _Entries:
         try:
             return _listed_remote(self.path) if self.is_remote else _listed(self.path)
         except OSError as error:
             raise SourceError(error.errno, f"{self.path}: {error.strerror or error}") from error
 
 
-def _listed(path: str) -> tuple[dict[str, int], list[str]]:
-    files: dict[str, int] = {}
-    folders: list[str] = []
+def _listed(path: str) -> _Entries:
+    found = _Entries({}, [], [])
     with os.scandir(path) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
-            if entry.name.startswith("."):
-                continue
-            if entry.is_dir():
-                folders.append(entry.name)
-            elif entry.is_file():
-                files[entry.name] = entry.stat().st_size
-    return files, folders
+            place = str(Path(path, entry.name))
+            try:
+                _add(found, entry.name, place, entry.stat())
+            except OSError as error:
+                found.unread.append(Unread(place, _broken_link(place) or (error.strerror or str(error)).lower()))
+    return found
 
 
-def _listed_remote(url: str) -> tuple[dict[str, int], list[str]]:
-    import fsspec  # noqa: PLC0415 - only URLs need it
+def _add(found: _Entries, name: str, path: str, status: os.stat_result) -> None:
+    if name.startswith("."):
+        found.unread.append(Unread(path, "hidden", "left out"))
+    elif stat.S_ISDIR(status.st_mode):
+        found.folders.append(name)
+    elif stat.S_ISREG(status.st_mode):
+        found.files[name] = File(path, status.st_size, status.st_mtime)
+    else:
+        kind = SPECIAL.get(stat.S_IFMT(status.st_mode), "no regular file")
+        found.unread.append(Unread(path, kind, "left out"))
 
+
+def _broken_link(path: str) -> str:
+    """Where a link leads that leads to no file; empty for anything else."""
     try:
-        filesystem, path = fsspec.url_to_fs(url)
+        target = str(Path(path).readlink())
+    except OSError:
+        return ""
+    return "a link to itself" if target in {path, Path(path).name} else f"a broken link to {target}"
+
+
+def _listed_remote(url: str) -> _Entries:
+    filesystem, path = filesystem_of(url)
+    try:
         filesystem.invalidate_cache(path)  # a worker of Spark lives long
-        found: list[dict[str, Any]] = filesystem.ls(path, detail=True)
-    except (ImportError, ValueError) as error:
+        listed: list[dict[str, Any]] = filesystem.ls(path, detail=True)
+    except ValueError as error:
         raise SourceError(f"{url}: {error}") from error
-    named = sorted((entry["name"].rstrip("/").rpartition("/")[2], entry) for entry in found)
-    shown = [(name, entry) for name, entry in named if name and not name.startswith(".")]
-    files = {name: int(entry["size"] or 0) for name, entry in shown if entry["type"] == "file"}
-    return files, [name for name, entry in shown if entry["type"] == "directory"]
+    found = _Entries({}, [], [])
+    for entry in sorted(listed, key=lambda entry: str(entry["name"])):
+        if name := entry["name"].rstrip("/").rpartition("/")[2]:
+            _add_remote(found, name, file_of(entry, f"{url.rstrip('/')}/{name}"), str(entry["type"]))
+    return found
+
+
+def _add_remote(found: _Entries, name: str, file: File, kind: str) -> None:
+    if name.startswith("."):
+        found.unread.append(Unread(file.path, "hidden", "left out"))
+    elif kind == "directory":
+        found.folders.append(name)
+    elif kind == "file":
+        found.files[name] = file
+    else:
+        found.unread.append(Unread(file.path, f"no file, but {kind}", "left out"))
+
+
+def file_of(entry: dict[str, Any], url: str) -> File:
+    """A file as the listing of a store has it."""
+    modified = entry.get("LastModified") or entry.get("mtime") or entry.get("last_modified") or entry.get("created")
+    seconds = modified.timestamp() if isinstance(modified, datetime) else modified
+    return File(url, int(entry["size"] or 0), seconds, str(entry.get("ETag") or entry.get("etag") or ""))

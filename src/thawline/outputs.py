@@ -153,7 +153,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _exists(target: Path) -> SourceError:
-    return SourceError(f"{target}: is there already and is not overwritten")
+    return SourceError(f"{target}: is there already and is not overwritten; --overwrite replaces it")
 
 
 def _failed(target: Path, error: OSError) -> SourceError:

@@ -18,9 +18,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Protocol, Self
 
-from thawline.errors import SourceError
+from thawline.errors import MissingExtra, SourceError
 
 STDIN = "-"
+EXTRAS = {"s3": "s3", "s3a": "s3"}
+"""Schemes of URLs, and the extra that reads them."""
 PAGE = mmap.ALLOCATIONGRANULARITY
 
 Readable = str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes]
@@ -199,6 +201,8 @@ def open_source(readable: Readable, name: str | None = None) -> LocalSource | Re
 def _mapped(name: str, path: str) -> LocalSource:
     try:
         file = Path(path).open("rb")  # noqa: SIM115 - the source closes it
+    except IsADirectoryError as error:
+        raise SourceError(error.errno, f"{name}: is a folder, which thawline.open_folder opens") from error
     except OSError as error:
         raise SourceError(error.errno, f"{name}: {error.strerror}") from error
     return _map_file(name, file)
@@ -259,10 +263,8 @@ def _is_plain(file: Any) -> bool:
 
 
 def _remote(url: str) -> LocalSource | RemoteSource:
-    import fsspec  # noqa: PLC0415 - only URLs need it
-
+    filesystem, path = filesystem_of(url)
     try:
-        filesystem, path = fsspec.url_to_fs(url)
         if url.startswith(("file://", "local://")):
             return _mapped(url, path)
         file = filesystem.open(path, "rb", cache_type="none")
@@ -272,5 +274,20 @@ def _remote(url: str) -> LocalSource | RemoteSource:
         return RemoteSource(url, file, int(file.size))
     except FileNotFoundError as error:
         raise SourceError(error.errno, f"{url}: no such file") from error
-    except (OSError, ImportError, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise SourceError(f"{url}: {error}") from error
+
+
+def filesystem_of(url: str) -> tuple[Any, str]:
+    """The file system of a URL, and the path there; `MissingExtra` says what to install for one of its kind."""
+    import fsspec  # noqa: PLC0415 - only URLs need it
+
+    try:
+        filesystem, path = fsspec.url_to_fs(url)
+    except ImportError as error:
+        scheme = url.partition("://")[0]
+        remedy = f"pip install 'thawline[{EXTRAS[scheme]}]'" if scheme in EXTRAS else str(error)
+        raise MissingExtra(f"{url}: {scheme}:// needs a package that is not installed: {remedy}") from error
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{url}: {error}") from error
+    return filesystem, str(path)

@@ -52,21 +52,45 @@ def verify(run: Session, *, heads_only: bool) -> int:
     Exit code 0: nothing is wrong. 1: damage was found. Nothing is ever written to the files. `check` and `validate`
     are the same command.
     """
-    from thawline.rendering.findings import FINDING_NAMES
+    from thawline.rendering.findings import FINDING_NAMES, unread_object, unread_record
 
     show = _show_diagnosis if run.kind == "table" else _show_report
     sink = run.records(FINDING_NAMES)
-    run.each(lambda cold: show(run, cold, cold.verify(heads_only=heads_only), sink))
-    for cold, report in run.accounts():
+    verdicts: dict[str, bool] = {}
+
+    def judge(cold: ColdFile, report: Report) -> None:
+        verdicts[report.file] = report.ok
         show(run, cold, report, sink)
-    if run.kind != "table":
+
+    run.each(lambda cold: judge(cold, cold.verify(heads_only=heads_only)), judge)
+    if run.kind == "table":
+        _show_total(run, verdicts)
+    else:
+        run.add_unread(sink, unread_record if run.kind in {"csv", "arrow"} else unread_object)
         sink.close()
     return run.exit_code
+
+
+def _show_total(run: Session, verdicts: dict[str, bool]) -> None:
+    """A line about all files, where there is more than one."""
+    from thawline.rendering.words import counted, grouped
+
+    folders = [verdicts.pop(group.folder.path) for group in run.groups if group.folder.path in verdicts]
+    total = len(verdicts) + len(run.unread)
+    if total + len(folders) < 2 or run.options.quiet:  # noqa: PLR2004 - one needs no total
+        return
+    ok = sum(verdicts.values())
+    counts = {"ok": ok, "damaged": len(verdicts) - ok, "not looked at": len(run.unread)}
+    told = ", ".join(f"{grouped(count)} {state}" for state, count in counts.items() if count)
+    whole = "" if all(folders) else f"; {counted(folders.count(False), 'folder')} damaged as a whole"
+    run.console.print(f"\n{counted(total, 'file')}: {told}{whole}")
 
 
 def _show_diagnosis(run: Session, cold: ColdFile, report: Report, _sink: Any) -> None:
     from thawline.rendering.diagnosis import diagnosis
 
+    if report.ok and run.options.quiet:
+        return
     run.progress.clear()
     for line in diagnosis(cold, report, is_verbose=run.options.verbose):
         run.console.print(line)

@@ -35,6 +35,8 @@ def identify(run: Session) -> int:
 
     sink = run.records()
     run.each(lambda cold: sink.add(facts(cold)))
+    if run.kind != "table":
+        run.add_unread(sink)
     sink.close()
     return run.exit_code
 
@@ -61,6 +63,7 @@ def info(run: Session) -> int:
 
     run.each(add)
     if run.kind != "table":
+        run.add_unread(sink)
         sink.close()
     return run.exit_code
 
@@ -130,7 +133,9 @@ def _glance_text(facts: dict[str, Any], columns: list[str]) -> str:
 
     name = quoted(facts["file"])
     last = facts["last"] or {}
-    row = ", ".join(f"{key} {shown(value)[:40]}" for key, value in last.items() if value not in {None, ""})
+    row = ", ".join(
+        f"{key} {shown(value)[:40]}" for key, value in last.items() if value is not None and value not in ("", [])
+    )
     stem = PurePath(facts["file"]).stem if name != "-" else "rows"
     lines = [
         f"{printable(facts['file'])}: {facts['title']}, version {facts['version']}, {exact(facts['size'])}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from thawline.rendering.values import Bytes
 
 Shape = Literal["auto", "table", "jsonl", "json", "csv", "arrow"]
+COMPARISON = re.compile(r"[<>!~]|\s(like|in|is|between)\s", re.IGNORECASE)
 SHAPES = ("auto", "table", "jsonl", "json", "csv", "arrow")
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -29,7 +31,7 @@ class Options:
     """What a command was told, with the default of everything that it does not offer."""
 
     files: tuple[str, ...] = ()
-    recursive: bool = False
+    recursive: bool = True
     input_format: str | None = None
     table: str | None = None
     columns: tuple[str, ...] = ()
@@ -73,9 +75,27 @@ def condition(value: str | tuple[str, str]) -> tuple[str, str]:
     if isinstance(value, tuple):
         return value
     column, is_given, wanted = value.partition("=")
+    if COMPARISON.search(column):
+        raise click.BadParameter(
+            f"{value!r} compares, and rows are chosen by equal values only, as in tag=5; "
+            "for more, pipe the rows to jq, or convert them and ask DuckDB"
+        )
     if not is_given:
         raise click.BadParameter(f"{value!r} has no value; write it like tag=5")
     return column, wanted
+
+
+def one_value_a_column(
+    _context: click.Context, _param: click.Parameter, value: tuple[tuple[str, str], ...]
+) -> tuple[tuple[str, str], ...]:
+    """The conditions, all of which a row must meet; two for the same column would leave no row."""
+    values: dict[str, str] = {}
+    for column, wanted in value:
+        if values.setdefault(column, wanted) != wanted:
+            raise click.BadParameter(
+                f"{column} is to be {values[column]!r} and {wanted!r} at once; give each column one value"
+            )
+    return tuple(values.items())
 
 
 def spelled_out(arguments: list[str]) -> list[str]:
@@ -105,11 +125,17 @@ def format_names(_context: click.Context, _param: click.Parameter, incomplete: s
     return [name for name in FORMATS if name.startswith(incomplete)]
 
 
-FILES = click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE…")
-FILE = click.argument("file", type=click.Path(), metavar="FILE")
+PATH = click.Path(readable=False)  # what cannot be read is said by whoever reads it, and does not stop the others
+FILES = click.argument("files", nargs=-1, required=True, type=PATH, metavar="FILE…")
+FILE = click.argument("file", type=PATH, metavar="FILE")
 
 READING = [
-    click.option("-r", "--recursive", is_flag=True, help="Also read the subfolders of folders."),
+    click.option(
+        "-r/ ",
+        "--recursive/--no-recursive",
+        default=True,
+        help="Whether to read the subfolders of folders, too; it is so by default.",
+    ),
     click.option(
         "--input-format",
         metavar="NAME",
@@ -156,8 +182,9 @@ ROWS = [
         "--where",
         type=condition,
         multiple=True,
+        callback=one_value_a_column,
         metavar="COLUMN=VALUE",
-        help="Only rows with this value, also written --where-COLUMN VALUE; may be given more than once.",
+        help="Only rows with this value, also written --where-COLUMN VALUE; rows must meet all of several.",
     ),
 ]
 DAMAGE = [

@@ -116,7 +116,7 @@ def _rewritten(run: Session, target: Path, given: dict[str, Any]) -> tuple[Rewri
     done = Rewritten()
     messages = chosen(_files(run), dict(run.options.where), given["drop_headers"], done)
     coding = {name: given[name] for name in ("compression", "level", "lz4_framing")}
-    if run.folders or len(run.inputs) > 1:
+    if run.groups or len(run.inputs) > 1:
         # What is written is what is there, not what arrives over time: nothing but the size ends a segment.
         endless = {"segment_max_bytes": given["segment_max_bytes"], "segment_max_interval_ms": 1 << 62}
         count = to_backup(messages, target, backup_id=given["backup_id"], **coding, **endless)
@@ -126,12 +126,16 @@ def _rewritten(run: Session, target: Path, given: dict[str, Any]) -> tuple[Rewri
 
 
 def _files(run: Session) -> Iterator[WatchedFile]:
-    for cold in run.opened():
-        if cold.format.name != "rbak":
-            raise click.UsageError(f"{cold.name} is {cold.format.name}, no RabbitMQ backup")
+    for cold in run.opened(_refusal):
+        if reason := _refusal(cold):
+            raise click.UsageError(f"{cold.name} is {reason}")
         yield cold
         if cold.errors:
             run.say(f"{cold.name}: damaged, passed over what is; see: thawline verify {cold.name}")
+
+
+def _refusal(cold: WatchedFile) -> str:
+    return "" if cold.format.name == "rbak" else f"{cold.format.name}, no RabbitMQ backup"
 
 
 def _say(run: Session, target: str, done: Rewritten, written: str) -> None:
@@ -153,5 +157,5 @@ def _say(run: Session, target: str, done: Rewritten, written: str) -> None:
 
 def _definitions(run: Session) -> list[str]:
     """Definitions of what is rewritten. A backup that is handed over gets none unasked."""
-    folders = [found.folder for found in run.folders]
+    folders = [group.folder for group in run.groups]
     return [folder.path_of("definitions") for folder in folders if "definitions" in folder.subfolders()]

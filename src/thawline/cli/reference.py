@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from thawline.cli.options import FORMAT, TALKING, format_names, session, takes
+from thawline.errors import UnknownFormat
 
 if TYPE_CHECKING:
     from thawline.cli.session import Session
@@ -83,20 +85,41 @@ def _specs(name: str, source: str) -> str:
 @click.pass_context
 def help_page(context: click.Context, topic: str | None) -> int:
     """Show the page of a format, or the help of a command."""
+    from thawline.formats import FORMATS
+
     parent = context.parent
     assert parent is not None  # noqa: S101 - the group that found this command
     group: Any = parent.command
     command = group.get_command(parent, topic) if topic else group
-    if command is not None:
+    if topic in FORMATS:
+        click.echo(_page(topic, parent, command))
+    elif command is not None:
         click.echo(command.get_help(parent if topic is None else click.Context(command, parent, topic)))
-        return 0
+    else:
+        raise UnknownFormat(_unknown_topic(str(topic), group.list_commands(parent)))
+    return 0
+
+
+def _unknown_topic(topic: str, commands: list[str]) -> str:
+    from thawline.formats import FORMATS
+
+    near = get_close_matches(topic, [*FORMATS, *commands], 1)
+    meant = f"did you mean {near[0]}?" if near else f"there are the formats {', '.join(FORMATS)}"
+    return f"no format and no command is called {topic!r}; {meant}"
+
+
+def _page(name: str, parent: click.Context, command: click.Group | None) -> str:
+    """The page of a format, and the commands that only it has."""
     from importlib.resources import files
 
-    from thawline.formats import get
-
-    page = files("thawline.schemas") / f"{get(str(topic)).name}.md"
-    click.echo(page.read_text(encoding="utf-8").rstrip())
-    return 0
+    page = (files("thawline.schemas") / f"{name}.md").read_text(encoding="utf-8").rstrip()
+    if command is None:
+        return page
+    context = click.Context(command, parent, name)
+    found = [(each, command.get_command(context, each)) for each in command.list_commands(context)]
+    width = max(len(each) for each, _ in found)
+    lines = [f"* `thawline {name} {each:<{width}}`  {item.get_short_help_str(80)}" for each, item in found if item]
+    return "\n".join([page, "", "## Commands of its own", "", *lines, "", f"`thawline {name} --help` lists them, too."])
 
 
 def code_names(_context: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
@@ -115,8 +138,6 @@ def explain(run: Session, name: str | None) -> int:
             [{"code": code.id, "severity": code.severity, "message": code.message} for code in codes.values()]
         )
     if name.upper() not in codes:
-        from difflib import get_close_matches
-
         near = " or ".join(get_close_matches(name.upper(), codes)) or "one that `thawline explain` lists"
         raise click.UsageError(f"there is no code {name!r}; did you mean {near}?")
     code = codes[name.upper()]

@@ -137,18 +137,31 @@ def convert(run: Session, output: str, *, overwrite: bool) -> int:
     OUT appears when it is complete. Damage is passed over and counted on stderr; the exit code is then 1. With more
     than one file, the first column says which one a row is from.
     """
-    from thawline.rendering.words import counted, quoted
+    from thawline.rendering.rows import MIXED
+    from thawline.rendering.words import counted, printable, quoted
+    from thawline.verbs.cat import columns_of
     from thawline.verbs.convert import convert as write
+    from thawline.verbs.convert import kind_of
+
+    columns, is_mixed = run.options.columns or None, kind_of(Path(output)) in MIXED
+    first: list[WatchedFile] = []
+
+    def refusal(cold: WatchedFile) -> str:
+        """Why a file of a folder is left out: in a table, all rows have the same columns."""
+        if is_mixed or not first or columns_of(cold, columns).equals(columns_of(first[0], columns)):
+            return ""
+        return f"its rows have other columns than those of {printable(first[0].name)}; convert it by itself"
 
     def files() -> Iterable[WatchedFile]:
-        for cold in run.opened():
+        for cold in run.opened(refusal):
+            first[:] = first or [cold]
             yield cold
             _say_skipped(run, cold)
 
     rows = write(
         files(),
         Path(output),
-        columns=run.options.columns or None,
+        columns=columns,
         where=dict(run.options.where),
         mode=run.options.bytes,
         overwrite=overwrite,

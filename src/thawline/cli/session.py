@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO
 
 import click
@@ -12,17 +12,21 @@ from thawline.cli.inputs import Input, Inputs
 from thawline.cli.options import Options
 from thawline.cold import ColdFile, Item
 from thawline.errors import SourceError, ThawlineError, UnknownFormat
+from thawline.files import Group
+from thawline.folder import Unread
 from thawline.formats import resolve
 from thawline.model import Finding, Report
 from thawline.progress import Progress, WatchedSource
 from thawline.rendering.console import console
+from thawline.rendering.findings import unread_object
 from thawline.rendering.records import Record, Records
 from thawline.rendering.rows import Kind
-from thawline.rendering.words import counted, printable
+from thawline.rendering.words import counted, grouped, printable
 from thawline.source import LocalSource, open_source
 from thawline.verbs.where import value_of
 
 DAMAGED = 1
+SHOWN_UNREAD = 10
 
 
 def sentence(error: BaseException) -> str:
@@ -30,6 +34,13 @@ def sentence(error: BaseException) -> str:
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     name = getattr(error, "filename", None)
     return printable(f"{name}: {text}" if name else text)
+
+
+def _how_many(found: list[Unread]) -> str:
+    """Files and folders, counted."""
+    folders = sum(left.path.endswith("/") for left in found)
+    counts = ((len(found) - folders, "file"), (folders, "folder"))
+    return ", ".join(counted(number, noun) for number, noun in counts if number)
 
 
 class WatchedFile(ColdFile):
@@ -64,11 +75,11 @@ class Session:
         given = Inputs(
             options.files, recursive=options.recursive, format_name=options.input_format, settings=self.settings
         )
-        self.inputs, self.folders = given.files, given.folders
+        self.inputs, self.groups, self.unread = given.files, given.groups, given.unread
         self.stdout: BinaryIO = sys.stdout.buffer
         self.console = console(sys.stdout, options.color)
         self.progress = Progress("none" if options.quiet and options.progress == "auto" else options.progress)
-        self.passed_over: list[Input] = []
+        self._said: set[str] = set()
 
     @property
     def kind(self) -> Kind:
@@ -79,12 +90,17 @@ class Session:
 
     @property
     def has_many(self) -> bool:
-        """Whether rows need the name of their file."""
-        return len(self.inputs) > 1
+        """Whether rows need the name of their file: all but those of one file that was named itself."""
+        return len(self.inputs) > 1 or not all(given.is_named for given in self.inputs)
 
     def records(self, names: tuple[str, ...] = ()) -> Records:
         """Where records go; the names are those of their columns, should there be no record."""
         return Records(self.kind, self.stdout, self.console, names)
+
+    def add_unread(self, sink: Records, as_data: Callable[[Unread], Record] = unread_object) -> None:
+        """Add what was not looked at to the records about what was."""
+        for left in self.unread:
+            sink.add(as_data(left))
 
     def show(self, records: list[Record]) -> int:
         """Write some records; the exit code."""
@@ -94,47 +110,78 @@ class Session:
         sink.close()
         return self.code
 
-    def each(self, work: Callable[[WatchedFile], None]) -> int:
-        """Do something with each input; one that cannot be read is said and does not stop the others."""
+    def each(
+        self, work: Callable[[WatchedFile], None], on_account: Callable[[ColdFile, Report], None] | None = None
+    ) -> int:
+        """Do something with each input; one that cannot be read is said and does not stop the others.
+
+        With `on_account`, also with the reports about groups and the files beside their members.
+        """
         for given in self.inputs:
             try:
                 with self.open(given) as cold:
                     work(cold)
                     self.meet(cold)
-            except UnknownFormat as error:
-                self._unknown(given, error)
             except ThawlineError as error:
-                self.fail(error)
-        try:
-            self._check_passed_over()
-        except ThawlineError as error:
-            self.fail(error)
+                self._leave(given, error)
+        if on_account:
+            for whole, report in self.accounts():
+                on_account(whole, report)
+        self.say_unread()
         return self.exit_code
 
-    def opened(self) -> Iterator[WatchedFile]:
-        """Each input; one that cannot be read stops the command."""
+    def opened(self, refusal: Callable[[WatchedFile], str] = lambda _cold: "") -> Iterator[WatchedFile]:
+        """Each input; one that was named and cannot be read stops the command.
+
+        `refusal` says why a file that was found in a folder is none for the command; empty if it is one.
+        """
         for given in self.inputs:
             try:
                 cold = self.open(given)
-            except UnknownFormat as error:
-                self._unknown(given, error)
+            except ThawlineError as error:
+                self._leave(given, error)
                 if given.is_named:
                     raise click.exceptions.Exit(self.code) from error
                 continue
             with cold:
+                if not given.is_named and (reason := refusal(cold)):
+                    self.unread.append(Unread(given.path, reason))
+                    continue
                 yield cold
                 self.meet(cold)
-        self._check_passed_over()
+        self.say_unread()
+        if self.inputs and self.code == UnknownFormat.exit_code:
+            raise click.exceptions.Exit(self.code)
 
     def accounts(self) -> Iterator[tuple[ColdFile, Report]]:
-        """Reports about the folders among the inputs, each with the bytes that it is about."""
-        for found in self.folders:
-            for report in found.format.accounts(found.folder):
-                source = open_source(report.file) if report.size else LocalSource(report.file, b"")
-                with ColdFile(source, found.format) as cold:
-                    yield cold, report
-                if not report.ok:
-                    self.code = max(self.code, DAMAGED)
+        """Reports about the groups among the inputs, each with the bytes that it is about."""
+        for group in self.groups:
+            accounted = {member.path for member in group.members}
+            try:
+                for report in group.format.accounts(group.folder):
+                    accounted.add(report.file)
+                    yield from self._account(report, group)
+            except ThawlineError as error:
+                self.fail(error)
+                yield from self._by_themselves(group.held - accounted)
+
+    def _account(self, report: Report, group: Group) -> Iterator[tuple[ColdFile, Report]]:
+        source = open_source(report.file) if report.size else LocalSource(report.file, b"")
+        with ColdFile(source, group.format) as cold:
+            yield cold, report
+        if not report.ok:
+            self.code = max(self.code, DAMAGED)
+
+    def _by_themselves(self, paths: Iterable[str]) -> Iterator[tuple[ColdFile, Report]]:
+        """Reports of files whose group cannot give an account of them."""
+        for path in sorted(paths):
+            given = Input(path, is_named=False)
+            try:
+                with self.open(given) as cold:
+                    yield cold, cold.verify()
+                    self.meet(cold)
+            except ThawlineError as error:
+                self._leave(given, error)
 
     def open_only(self) -> WatchedFile:
         """The one input of a command that takes no more; a folder of files that belong together is not one."""
@@ -186,23 +233,39 @@ class Session:
         self.code = max(self.code, error.exit_code)
         self.say(sentence(error))
 
-    def _unknown(self, given: Input, error: UnknownFormat) -> None:
-        # A folder holds all kinds of files; only one that was named is expected to be known.
-        if given.is_named:
+    def _leave(self, given: Input, error: ThawlineError) -> None:
+        """Keep that an input was not read, and why. Of a folder not every file is expected to be of a known format."""
+        is_unknown = isinstance(error, UnknownFormat)
+        if given.is_named or not is_unknown:
             self.fail(error)
-            return
-        self.passed_over.append(given)
-        if self.options.verbose:
-            self.say(sentence(error))
+            self._said.add(given.path)
+        if error.exit_code != DAMAGED:
+            reason = sentence(error).removeprefix(f"{printable(given.path)}: ")
+            self.unread.append(Unread(given.path, reason, "unknown" if is_unknown else "unreadable"))
 
-    def _check_passed_over(self) -> None:
-        """Say how many files of a folder were passed over; that none is left is an error."""
-        if not self.inputs and not self.folders:
-            raise SourceError("the folder has no files; -r also looks into its subfolders")
-        if self.inputs and len(self.passed_over) == len(self.inputs):
-            raise UnknownFormat(f"no format recognises any of {counted(len(self.inputs), 'file')}; -v names them")
-        if self.passed_over:
-            self.remark(f"passed over {counted(len(self.passed_over), 'file')} of no known format; -v names them")
+    def say_unread(self) -> None:
+        """Say what was not looked at; that there is nothing else is an error."""
+        for left in self.unread:
+            if left.is_failure and left.path not in self._said:
+                self._said.add(left.path)
+                self.fail(SourceError(f"{left.path}: {left.reason}"))
+        named = {given.path for given in self.inputs if given.is_named}
+        found = [left for left in self.unread if left.path not in named]
+        if found:
+            self._name_unread(found)
+        if not self.inputs and not self.groups and not self.code:
+            self.fail(SourceError(f"{', '.join(self.options.files)}: there is no file to read"))
+        if self.inputs and all(left.status == "unknown" for left in found) and len(found) == len(self.inputs):
+            self.fail(UnknownFormat(f"no format recognises any of {counted(len(found), 'file')}"))
+
+    def _name_unread(self, found: list[Unread]) -> None:
+        self.remark(f"not looked at: {_how_many(found)}")
+        others = [left for left in found if left.path not in self._said]
+        shown = others if self.options.verbose else others[:SHOWN_UNREAD]
+        for left in shown:
+            self.remark(f"  {printable(left.path)}: {printable(left.reason)}")
+        if len(others) > len(shown):
+            self.remark(f"  … and {grouped(len(others) - len(shown))} more; -v names all of them")
 
     def remark(self, text: str) -> None:
         """Say something that is no error, unless -q was given."""

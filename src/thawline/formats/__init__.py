@@ -202,6 +202,10 @@ class Format(Protocol):
         """The files of a folder that hold rows, in the order in which they are read."""
         return iter(())
 
+    def holdings(self, folder: Folder) -> Iterator[str]:
+        """Paths of the files that `members` and `accounts` speak for; any other file of the folder is by itself."""
+        return (member.path for member in self.members(folder))
+
     def accounts(self, folder: Folder) -> Iterator[Report]:
         """Reports besides those of the members: of files beside them, and of the folder as a whole."""
         return iter(())

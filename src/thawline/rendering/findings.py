@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from thawline.folder import Unread
 from thawline.model import Finding, Report
 
 FINDING_NAMES = ("file", "format", "code", "severity", "start", "end", "message", "detail", "hint")
@@ -27,6 +28,7 @@ def report_object(report: Report) -> dict[str, Any]:
     """A report as JSON holds it. Keys may be added, never changed or removed."""
     return {
         "file": report.file,
+        "status": "ok" if report.ok else "damaged",
         "format": report.format,
         "size": report.size,
         "ok": report.ok,
@@ -36,6 +38,17 @@ def report_object(report: Report) -> dict[str, Any]:
         "damaged_bytes": report.damaged_bytes,
         "findings": [finding_object(finding) for finding in report.findings],
     }
+
+
+def unread_object(left: Unread) -> dict[str, Any]:
+    """A file that was not looked at, as JSON holds it."""
+    return {"file": left.path, "status": left.status, "reason": left.reason}
+
+
+def unread_record(left: Unread) -> dict[str, Any]:
+    """The same in the shape of a finding, for shapes that have rows only."""
+    told = {"file": left.path, "severity": "error" if left.is_failure else "note"}
+    return {**dict.fromkeys(FINDING_NAMES), **told, "message": f"not looked at: {left.reason}"}
 
 
 def finding_records(report: Report) -> Iterator[dict[str, Any]]:

@@ -40,7 +40,8 @@ class Records:
             self._close_columns()
 
     def _close_columns(self) -> None:
-        rows = [{key: _scalar(value) for key, value in record.items()} for record in self.held]
+        names = dict.fromkeys(name for record in self.held for name in record)
+        rows = [{name: _scalar(record.get(name)) for name in names} for record in self.held]
         empty = pa.table({name: pa.array([], pa.string()) for name in self.names})
         table = pa.Table.from_pylist(rows) if rows else empty
         sink = RowSink(self.kind, self.file, self.console, "auto")

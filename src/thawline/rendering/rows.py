@@ -21,6 +21,8 @@ from thawline.rendering.words import printable
 
 Kind = Literal["table", "jsonl", "json", "csv", "arrow", "arrow-file", "parquet"]
 
+MIXED: frozenset[Kind] = frozenset({"jsonl", "json"})
+"""Shapes in which rows name their own columns, so that files of different formats can follow one another."""
 PAGE = 256
 CELL = 256
 """Rows of a page on a terminal, and how much of a value is looked at there."""
@@ -256,7 +258,7 @@ class RowSink:
         self._make = partial(row_writer, kind, file, console, mode)
         self._schema: pa.Schema | None = None
         # JSON needs no schema, and `[]` is the right output where no file could be read.
-        self._writer: RowWriter | None = self._make(pa.schema([])) if kind in {"jsonl", "json"} else None
+        self._writer: RowWriter | None = self._make(pa.schema([])) if kind in MIXED else None
 
     def add(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch], name: str) -> None:
         """Write the rows of the next file, which is called `name`."""

@@ -163,6 +163,10 @@ class Aerospike(Format):
         """The .asb files of a backup, by name."""
         return folder.members(self, found, self.tally)
 
+    def holdings(self, found: Folder) -> Iterator[str]:
+        """The .asb files and the metadata of a backup."""
+        return folder.holdings(found)
+
     def accounts(self, found: Folder) -> Iterator[Report]:
         """What holds for a backup as a whole: records once, one first file, the counts of metadata.yaml."""
         return folder.accounts(self, found, self.tally)

@@ -49,6 +49,11 @@ def members(format_: Format, folder: Folder, tally: Tally) -> Iterator[Member]:
     return (Member(folder.path_of(name), told) for name in names)
 
 
+def holdings(folder: Folder) -> Iterator[str]:
+    """Paths of the files that the account of a backup is about."""
+    return (folder.path_of(name) for name in folder.files() if name.endswith(".asb") or name == METADATA)
+
+
 def _opened(folder: Folder, names: Iterable[str]) -> Iterator[Source]:
     """Files one after the other, each closed when the next is asked for."""
     for name in names:

@@ -216,6 +216,10 @@ class Borg(Format):
                 member = replace(self, repository_version=version, ledger=Ledger(), repository=repository)
                 yield report(source.name, self.name, source.size, member.scan(source))
 
+    def holdings(self, folder: Folder) -> Iterator[str]:
+        """Everything in the folders that make a repository."""
+        return Repository(folder).holdings()
+
     def accounts(self, folder: Folder) -> Iterator[Report]:
         """Reports of index files and the manifest, and one of the repository as a whole."""
         repository = Repository(folder)

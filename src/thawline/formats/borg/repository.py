@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -141,6 +142,13 @@ class Repository:
         mine = self.index.slice(*self._rows.get(bytes.fromhex(pack_id), (0, 0)))
         rows = zip(*(mine[name].to_pylist() for name in ("offset", "chunk_id", "length")), strict=True)
         return {offset: Located(chunk_id, length) for offset, chunk_id, length in rows}
+
+    def holdings(self) -> Iterator[str]:
+        """Paths of the files that the check of a repository is about."""
+        yield from (pack.path for pack in self.packs)
+        for name in {CONFIG, INDEXES, CACHE, ARCHIVES} & set(self.folder.subfolders()):
+            inside = self.folder.folder(name)
+            yield from map(inside.path_of, inside.files())
 
     @cached_property
     def archives(self) -> dict[str, bool]:

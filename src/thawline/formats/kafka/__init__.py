@@ -262,6 +262,10 @@ class Kafka(Format):
         known = replace(self, topic=topic, partition=number, transactions=partition.transactions_of(folder))
         return (Member(folder.path_of(name), known) for name in partition.segments(folder))
 
+    def holdings(self, folder: Folder) -> Iterator[str]:
+        """Segments and snapshots, whatever has become of them, index files, and the text files of the partition."""
+        return (folder.path_of(name) for name in folder.files() if partition.is_held(name))
+
     def accounts(self, folder: Folder) -> Iterator[Report]:
         """Reports of the files beside the segments, and of the partition as a whole."""
         return partition.accounts(folder)

@@ -86,6 +86,17 @@ def segments(folder: Folder) -> list[str]:
     return [names[base] for base in sorted(names)]
 
 
+def is_held(name: str) -> bool:
+    """Whether a file is one of a partition's, by its name.
+
+    >>> [is_held(name) for name in ("00000000000000000362.log", "leader-epoch-checkpoint", "notes.txt")]
+    [True, True, False]
+    """
+    patterns = (SEGMENT, CHECKPOINT, DELETED_CHECKPOINT)
+    is_named = any(pattern.fullmatch(name) for pattern in patterns) or name in checkpoints.UNIT_NAMES
+    return is_named or sidecars.base_offset(name) is not None
+
+
 def _by_suffix(folder: Folder) -> dict[str, dict[int, str]]:
     """Names of the .log files by what follows, and by their offset."""
     found: dict[str, dict[int, str]] = {"": {}, ".swap": {}, ".cleaned": {}, ".deleted": {}}

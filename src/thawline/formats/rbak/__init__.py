@@ -240,6 +240,10 @@ class Rbak(Format):
         """The segments of a backup: those that the manifest lists in its order, then the others."""
         return backup.members(self, folder)
 
+    def holdings(self, folder: Folder) -> Iterator[str]:
+        """Segments, the manifest, and definitions."""
+        return backup.holdings(folder)
+
     def accounts(self, folder: Folder) -> Iterator[Report]:
         """What the manifest is like, the definitions, and what is missing or too much in the backup."""
         return backup.accounts(folder)

@@ -125,6 +125,14 @@ def members(rbak: Rbak, folder: Folder) -> Iterator[Member]:
         yield Member(folder.path_of(path), replace(rbak, listed=listed.get(path), key=path))
 
 
+def holdings(folder: Folder) -> Iterator[str]:
+    """Paths of the files that a backup speaks for."""
+    yield from (folder.path_of(path) for path in Backup(folder).files)
+    if folder.has(manifest.FILE):
+        yield folder.path_of(manifest.FILE)
+    yield from (inside.path_of(name) for inside, name in _definitions(folder))
+
+
 def folder_of(key: str, what: str) -> str:
     """What the folder of a segment says of its queue or virtual host: queues/<vhost>/<queue>/segment-0001.zst.
 
@@ -198,13 +206,8 @@ def _twice(found: Manifest) -> Iterator[tuple[str, int]]:
 
 def _definitions_reports(folder: Folder) -> Iterator[Report]:
     """A report for each file of definitions: plain JSON, compressed, no RBAK."""
-    if "definitions" not in folder.subfolders():
-        return
-    inside = folder.folder("definitions")
-    for name, size in inside.files().items():
-        suffix = PurePosixPath(name).suffix
-        if suffix not in {*DEFINITIONS, ".json"}:
-            continue
+    for inside, name in _definitions(folder):
+        suffix, size = PurePosixPath(name).suffix, inside.files()[name]
         report = Report(inside.path_of(name), NAME, size)
         try:
             data = inside.read(name, LARGEST_DEFINITIONS)
@@ -214,6 +217,14 @@ def _definitions_reports(folder: Folder) -> Iterator[Report]:
             lost = {"reason": str(error), "lost": "exchanges, queues and bindings"}
             report.add(Finding(findings.BAD_DEFINITIONS, Span(0, size), lost))
         yield report.complete()
+
+
+def _definitions(folder: Folder) -> Iterator[tuple[Folder, str]]:
+    """The files of definitions, each with the folder that it is in."""
+    if "definitions" in folder.subfolders():
+        inside = folder.folder("definitions")
+        names = (name for name in inside.files() if PurePosixPath(name).suffix in {*DEFINITIONS, ".json"})
+        yield from ((inside, name) for name in names)
 
 
 def _whole(backup: Backup) -> Iterator[Finding]:

@@ -1,0 +1,131 @@
+"""Which files there are below a folder: those that belong together, those that are by themselves, and the rest.
+
+Every file is listed: as one of a group, as one to be read by itself, or with the reason why it is not read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from thawline import formats
+from thawline.errors import SourceError, ThawlineError
+from thawline.folder import File, Folder, Unread
+from thawline.formats import Format, Member
+from thawline.options import BadOption
+
+__all__ = ["Group", "Tree"]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The files of a folder that belong together, such as those of a Kafka partition."""
+
+    folder: Folder
+    format: Format
+    members: tuple[Member, ...]
+    """The files that hold rows, in reading order."""
+    held: frozenset[str]
+    """Paths of all files that the format speaks for, those beside the members included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """How the files below a folder are found."""
+
+    is_recursive: bool = True
+    format_name: str | None = None
+    """The only format to ask; None for all of them."""
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """What formats are told."""
+
+    def below(self, folder: Folder) -> Iterator[Group | File | Unread]:
+        """Everything in a folder and its subfolders, folder by folder, sorted by name."""
+        held = _Held()
+        waiting = [folder]  # not a recursion: folders may lie deeper than Python's stack reaches
+        while waiting:
+            here = waiting.pop()
+            yield from self._in_folder(here, held)
+            for sub in reversed(_subfolders(here)):
+                if not (reason := self._why_not(sub)):
+                    waiting.append(sub)
+                elif sub.path not in held.folders:
+                    yield Unread(_shown(sub), reason, "left out")
+
+    def _in_folder(self, folder: Folder, held: _Held) -> Iterator[Group | File | Unread]:
+        try:
+            listed = list(folder.listed())
+        except SourceError as error:
+            yield Unread(_shown(folder), _reason(error, folder.path))
+            return
+        for group in self._groups(folder, held):
+            held.add(group)
+            yield group
+        yield from (file for file in listed if file.path not in held.files)
+        yield from folder.unread()
+
+    def _why_not(self, folder: Folder) -> str:
+        """Why a subfolder is not looked into; empty if it is."""
+        if not self.is_recursive:
+            return "a subfolder; --recursive looks into it"
+        is_link = not folder.is_remote and os.path.islink(folder.path)  # noqa: PTH114 - one of many
+        return "a link to a folder, which is not followed; name it to read it" if is_link else ""
+
+    def _groups(self, folder: Folder, held: _Held) -> Iterator[Group]:
+        """The groups that a folder holds: of each format that speaks for files of which no other does."""
+        if folder.path in held.folders:
+            return  # it is part of a repository or backup
+        taken: set[str] = set()
+        for name in [self.format_name] if self.format_name else formats.FORMATS:
+            group = self._group(folder, name)
+            if group and taken.isdisjoint(group.held):
+                taken |= group.held
+                yield group
+
+    def _group(self, folder: Folder, name: str) -> Group | None:
+        try:
+            if formats.get(name).claim_folder(folder) is None:
+                return None
+            found = formats.get(name, **self.settings)
+            members = tuple(found.members(folder))
+            return Group(folder, found, members, frozenset(found.holdings(folder)))
+        except BadOption:
+            raise
+        except ThawlineError:
+            return None  # its files are read one by one, and say themselves what is wrong
+
+
+@dataclass(slots=True)
+class _Held:
+    """Files that groups speak for, and the folders on the way to them."""
+
+    files: set[str] = field(default_factory=set)
+    folders: set[str] = field(default_factory=set)
+
+    def add(self, group: Group) -> None:
+        """Take in the files of a group."""
+        self.files |= group.held
+        for path in group.held:
+            parent = path.rpartition("/")[0]
+            while parent and parent != group.folder.path and parent not in self.folders:
+                self.folders.add(parent)
+                parent = parent.rpartition("/")[0]
+
+
+def _subfolders(folder: Folder) -> list[Folder]:
+    try:
+        return [folder.folder(name) for name in folder.subfolders()]
+    except SourceError:
+        return []  # its files could not be listed either, which has been said
+
+
+def _shown(folder: Folder) -> str:
+    """The path of a folder, which its end tells from that of a file."""
+    return f"{folder.path.rstrip('/')}/"
+
+
+def _reason(error: OSError, path: str) -> str:
+    """What an error says, without the path that stands before it."""
+    text = str(error.strerror or error)
+    return text.removeprefix(f"{path}: ").lower()
