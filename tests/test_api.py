@@ -20,6 +20,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import thawline
 from thawline.cold import CORRUPT, ColdFile
@@ -33,6 +34,7 @@ DAMAGED = LOG[:40] + b"?" + LOG[41:]
 """The second frame has a wrong checksum."""
 PAYLOADS = [b"payload %d" % index for index in range(5)]
 LEFT = [PAYLOADS[0], *PAYLOADS[2:]]
+GOLDEN = Path(__file__).parent / "golden"
 OPEN = Path("/proc/self/fd")
 NAMES = ["address", "length", "tag", "tag_text", "payload", "tombstone", "nested_suspect"]
 
@@ -238,7 +240,7 @@ def test_the_file_is_closed_behind_a_with_block(log: Path) -> None:
     with thawline.open(log) as cold:
         batches = list(cold)
     assert [payload for batch in batches for payload in batch["payload"].to_pylist()] == PAYLOADS
-    with pytest.raises(ValueError, match="released"):
+    with pytest.raises(SourceError, match="is closed"):
         cold.verify()
     with thawline.open(log) as cold:
         stopped = iter(cold)
@@ -425,3 +427,86 @@ def descriptor_modes(path: Path) -> Iterator[int]:
         if entry.exists() and entry.samefile(path):
             info = Path("/proc/self/fdinfo", entry.name).read_text(encoding="ascii")
             yield int(info.split("flags:")[1].split()[0], 8) & os.O_ACCMODE
+
+
+def test_a_folder_is_a_table_for_everyone_who_reads_arrow(tmp_path: Path) -> None:
+    partition = tmp_path / "orders-3"
+    partition.mkdir()
+    (partition / "00000000000000000100.log").write_bytes((GOLDEN / "kafka" / "v2-none.log").read_bytes())
+    folder = thawline.open_folder(partition)
+    table = pa.table(folder)
+    assert table.schema == folder.schema
+    assert table.num_rows == pl.DataFrame(folder).height == len(pd.DataFrame.from_arrow(folder)) == 7
+    assert set(table["topic"].to_pylist()) == {"orders"}
+    assert duckdb.sql("select count(*) from folder").fetchall() == [(7,)]
+
+
+def test_pandas_is_not_given_nonsense(tmp_path: Path) -> None:
+    (tmp_path / "00000000000000000100.log").write_bytes((GOLDEN / "kafka" / "v2-none.log").read_bytes())
+    for cold in (thawline.open(LOG), thawline.open_folder(tmp_path)):
+        with pytest.raises(TypeError, match="from_arrow"):
+            pd.DataFrame(cold)
+
+
+def test_a_report_of_a_damaged_file_is_false_and_a_dict() -> None:
+    with thawline.open(LOG) as good, thawline.open(DAMAGED) as bad:
+        assert good.verify()
+        report = bad.verify()
+    assert not report
+    told = report.to_dict()
+    assert (told["status"], told["ok"], told["size"]) == ("damaged", False, len(LOG))
+    assert told["findings"][0]["severity"] == "error"
+
+
+@pytest.mark.parametrize("url", [False, True])
+def test_reading_from_a_closed_file_says_that_it_is_closed(tmp_path: Path, url: bool) -> None:  # noqa: FBT001
+    path = tmp_path / "log.rbf"
+    path.write_bytes(LOG)
+    with fsspec.open("memory://api/closed.rbf", "wb") as file:
+        file.write(LOG)
+    cold = thawline.open("memory://api/closed.rbf" if url else path)
+    cold.close()
+    for read in (cold.verify, lambda: list(cold.batches()), lambda: cold.tail(1), lambda: pa.table(cold)):
+        with pytest.raises(Exception, match="is closed; open it again"):
+            read()
+
+
+def test_one_call_does_one_job(tmp_path: Path) -> None:
+    assert thawline.identify(LOG).format == "rbf"
+    assert thawline.verify(LOG)
+    assert not thawline.verify(DAMAGED)
+    done = thawline.salvage(DAMAGED, tmp_path / "intact.rbf")
+    assert thawline.verify(tmp_path / "intact.rbf")
+    assert done.lost
+    rows = thawline.convert(LOG, tmp_path / "rows.parquet", columns=["tag"])
+    assert parquet.read_table(tmp_path / "rows.parquet").num_rows == rows > 0
+
+
+def test_a_folder_converts_in_one_call(tmp_path: Path) -> None:
+    (tmp_path / "orders-3").mkdir()
+    for base in (100, 200):
+        segment = tmp_path / "orders-3" / f"{base:020}.log"
+        segment.write_bytes((GOLDEN / "kafka" / "v2-none.log").read_bytes())
+    assert thawline.convert(tmp_path / "orders-3", tmp_path / "orders.parquet") == 14
+    assert parquet.read_table(tmp_path / "orders.parquet").column_names[0] == "file"
+
+
+def test_a_folder_names_what_is_not_its_own(tmp_path: Path) -> None:
+    (tmp_path / "00000000000000000100.log").write_bytes((GOLDEN / "kafka" / "v2-none.log").read_bytes())
+    (tmp_path / "x.rbf").write_bytes(LOG)
+    (tmp_path / "gone").symlink_to("nowhere")
+    others = list(thawline.open_folder(tmp_path).others())
+    assert [Path(item.path).name for item in others] == ["x.rbf", "gone"]
+
+
+def test_objects_say_what_they_are(tmp_path: Path) -> None:
+    hostile = tmp_path / "<script>-0"
+    hostile.mkdir()
+    (hostile / "00000000000000000100.log").write_bytes((GOLDEN / "kafka" / "v2-none.log").read_bytes())
+    with thawline.open(hostile / "00000000000000000100.log") as cold:
+        assert "kafka 2, 394 bytes, records" in repr(cold)
+        assert "<script>" not in cold._repr_html_()
+        assert "records.timestamp" in cold._repr_html_()
+    folder = thawline.open_folder(hostile)
+    assert "kafka, 1 file, records" in repr(folder)
+    assert "&lt;script&gt;-0" in folder._repr_html_()

@@ -5,18 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from thawline.api import convert, identify, salvage, verify
     from thawline.cold import ColdFile, ColdFolder, open_folder
     from thawline.cold import open_cold as open  # noqa: A004 - `thawline.open` is what it is called
 
-__all__ = ["ColdFile", "ColdFolder", "open", "open_folder"]
+__all__ = ["ColdFile", "ColdFolder", "convert", "identify", "open", "open_folder", "salvage", "verify"]
 
-_HOMES = {"ColdFile": "ColdFile", "ColdFolder": "ColdFolder", "open": "open_cold", "open_folder": "open_folder"}
+_HOMES = {
+    "ColdFile": "cold:ColdFile",
+    "ColdFolder": "cold:ColdFolder",
+    "convert": "api:convert",
+    "identify": "api:identify",
+    "open": "cold:open_cold",
+    "open_folder": "cold:open_folder",
+    "salvage": "api:salvage",
+    "verify": "api:verify",
+}
 
 
 def __getattr__(name: str) -> Any:
     # Arrow takes a while to import; `thawline --help` does not need it.
     if name not in _HOMES:
         raise AttributeError(f"module 'thawline' has no attribute {name!r}")
-    from thawline import cold  # noqa: PLC0415
+    from importlib import import_module  # noqa: PLC0415
 
-    return getattr(cold, _HOMES[name])
+    module, _, attribute = _HOMES[name].partition(":")
+    return getattr(import_module(f"thawline.{module}"), attribute)

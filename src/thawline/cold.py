@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
+from functools import cached_property
 from types import TracebackType
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, NoReturn, Self, TypeVar
 
 import pyarrow as pa
 
 from thawline import formats
 from thawline.batches import last
 from thawline.errors import FormatError, UnknownFormat
-from thawline.folder import Folder
-from thawline.formats import Claim, Format, Reading
+from thawline.files import Group, Tree
+from thawline.folder import File, Folder, Unread
+from thawline.formats import Claim, Format, Member, Reading
 from thawline.model import Finding, Report, Run, report
-from thawline.source import Readable, Source, open_source
+from thawline.notebook import card
+from thawline.source import LocalSource, Readable, Source, open_source
 
 Item = TypeVar("Item")
 OnError = Literal["skip", "keep", "raise"]
@@ -25,7 +29,35 @@ LONGEST_CORRUPT = 1 << 20
 """With `on_error="keep"`, at most this much of a damaged stretch goes into its row."""
 
 
-class ColdFile:
+class ArrowRows(ABC):
+    """Something whose rows pyarrow, polars, pandas and duckdb read directly, as often as they like."""
+
+    @property
+    @abstractmethod
+    def schema(self) -> pa.Schema:
+        """The Arrow schema of what `batches` yields."""
+
+    @abstractmethod
+    def batches(self, columns: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Rows, batch by batch."""
+
+    def __arrow_c_schema__(self) -> Any:
+        return self.schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """A stream of all rows."""
+        reader = pa.RecordBatchReader.from_batches(self.schema, self.batches())
+        return reader.__arrow_c_stream__(requested_schema)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return self.batches()
+
+    def __array__(self, *_dtype: Any, **_copy: Any) -> NoReturn:
+        # `pd.DataFrame(cold)` asks for an array first; else it would make a frame of batches, each of them a row.
+        raise TypeError("rows are no array; write pd.DataFrame.from_arrow(…), pl.DataFrame(…) or pyarrow.table(…)")
+
+
+class ColdFile(ArrowRows):
     r"""An open file: its rows as Arrow, its findings, its report.
 
     >>> frame = bytes.fromhex("14000000 41424344 03030303 14000000")
@@ -158,19 +190,20 @@ class ColdFile:
                 return found
         return last(self.batches(columns), rows)
 
-    def __arrow_c_schema__(self) -> Any:
-        return self.schema.__arrow_c_schema__()
+    def __repr__(self) -> str:
+        version = f" {self.claim.version}" if self.claim and self.claim.version else ""
+        return f"<{type(self).__name__} {self.name!r}: {self.format.name}{version}, {self.size} bytes, {self.table}>"
 
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """A stream of all rows, which pyarrow, polars, pandas and duckdb read directly."""
-        reader = pa.RecordBatchReader.from_batches(self.schema, self.batches())
-        return reader.__arrow_c_stream__(requested_schema)
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        return self.batches()
+    def _repr_html_(self) -> str:
+        facts = {
+            "format": f"{self.format.title}, version {self.claim.version}" if self.claim else self.format.title,
+            "size": f"{self.size} bytes",
+            "because": self.claim.why if self.claim else "",
+        }
+        return card(self.name, facts, self.table, self.schema)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the file; whoever reads from it afterwards is told so."""
         self.source.close()
 
     def __enter__(self) -> Self:
@@ -210,7 +243,7 @@ def open_cold(
         raise
 
 
-class ColdFolder:
+class ColdFolder(ArrowRows):
     """Files that belong together: a Kafka partition, a backup in several files, a repository."""
 
     def __init__(
@@ -220,11 +253,28 @@ class ColdFolder:
         table: str | None = None,
         on_error: OnError = "skip",
     ) -> None:
-        self.folder, self.format, self.table, self.on_error = folder, format, table, on_error
+        self.folder, self.format, self.on_error = folder, format, on_error
+        self.table = table or format.tables[0]
+
+    @property
+    def name(self) -> str:
+        """Where it lies."""
+        return self.folder.path
+
+    @cached_property
+    def members(self) -> tuple[Member, ...]:
+        """The files that hold rows, in reading order, each with what the folder says about it."""
+        return tuple(self.format.members(self.folder))
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The Arrow schema of what `batches` yields."""
+        told = self.members[0].format if self.members else self.format
+        return ColdFile(LocalSource(self.name, b""), told, self.table, self.on_error).schema
 
     def files(self) -> Iterator[ColdFile]:
         """Each file that holds rows, in reading order, open until the next one is asked for."""
-        for member in self.format.members(self.folder):
+        for member in self.members:
             with open_source(member.path) as source:
                 yield ColdFile(source, member.format, self.table, self.on_error, member.format.claim(source))
 
@@ -239,8 +289,21 @@ class ColdFolder:
             yield cold.verify()
         yield from self.format.accounts(self.folder)
 
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        return self.batches()
+    def others(self) -> Iterator[File | Unread]:
+        """What else lies below the folder: files that are none of its own, and what cannot be read, with the reason."""
+        for found in Tree(format_name=self.format.name).below(self.folder):
+            if not isinstance(found, Group):
+                yield found
+            elif found.folder != self.folder:
+                yield from map(File, sorted(found.held))
+
+    def __repr__(self) -> str:
+        files = f"{len(self.members)} file{'' if len(self.members) == 1 else 's'}"
+        return f"<{type(self).__name__} {self.name!r}: {self.format.name}, {files}, {self.table}>"
+
+    def _repr_html_(self) -> str:
+        facts = {"format": self.format.title, "files": str(len(self.members))}
+        return card(self.name, facts, self.table, self.schema)
 
 
 def open_folder(

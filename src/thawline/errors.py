@@ -42,6 +42,11 @@ class UnknownFormat(ThawlineError):
 
     exit_code = 3
 
+    def __init__(self, message: str, *, suspect: str = "") -> None:
+        super().__init__(message)
+        self.suspect = suspect
+        """The format that the file's name or a unit in it speaks for, if any does."""
+
 
 class SourceError(ThawlineError, OSError):
     """The file cannot be opened or read."""

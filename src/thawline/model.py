@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 Severity = Literal["error", "warning", "note"]
 
@@ -72,6 +72,18 @@ class Finding:
         """`error` for damage, `warning` for what a peer may refuse, `note` for what is worth knowing."""
         return self.code.severity
 
+    def to_dict(self) -> dict[str, Any]:
+        """The finding as JSON holds it. Keys may be added, never changed or removed."""
+        return {
+            "code": self.code.id,
+            "severity": self.severity,
+            "start": self.span.start,
+            "end": self.span.end,
+            "message": self.message,
+            "detail": dict(self.detail),
+            "hint": self.hint,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -131,6 +143,25 @@ class Report:
     def ok(self) -> bool:
         """Whether nothing is wrong with the file. Notes and warnings are no damage."""
         return not any(finding.severity == "error" for finding in self.findings)
+
+    def __bool__(self) -> bool:
+        """The same as `ok`, so that `if report:` does not take a damaged file for a good one."""
+        return self.ok
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as `thawline verify --format jsonl` prints it. Keys may be added, never changed or removed."""
+        return {
+            "file": self.file,
+            "status": "ok" if self.ok else "damaged",
+            "format": self.format,
+            "size": self.size,
+            "ok": self.ok,
+            "units": self.units,
+            "rows": self.rows,
+            "intact_bytes": self.intact_bytes,
+            "damaged_bytes": self.damaged_bytes,
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
 
     def add(self, item: Run | Finding) -> None:
         """Account for the next stretch of the file."""

@@ -72,7 +72,10 @@ class LocalSource:
         """The bytes `[start, end)`, without a copy."""
         if not 0 <= start <= end <= self.size:
             raise SourceError(f"{self.name}: no bytes {start:#x}..{end:#x} in a file of {self.size:#x}")
-        return self._whole[start:end]
+        try:
+            return self._whole[start:end]
+        except ValueError as error:
+            raise SourceError(f"{self.name}: is closed; open it again to read it") from error
 
     def release(self, end: int) -> None:
         """Drop mapped pages before `end` from memory; they come back from the file when they are looked at."""
@@ -115,6 +118,7 @@ class RemoteSource:
         self.name, self.size, self._file = name, size, file
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
         self._copy: LocalSource | None = None
+        self._is_closed = False
 
     def view(self, start: int, end: int) -> memoryview:
         """The bytes `[start, end)`, fetched unless they are in a block that was fetched lately."""
@@ -136,6 +140,8 @@ class RemoteSource:
         return self._blocks[index]
 
     def _fetch(self, start: int, end: int) -> bytes:
+        if self._is_closed:
+            raise SourceError(f"{self.name}: is closed; open it again to read it")
         try:
             self._file.seek(start)
             data: bytes = self._file.read(end - start)
@@ -168,6 +174,7 @@ class RemoteSource:
 
     def close(self) -> None:
         """Close the connection, and remove the copy."""
+        self._is_closed = True
         self._blocks.clear()
         if self._copy is not None:
             self._copy.close()

@@ -97,9 +97,9 @@ def _show_diagnosis(run: Session, cold: ColdFile, report: Report, _sink: Any) ->
 
 
 def _show_report(run: Session, _cold: ColdFile, report: Report, sink: Any) -> None:
-    from thawline.rendering.findings import finding_records, report_object
+    from thawline.rendering.findings import finding_records
 
-    for record in finding_records(report) if run.kind in {"csv", "arrow"} else [report_object(report)]:
+    for record in finding_records(report) if run.kind in {"csv", "arrow"} else [report.to_dict()]:
         sink.add(record)
 
 
@@ -249,8 +249,6 @@ def _say_salvaged(run: Session, cold: WatchedFile, done: Salvaged) -> None:
 
 
 def _salvaged_object(cold: WatchedFile, done: Salvaged) -> dict[str, Any]:
-    from thawline.rendering.findings import finding_object
-
     return {
         "file": cold.name,
         "output": str(done.target),
@@ -260,5 +258,5 @@ def _salvaged_object(cold: WatchedFile, done: Salvaged) -> dict[str, Any]:
         "recovered": sum(run.units for run in done.recovered),
         "suspects": done.suspects,
         "repaired": list(done.repaired),
-        "lost": [finding_object(finding) for finding in done.lost],
+        "lost": [finding.to_dict() for finding in done.lost],
     }

@@ -235,12 +235,13 @@ class Session:
 
     def _leave(self, given: Input, error: ThawlineError) -> None:
         """Keep that an input was not read, and why. Of a folder not every file is expected to be of a known format."""
-        is_unknown = isinstance(error, UnknownFormat)
-        if given.is_named or not is_unknown:
+        is_foreign = isinstance(error, UnknownFormat) and not error.suspect
+        if given.is_named or not is_foreign:
             self.fail(error)
             self._said.add(given.path)
         if error.exit_code != DAMAGED:
             reason = sentence(error).removeprefix(f"{printable(given.path)}: ")
+            is_unknown = isinstance(error, UnknownFormat)
             self.unread.append(Unread(given.path, reason, "unknown" if is_unknown else "unreadable"))
 
     def say_unread(self) -> None:
@@ -255,8 +256,9 @@ class Session:
             self._name_unread(found)
         if not self.inputs and not self.groups and not self.code:
             self.fail(SourceError(f"{', '.join(self.options.files)}: there is no file to read"))
-        if self.inputs and all(left.status == "unknown" for left in found) and len(found) == len(self.inputs):
-            self.fail(UnknownFormat(f"no format recognises any of {counted(len(found), 'file')}"))
+        unknown = [left for left in found if left.status == "unknown"]
+        if self.inputs and len(unknown) == len(self.inputs):
+            self.fail(UnknownFormat(f"no format recognises any of {counted(len(unknown), 'file')}"))
 
     def _name_unread(self, found: list[Unread]) -> None:
         self.remark(f"not looked at: {_how_many(found)}")

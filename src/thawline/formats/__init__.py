@@ -248,7 +248,12 @@ def identify_folder(folder: Folder) -> Claim | None:
 def resolve(source: Source, name: str | None, given: Mapping[str, object]) -> tuple[Format, Claim | None]:
     """The format to read a file with, which is recognised unless it is named, and what speaks for it."""
     if name is None:
-        claim = identify(source)
+        try:
+            claim = identify(source)
+        except UnknownFormat as error:
+            from thawline.formats.recognition import unrecognised  # noqa: PLC0415 - it imports formats
+
+            raise unrecognised(source) from error
         return get(claim.format, **given).prepared([source]), claim
     found = get(name, **given)
     return found.prepared([source]), found.claim(source)

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import PurePath
 
 from thawline import formats
-from thawline.errors import ThawlineError
+from thawline.errors import ThawlineError, UnknownFormat
 from thawline.formats import Format
 from thawline.formats.kafka.sidecars import kind_of
 from thawline.formats.rbak.segment import Segment, find
@@ -93,6 +93,15 @@ class Suspicion:
     unit_name: str
     first: int | None = None
     """Where the first of them starts."""
+
+
+def unrecognised(source: Source) -> UnknownFormat:
+    """The error about a file that no format claims, with what can be said about it all the same."""
+    found = suspects(source)
+    told = advice(source) or "`thawline formats` lists what is known"
+    return UnknownFormat(
+        f"{source.name}: no format recognises this file; {told}", suspect=found[0].format if found else ""
+    )
 
 
 def advice(source: Source) -> str:
