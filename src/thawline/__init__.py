@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     from thawline.cold import ColdFile, ColdFolder, open_folder
     from thawline.cold import open_cold as open  # noqa: A004 - `thawline.open` is what it is called
 
+__version__ = "0.2.0.dev0"
+"""The one place that has it: the build reads it here."""
+
 __all__ = ["ColdFile", "ColdFolder", "open", "open_folder"]
 
 _HOMES = {"ColdFile": "ColdFile", "ColdFolder": "ColdFolder", "open": "open_cold", "open_folder": "open_folder"}
