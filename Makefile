@@ -4,7 +4,14 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup generate check-generated spec-diff golden lint test fuzz oracle sanitize bench demo
+.PHONY: help setup generate check-generated spec-diff golden lint test smoke fuzz oracle sanitize bench demo dist
+
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+# Says what is going on, and shows what the command prints only if it fails: $(call quietly,what,command)
+define quietly
+@echo "$(1)"
+@log=$$(mktemp); ($(2)) >$$log 2>&1 || { cat $$log >&2; rm -f $$log; exit 1; }; rm -f $$log
+endef
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,9 +24,8 @@ NATIVE := setup.py $(addprefix src/thawline/,_native.pyx asb_scalars.py asb_msgp
 $(READY): pyproject.toml $(NATIVE)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "thawline needs Python 3.11 or newer; $(PYTHON) is not. Try: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@test -x $(BIN)/python || { echo "making $(VENV)" && $(PYTHON) -m venv $(VENV); }
+	$(call quietly,installing thawline and its development tools into $(VENV) (the first time takes a few minutes),$(PIP) install --upgrade pip && $(PIP) install --editable '.[dev]')
 	@touch $@
 
 generate: $(READY) ## compile the specs in schemas/ into generated/ (needs Node.js)
@@ -44,21 +50,31 @@ lint: $(READY) ## ruff, mypy, and the style of the specs
 	$(BIN)/thawline spec lint
 
 test: $(READY) ## run the tests
-	$(BIN)/python -m pytest -q -n auto --dist loadgroup
+	@echo "running the tests on all cores"
+	@$(BIN)/python -m pytest -q -n auto --dist loadgroup
+
+smoke: $(READY) ## run every command over a file of every kind, in under a minute
+	@echo "running every command over a file of every kind"
+	@$(BIN)/python -m pytest -q -n auto tests/test_matrix.py
 
 fuzz: $(READY) ## compare kernels and parsers over many thousand mutants
 	$(BIN)/python -m pytest -q -n auto -m fuzz
 
 demo: $(READY) ## sample files of all formats, some damaged, taken in on Spark, and three queries
-	$(BIN)/python -m tools.demo
+	@$(BIN)/python -m tools.demo
+
+dist: $(READY) ## build sdist and wheel into dist/
+	@rm -rf dist
+	$(call quietly,building the sdist and from it the wheel,$(BIN)/python -m build)
+	@ls dist/*
 
 oracle: $(READY) ## read Kafka segments with Kafka's own classes, too (needs a JDK; installs 200 MB)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,oracle]'
+	$(call quietly,installing Kafka's own reader,$(PIP) install --editable '.[oracle]')
 	$(BIN)/python -m pytest -q -rs tests/test_kafka_oracle.py
 
 sanitize: $(READY) ## run the kernels over mutants under AddressSanitizer
 	$(BIN)/python -m tools.sanitize
 
 bench: $(READY) ## measure, as ratios in one run
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'
+	$(call quietly,installing what is compared with,$(PIP) install --editable '.[bench]')
 	$(BIN)/python -m tools.bench

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from Cython.Build import cythonize
+import setuptools.command.build_ext
 from setuptools import Extension, setup
 
 SANITIZE = os.environ.get("THAWLINE_SANITIZE") == "1"
@@ -40,20 +40,30 @@ native = Extension(
     include_dirs=["src/thawline"],
     extra_compile_args=["-O1", "-g", *SANITIZER] if SANITIZE else ["-O3", "-g0"],
     extra_link_args=SANITIZER if SANITIZE else [],
+    optional=True,
 )
 
-modules = cythonize(
-    [native],
-    include_path=["src/thawline", "generated/kernels"],
-    build_dir="build/cython",
-    compiler_directives={
-        "boundscheck": SANITIZE,
-        "wraparound": False,
-        "initializedcheck": SANITIZE,
-        "cdivision": False,
-    },
-)
-for module in modules:
-    module.optional = True  # cythonize does not carry it over
 
-setup(ext_modules=modules)
+class build_ext(setuptools.command.build_ext.build_ext):  # noqa: N801 - the name of the command
+    """Cython at work only where the module is built: the sdist and the metadata do without."""
+
+    def build_extension(self, ext: Extension) -> None:
+        """Translate the module into C, and compile that."""
+        from Cython.Build import cythonize  # noqa: PLC0415 - as above
+
+        (translated,) = cythonize(
+            [ext],
+            include_path=["src/thawline", "generated/kernels"],
+            build_dir="build/cython",
+            compiler_directives={
+                "boundscheck": SANITIZE,
+                "wraparound": False,
+                "initializedcheck": SANITIZE,
+                "cdivision": False,
+            },
+        )
+        ext.sources = translated.sources
+        super().build_extension(ext)
+
+
+setup(ext_modules=[native], cmdclass={"build_ext": build_ext})

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from thawline.cold import ColdFile, ColdFolder, open_folder
     from thawline.cold import open_cold as open  # noqa: A004 - `thawline.open` is what it is called
 
+__version__ = "0.2.0.dev0"
+"""The one place that has it: the build reads it here."""
+
 __all__ = ["ColdFile", "ColdFolder", "convert", "identify", "open", "open_folder", "salvage", "verify"]
 
 _HOMES = {

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import click
 
+from thawline import __version__
 from thawline.cli.checks import inspect, salvage, verify
 from thawline.cli.ingest import ingest
 from thawline.cli.looks import glance, identify, info, stats
@@ -88,7 +89,7 @@ def _is_file(name: str) -> bool:
     subcommand_metavar="COMMAND FILE…",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(package_name="thawline", message="%(prog)s %(version)s")
+@click.version_option(__version__, message="%(prog)s %(version)s")
 def commands() -> None:
     """Read, verify, query, salvage and convert cold data without restoring it.
 

@@ -19,26 +19,17 @@ from thawline import columns
 from thawline.chunks import Chunk
 from thawline.literals import integer, null
 from thawline.ripemd160 import SIZE, hash_ranges
+from thawline.uncompiled import uncompiled
 
 
 def loops() -> ModuleType:
     """The module that goes over values: the native one, or the same source as plain Python."""
-    if native := columns.native():
-        return native
-    from thawline import asb_values  # noqa: PLC0415 - not needed where there is the native module
-
-    found: ModuleType = asb_values
-    return found
+    return columns.native() or uncompiled("asb_values")
 
 
 def checks() -> ModuleType:
     """The module that looks at records where they lie, likewise."""
-    if native := columns.native():
-        return native
-    from thawline import asb_checks  # noqa: PLC0415 - as above
-
-    found: ModuleType = asb_checks
-    return found
+    return columns.native() or uncompiled("asb_checks")
 
 
 BAD_NAME, BAD_DOUBLE, BAD_BASE64, BAD_TEXT, BAD_MSGPACK, BAD_SKETCH = loops().PROBLEMS

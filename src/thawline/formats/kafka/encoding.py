@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from array import array
 from collections.abc import Callable
 from types import ModuleType
 
 from thawline.columns import native
-from thawline.errors import MissingExtra
 from thawline.formats.kafka.record_columns import Rows
+from thawline.uncompiled import uncompiled
 
 __all__ = ["OpenBatch", "encoder"]
 
@@ -81,13 +80,4 @@ class OpenBatch:
 
 def encoder() -> ModuleType:
     """The functions of `kafka_encode`, compiled where the native module is there."""
-    module = native()
-    if module is not None:
-        return module
-    try:
-        return importlib.import_module("thawline.kafka_encode")
-    except ImportError as error:
-        raise MissingExtra(
-            "writing Kafka segments needs the native module, which takes a C compiler to install, "
-            "or else the package cython: pip install cython"
-        ) from error
+    return native() or uncompiled("kafka_encode")

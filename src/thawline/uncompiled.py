@@ -1,0 +1,83 @@
+"""Modules that are written for Cython, run as the Python that they are, where there is no native module.
+
+Such a module says `import cython`, and names C types that mean nothing in Python. On machines that have no cython a
+stand-in serves, whose names mean nothing either: so cython is needed to build thawline, and never to run it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import cache
+from threading import Lock
+from types import ModuleType
+from typing import Any, TypeVar
+
+Given = TypeVar("Given")
+LOADING = Lock()
+TYPES = "bint char schar uchar short int uint longlong ulonglong float double void const pointer"
+
+
+@cache
+def uncompiled(name: str) -> ModuleType:
+    """A module of thawline that is written for Cython.
+
+    >>> uncompiled("asb_values").PROBLEMS
+    (1, 2, 4, 8, 16, 32)
+    """
+    with LOADING:
+        try:
+            importlib.import_module("cython")
+        except ImportError:
+            return _with_stand_in(f"thawline.{name}")
+        return importlib.import_module(f"thawline.{name}")
+
+
+def _with_stand_in(name: str) -> ModuleType:
+    # Only while it is needed: others may ask whether there is cython, and must not be told that there is.
+    sys.modules["cython"] = stand_in()
+    try:
+        return importlib.import_module(name)
+    finally:
+        del sys.modules["cython"]
+
+
+def stand_in() -> ModuleType:
+    """The names that our modules use of `cython`, except those that only compiled code reaches."""
+    module = ModuleType("cython", "Declarations without a meaning.")
+    types: dict[str, Any] = dict.fromkeys(TYPES.split(), _Type())
+    decorators = {"cfunc": _as_it_is, "inline": _as_it_is, "nogil": _Nogil(), "exceptval": _exceptval}
+    vars(module).update(types, compiled=False, cast=_value, declare=_value, **decorators)
+    return module
+
+
+class _Type:
+    """A C type, a pointer to one or an array of them: something to stand behind a colon."""
+
+    def __call__(self, _: Any) -> _Type:
+        return self
+
+    def __getitem__(self, _: Any) -> _Type:
+        return self
+
+
+class _Nogil(nullcontext[None]):
+    """A decorator, and also what stands behind `with`."""
+
+    def __call__(self, function: Given) -> Given:
+        return function
+
+
+def _as_it_is(function: Given) -> Given:
+    return function
+
+
+def _exceptval(*, check: bool) -> Callable[[Given], Given]:  # noqa: ARG001 - C's calling convention
+    return _as_it_is
+
+
+def _value(_: Any, value: Given) -> Given:
+    """What was given; Python's numbers have all the room that they need."""
+    return value

@@ -1,0 +1,117 @@
+"""What every command of the thawline that this Python has says about some files: `python -I shipped.py FILE…`.
+
+It runs where nothing is installed but thawline, so it imports nothing else. A line of JSON a command, with its
+arguments, its exit code, what it printed, what it remarked, and what is in the files that it wrote.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pkgutil
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow.parquet
+
+from thawline.cli import GROUPS, commands, run
+
+OUT = Path("out")
+IMPORTED = ("thawline.cli", "thawline.formats", "thawline.rendering", "thawline.verbs")
+"""Imported once instead of by every command."""
+ON_A_FILE = [
+    "identify FILE",
+    "info FILE",
+    "stats FILE",
+    "cat --format jsonl --bytes hex FILE",
+    "head -n 2 FILE",
+    "tail -n 2 FILE",
+    "verify --format jsonl FILE",
+    "verify --format table FILE",
+    "inspect FILE",
+    "convert FILE -o out/rows.jsonl",
+    "convert FILE -o out/rows.parquet",
+    "salvage FILE -o out/intact",
+]
+ON_A_FORMAT = ["help FORMAT", "schema FORMAT", "schema FORMAT --ksy"]
+ON_NOTHING = [
+    "formats",
+    "explain KAF101",
+    "completion bash",
+    "spec lint",
+    "spec show zigzag_varint",
+    "kafka index kafka/00000000000000000000.log -o out",
+    "aerospike --help",
+    "borg --help",
+    "rbak --help",
+    "ingest --help",
+]
+
+
+def main() -> None:
+    """Print the names of the commands, and what each of them does."""
+    for package in map(import_module, IMPORTED):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.endswith(".native"):
+                import_module(module.name)
+    _tell([*commands.commands, *GROUPS])
+    for arguments in _commands(sys.argv[1:]):
+        _tell([arguments, *outcome(arguments)])
+
+
+def _tell(what: list[Any]) -> None:
+    sys.stdout.write(f"{json.dumps(what)}\n")
+    sys.stdout.flush()  # what is not written yet would be written by every child, too
+
+
+def _commands(files: list[str]) -> Iterator[list[str]]:
+    for line in ON_NOTHING:
+        yield line.split()
+    for name in sorted({Path(file).parent.name for file in files}):
+        yield from (line.replace("FORMAT", name).split() for line in ON_A_FORMAT)
+    for file in files:
+        yield from (line.replace("FILE", file).split() for line in ON_A_FILE)
+
+
+def outcome(arguments: list[str]) -> tuple[int, str, str, str]:
+    """Exit code, stdout, stderr and a hash of the output of a command, which runs in a process of its own."""
+    OUT.mkdir()
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        child = os.fork()
+        if child == 0:
+            os.dup2(out.fileno(), 1)
+            os.dup2(err.fileno(), 2)
+            code = run(arguments)
+            sys.stderr.flush()
+            os._exit(code)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        said = [_read(file) for file in (out, err)]
+    written = _written()
+    shutil.rmtree(OUT)
+    return code, said[0], said[1], written
+
+
+def _read(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode()
+
+
+def _written() -> str:
+    return " ".join(f"{path.name}:{hashlib.sha256(_content(path)).hexdigest()}" for path in sorted(OUT.iterdir()))
+
+
+def _content(path: Path) -> bytes:
+    """Bytes of a file, or the rows of a Parquet file, whose bytes may say which machine made them."""
+    if path.suffix == ".parquet":
+        return repr(pyarrow.parquet.read_table(path).to_pylist()).encode()
+    return path.read_bytes()
+
+
+if __name__ == "__main__":
+    main()
