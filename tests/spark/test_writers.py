@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, udf
 
 import thawline
 from thawline.spark import writers
-from thawline.spark.writers import _Counted, write_borg
+from thawline.spark.writers import Incoming, write_borg
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 LOG = GOLDEN / "rbf" / "many-frames.rbf"
@@ -75,7 +75,7 @@ def test_blobs_are_written_as_packs_that_are_named_by_their_content(spark: Spark
 def rewritten(pack: Path, folder: Path, columns: str) -> bytes:
     """The pack that is written of the rows that a pack is read as."""
     with thawline.open(pack, "borg") as cold:
-        write_borg(folder, "", _Counted(iter(list(cold.batches(columns.split(","))))), "")
+        write_borg(folder, "", Incoming(iter(list(cold.batches(columns.split(",")))), "borg"), "")
     return b"".join(file.read_bytes() for file in folder.iterdir())
 
 
@@ -120,6 +120,65 @@ def test_records_are_written_as_a_backup_a_namespace(spark: SparkSession, tmp_pa
     again = spark.read.format("aerospike_backup").load(str(tmp_path / "backup"))
     assert again.collect() == frame.collect()
     assert len(frame.collect()) > 0
+
+
+INTACT = {
+    "rbak": "rbak/codec-none.rbak",
+    "rbf": "rbf/many-frames.rbf",
+    "aerospike_backup": "aerospike/document-sample.asb",
+    "borg_pack": "borg/none-types.pack",
+    "kafka_segment": "kafka/v2-none.log",
+}
+SLOTS = {"borg_pack": "chunk_id,version,meta_slot,data_slot,_corrupt_record"}
+
+
+def read(spark: SparkSession, source: str, file: Path, **options: str) -> DataFrame:
+    asked = {"columns": SLOTS[source]} if source in SLOTS and "columnNameOfCorruptRecord" not in options else {}
+    return spark.read.format(source).options(**asked, **options).load(str(file)).coalesce(1)
+
+
+def damaged_copy(source: str, folder: Path) -> Path:
+    """A file of a source of which some rows can be read, and a stretch that cannot."""
+    file = folder / Path(INTACT[source]).name
+    data = (GOLDEN / INTACT[source]).read_bytes()
+    file.write_bytes(data + b"torn" * 30)
+    return file
+
+
+@pytest.mark.parametrize("source", sorted(INTACT))
+def test_what_was_read_is_written_as_it_is(spark: SparkSession, tmp_path: Path, source: str) -> None:
+    frame = read(spark, source, GOLDEN / INTACT[source])
+    assert frame.columns[-1] == "_corrupt_record"
+    frame.write.format(source).mode("append").save(str(tmp_path / "copy"))
+    options = {"recursiveFileLookup": "true"} if source == "kafka_segment" else {}
+    again = read(spark, source, tmp_path / "copy", **options)
+    assert again.count() == frame.count() > 0
+
+
+@pytest.mark.parametrize("source", sorted(INTACT))
+def test_damage_that_was_read_is_not_written_and_leaves_nothing(
+    spark: SparkSession, tmp_path: Path, source: str
+) -> None:
+    frame = read(spark, source, damaged_copy(source, tmp_path))
+    with pytest.raises(PySparkException, match=r"mode=DROPMALFORMED, or write only where _corrupt_record IS NULL"):
+        frame.write.format(source).mode("append").save(str(tmp_path / "copy"))
+    assert not (tmp_path / "copy").exists()
+    sound = frame.where("_corrupt_record IS NULL")
+    sound.write.format(source).mode("append").save(str(tmp_path / "copy"))
+    assert sound.count() > 0
+
+
+@pytest.mark.parametrize("source", ["rbf", "kafka_segment"])
+def test_a_column_for_damage_of_another_name_is_named(spark: SparkSession, tmp_path: Path, source: str) -> None:
+    named = {"columnNameOfCorruptRecord": "broken"}
+    frame = read(spark, source, GOLDEN / INTACT[source], **named)
+    frame.write.format(source).options(**named).mode("append").save(str(tmp_path / "copy"))
+    damaged = read(spark, source, damaged_copy(source, tmp_path), **named)
+    with pytest.raises(PySparkException, match=r"write only where broken IS NULL"):
+        damaged.write.format(source).options(**named).mode("append").save(str(tmp_path / "other"))
+    with pytest.raises(PySparkException, match=r"damaged stretch|no record has a column broken"):
+        damaged.write.format(source).mode("append").save(str(tmp_path / "other"))
+    assert not (tmp_path / "other").exists()
 
 
 def test_a_task_that_fails_leaves_nothing(spark: SparkSession, tmp_path: Path) -> None:

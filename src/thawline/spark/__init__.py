@@ -13,6 +13,7 @@ import os
 import sys
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from thawline.errors import MissingExtra
@@ -40,13 +41,30 @@ CONFIGURATION = {
 """What a session is told unless the caller says otherwise: filters reach the sources, tasks start without waiting for
 the network, times are shown as they are stored, and an error is the sentence that matters."""
 
+RAISED = (
+    "Exception in task .*",
+    "Lost task .*",
+    r"Task \d+ in stage \S+ failed \d+ times; aborting job",
+    "Aborting task",
+    "Abort(ing|ed) commit for partition .*",
+    "Data source write support .* (is aborting|aborted).*",
+)
+"""What Spark logs, with a trace of Java's, about an error that the caller gets as an exception besides."""
+
 
 def register(spark: SparkSession) -> None:
-    """Make the sources known to a session: rbak, rbf, aerospike_backup, borg_pack, kafka_segment."""
+    """Make the sources known to a session: rbak, rbf, aerospike_backup, borg_pack, kafka_segment.
+
+    Where thawline was installed when Spark looked for sources, it has found these by itself: to register one again
+    would make it warn. Only a session whose JVM is elsewhere (Spark Connect) cannot be asked.
+    """
     from thawline.spark.sources import SOURCES  # noqa: PLC0415 - after the check that pyspark is there
 
+    session = getattr(spark, "_jsparkSession", None)
+    known = session.sessionState().dataSourceManager() if session else None
     for source in SOURCES:
-        spark.dataSource.register(source)
+        if known is None or not known.dataSourceExists(source.name()):
+            spark.dataSource.register(source)
 
 
 def session(
@@ -68,6 +86,25 @@ def session(
         builder = builder.master(master or "local[*]")
     for key, value in {**CONFIGURATION, **(configuration or {})}.items():
         builder = builder.config(key, value)
+    is_new = SparkSession.getActiveSession() is None
     spark = builder.getOrCreate()
+    if is_new and "spark.log.level" not in (configuration or {}):
+        _say_once(spark)
     register(spark)
     return spark
+
+
+def _say_once(spark: SparkSession) -> None:
+    """Keep errors that are raised out of the log: a hundred lines of Java around them hide the sentence."""
+    jvm = getattr(spark, "_jvm", None)
+    if jvm is None:
+        return
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - comes with pyspark
+
+    with suppress(Py4JError, TypeError):  # logs that are not kept by Log4j are left alone
+        log4j = jvm.org.apache.logging.log4j.core
+        deny, go_on = (getattr(log4j.Filter.Result, name) for name in ("DENY", "NEUTRAL"))
+        pattern = f"(?s){'|'.join(RAISED)}"
+        log4j.LoggerContext.getContext(False).getConfiguration().addFilter(  # noqa: FBT003 - Log4j's own
+            log4j.filter.RegexFilter.createFilter(pattern, None, False, deny, go_on)  # noqa: FBT003 - as above
+        )

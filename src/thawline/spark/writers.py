@@ -11,7 +11,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
+from thawline.cold import CORRUPT
 from thawline.errors import SourceError
 from thawline.formats.aerospike.writer import AsbWriter
 from thawline.formats.borg.envelopes import KEYLESS, enveloped
@@ -39,10 +40,39 @@ from thawline.options import BadOption
 from thawline.outputs import replacing
 
 Batches = Iterator[pa.RecordBatch]
-OPTIONS = {"path", "compression"}
+OPTIONS = {"path": "path", "compression": "compression", "columnnameofcorruptrecord": "columnNameOfCorruptRecord"}
+"""Options of a write by their names in lower case, as Spark passes them."""
+WITHOUT_DAMAGE = (
+    "read with option mode=DROPMALFORMED, or write only where {column} IS NULL; `thawline verify` says what is damaged"
+)
 FRAGMENT = ".manifest-"
 LARGEST_PACK = 50_000_000
 """Bytes with which borg closes a pack, by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What rows have to be like to be written as files of a format."""
+
+    title: str
+    """What Spark calls the format."""
+    needed: tuple[str, ...] = ()
+    """Columns that have to be there."""
+    never_null: tuple[str, ...] = ()
+    """Those that every row has a value in, unless it stands for a damaged stretch."""
+
+
+ROWS = {
+    "rbf": Rows("rbf", ("tag", "payload"), ("tag",)),
+    "kafka": Rows("kafka_segment"),
+    "borg": Rows("borg_pack", ("chunk_id", "version"), ("chunk_id", "version")),
+    "aerospike": Rows(
+        "aerospike_backup",
+        ("namespace", "digest", "set", "key_type", "key", "generation", "bins", "expiration"),
+        ("namespace", "digest"),
+    ),
+    "rbak": Rows("rbak", ("queue", "backed_up_at", "body")),
+}
 
 
 @dataclass
@@ -61,10 +91,13 @@ class ColdWriter(DataSourceArrowWriter):
     path: str
     overwrite: bool
     compression: str = ""
+    corrupt: str = CORRUPT
+    """The column that a reader has put damaged stretches into."""
 
     def __post_init__(self) -> None:
         """Make the folder that tasks write below; it is hidden until it is gone."""
         self.job = uuid.uuid4().hex
+        self.is_new = not Path(self.path).exists()
         self.staging = str(Path(self.path, f".thawline-{self.job}"))
         Path(self.staging).mkdir(parents=True)
 
@@ -79,7 +112,7 @@ class ColdWriter(DataSourceArrowWriter):
             raise SourceError(
                 f"{self.path}: is not there for this task; only the driver sees it, or gave up"
             ) from error
-        counted = _Counted(iterator)
+        counted = Incoming(iterator, self.format_name, self.corrupt)
         WRITERS[self.format_name](folder, f"part-{number:05}-{self.job[:8]}", counted, self.compression)
         return Written(str(folder), counted.rows)
 
@@ -103,6 +136,9 @@ class ColdWriter(DataSourceArrowWriter):
         """Take away what was written."""
         del messages
         _remove(self.staging)
+        if self.is_new:
+            with suppress(OSError):  # another job has written to it meanwhile
+                Path(self.path).rmdir()
 
 
 def _remove(staging: str) -> None:
@@ -114,28 +150,59 @@ def _remove(staging: str) -> None:
         time.sleep(0.1)
 
 
-class _Counted:
-    """Batches that are counted as they go by."""
+class Incoming:
+    """Rows of a task on their way to a file: counted, and without the column for damage, which must be empty."""
 
-    def __init__(self, batches: Batches) -> None:
-        self.batches, self.rows = batches, 0
+    def __init__(self, batches: Batches, format_name: str, corrupt: str = CORRUPT) -> None:
+        self.batches, self.format, self.corrupt, self.rows = batches, ROWS[format_name], corrupt, 0
 
     def __iter__(self) -> Batches:
         for batch in self.batches:
-            self.rows += batch.num_rows
-            yield batch
+            sound = self._without_damage(batch)
+            self._check(sound)
+            self.rows += sound.num_rows
+            yield sound
+
+    def _without_damage(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if self.corrupt not in batch.schema.names:
+            return batch
+        damaged = batch.num_rows - batch[self.corrupt].null_count
+        if damaged:
+            rows = "a row stands" if damaged == 1 else f"{damaged} rows stand"
+            remedy = WITHOUT_DAMAGE.format(column=self.corrupt)
+            raise BadOption(f"{rows} for damaged stretches of what was read, which cannot be written: {remedy}")
+        return batch.drop_columns([self.corrupt])
+
+    def _check(self, batch: pa.RecordBatch) -> None:
+        title = self.format.title
+        if missing := [name for name in self.format.needed if name not in batch.schema.names]:
+            raise BadOption(f"{title} cannot be written without the column {', '.join(missing)}")
+        if empty := next((name for name in self.format.never_null if batch[name].null_count), None):
+            raise BadOption(_without(title, empty))
+
+
+def _without(title: str, column: str) -> str:
+    """What there is to say about a row that lacks what every row has."""
+    remedy = WITHOUT_DAMAGE.format(column="the column for damage")
+    return (
+        f"{title} cannot be written from a row whose {column} is null; if it stands for a damaged stretch of what was "
+        f"read, {remedy}"
+    )
 
 
 def made(format_name: str, given: dict[str, str], *, overwrite: bool) -> ColdWriter:
     """A writer as the options say."""
-    if unknown := set(given) - OPTIONS:
-        raise BadOption(f"there is no option {', '.join(sorted(unknown))} for writing; there is compression")
-    if "path" not in given:
+    told = {key.lower(): value for key, value in given.items()}
+    if unknown := set(told) - set(OPTIONS):
+        known = ", ".join(name for name in OPTIONS.values() if name != "path")
+        raise BadOption(f"there is no option {', '.join(sorted(unknown))} for writing; there are {known}")
+    if "path" not in told:
         raise BadOption("no folder to write to was given: save(path)")
-    path = given["path"].removeprefix("file://").removeprefix("file:")
+    path = told["path"].removeprefix("file://").removeprefix("file:")
     if "://" in path:
         raise BadOption(f"{path}: files are written to folders, not behind URLs")
-    return ColdWriter(format_name, str(Path(path).absolute()), overwrite, given.get("compression", ""))
+    corrupt = told.get("columnnameofcorruptrecord", CORRUPT)
+    return ColdWriter(format_name, str(Path(path).absolute()), overwrite, told.get("compression", ""), corrupt)
 
 
 def _moves(folders: list[Path], target: Path, removed: list[Path]) -> Iterator[tuple[Path, Path]]:
@@ -158,11 +225,6 @@ def _nothing(_folder: Path) -> None:
     """Leave a folder as it is."""
 
 
-def _columns(batch: pa.RecordBatch, format_name: str, *needed: str) -> None:
-    if missing := [name for name in needed if name not in batch.schema.names]:
-        raise BadOption(f"{format_name} cannot be written without the column {', '.join(missing)}")
-
-
 def _split(batch: pa.RecordBatch, columns: tuple[str, ...]) -> Iterator[tuple[tuple[Any, ...], pa.RecordBatch]]:
     """The rows of a batch by the values that they have in some columns."""
     present = [name for name in columns if name in batch.schema.names]
@@ -174,11 +236,10 @@ def _split(batch: pa.RecordBatch, columns: tuple[str, ...]) -> Iterator[tuple[tu
         yield tuple(held.get(name) for name in columns), batch if mask is None else batch.filter(mask)
 
 
-def write_rbf(folder: Path, name: str, batches: _Counted, _compression: str) -> None:
+def write_rbf(folder: Path, name: str, batches: Incoming, _compression: str) -> None:
     """A log of the frames: their tags and payloads, and whether they are tombstones."""
     writer: RbfWriter | None = None
     for batch in batches:
-        _columns(batch, "rbf", "tag", "payload")
         writer = writer or RbfWriter(folder / f"{name}.rbf")
         tombs = batch["tombstone"] if "tombstone" in batch.schema.names else pa.nulls(len(batch), pa.bool_())
         rows = zip(batch["tag"].to_pylist(), batch["payload"], pc.fill_null(tombs, False).to_pylist(), strict=True)  # noqa: FBT003
@@ -189,7 +250,7 @@ def write_rbf(folder: Path, name: str, batches: _Counted, _compression: str) -> 
         writer.close()
 
 
-def write_kafka(folder: Path, name: str, batches: _Counted, compression: str) -> None:
+def write_kafka(folder: Path, name: str, batches: Incoming, compression: str) -> None:
     """Segments with their index files, below a folder for each partition of a topic."""
     with ExitStack() as stack:
         writers: dict[tuple[Any, ...], KafkaSegmentWriter] = {}
@@ -203,11 +264,10 @@ def write_kafka(folder: Path, name: str, batches: _Counted, compression: str) ->
                 writers[key].append_batch(rows)
 
 
-def write_borg(folder: Path, _name: str, batches: _Counted, _compression: str) -> None:
+def write_borg(folder: Path, _name: str, batches: Incoming, _compression: str) -> None:
     """Packs of the blobs, named by their content; a new one is begun where borg begins one."""
     writer: PackWriter | None = None
     for batch in batches:
-        _columns(batch, "borg_pack", "chunk_id", "version")
         for row in batch.to_pylist():
             if writer and writer.size >= LARGEST_PACK:
                 writer.close()
@@ -240,13 +300,11 @@ def _slots(row: dict[str, Any]) -> tuple[bytes, bytes]:
     return made
 
 
-def write_aerospike(folder: Path, name: str, batches: _Counted, _compression: str) -> None:
+def write_aerospike(folder: Path, name: str, batches: Incoming, _compression: str) -> None:
     """A backup of the records for each namespace."""
     with ExitStack() as stack:
         writers: dict[tuple[Any, ...], AsbWriter] = {}
         for batch in batches:
-            _columns(batch, "aerospike_backup", "namespace", "digest", "set", "key_type", "key", "generation", "bins")
-            _columns(batch, "aerospike_backup", "expiration")
             for key, rows in _split(batch, ("namespace",)):
                 if key not in writers:
                     place = folder / f"{name}-{quote(str(key[0]), safe='')}.asb"
@@ -254,12 +312,11 @@ def write_aerospike(folder: Path, name: str, batches: _Counted, _compression: st
                 writers[key].write_rows(rows)
 
 
-def write_rbak(folder: Path, name: str, batches: _Counted, compression: str) -> None:
+def write_rbak(folder: Path, name: str, batches: Incoming, compression: str) -> None:
     """Segments for each queue, and a hidden manifest of them, from which the one of the backup is made in the end."""
     backup = folder / "backup"
     with RbakWriter(backup, compression=compression or "zstd", segment_max_interval_ms=1 << 62) as writer:
         for batch in batches:
-            _columns(batch, "rbak", "queue", "backed_up_at", "body")
             for row in batch.to_pylist():
                 writer.append(_record(row))
     listed = []
@@ -277,8 +334,8 @@ def _record(row: dict[str, Any]) -> dict[str, Any]:
     if text := row.get("record_json"):
         found: dict[str, Any] = orjson.loads(text)
         return found
-    if row["queue"] is None or row["backed_up_at"] is None:
-        raise BadOption("a message cannot be written without its queue and the time that it was backed up at")
+    if empty := next((name for name in ("queue", "backed_up_at") if row[name] is None), None):
+        raise BadOption(_without("rbak", empty))
     properties = {name: row.get("type" if name == "type_field" else name) for name in PROPERTIES}
     plain = {name: int(value) if isinstance(value, Decimal) else value for name, value in properties.items()}
     given = {
@@ -315,7 +372,7 @@ def finish_rbak(folder: Path) -> None:
         fragment.unlink()
 
 
-Write = Callable[[Path, str, _Counted, str], None]
+Write = Callable[[Path, str, Incoming, str], None]
 WRITERS: dict[str, Write] = {
     "rbf": write_rbf,
     "kafka": write_kafka,
