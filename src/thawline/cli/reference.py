@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -93,9 +94,11 @@ def help_page(context: click.Context, topic: str | None) -> int:
     from importlib.resources import files
 
     from thawline.formats import get
+    from thawline.rendering.console import console
+    from thawline.rendering.pages import show_page
 
     page = files("thawline.schemas") / f"{get(str(topic)).name}.md"
-    click.echo(page.read_text(encoding="utf-8").rstrip())
+    show_page(console(sys.stdout), page.read_text(encoding="utf-8").rstrip())
     return 0
 
 
