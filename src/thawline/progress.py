@@ -8,7 +8,11 @@ import sys
 import time
 from typing import IO, Literal
 
-from thawline.rendering.words import human, printable
+from rich.cells import cell_len
+
+from thawline.rendering.console import WIDTH, room_of
+from thawline.rendering.folding import cut, shortened
+from thawline.rendering.words import grouped, human, printable
 from thawline.source import Source
 
 Mode = Literal["auto", "none", "json"]
@@ -16,6 +20,9 @@ Mode = Literal["auto", "none", "json"]
 DELAY = 1.0
 """Seconds before anything is shown: what is quick needs no progress."""
 INTERVALS = {"auto": 0.1, "json": 1.0}
+GAP = "  "
+SHORTEST_NAME, LONGEST_NAME = 8, 40
+"""Columns that the name of a file has in a line, if there is room for it at all."""
 
 
 class Progress:
@@ -41,7 +48,7 @@ class Progress:
         if self.mode == "none" or time.monotonic() < self.due:
             return
         self.due = time.monotonic() + INTERVALS[self.mode]
-        self.stream.write(self._json() if self.mode == "json" else f"\r\x1b[K{self._line()}")
+        self.stream.write(self._json() if self.mode == "json" else redrawn(self.stream, self.file, self._line()))
         self.stream.flush()
         self.is_shown = self.mode == "auto"
 
@@ -59,11 +66,23 @@ class Progress:
 
     def _line(self) -> str:
         rate = self.position / (time.monotonic() - self.started)
-        left = f", {(self.size - self.position) / rate:.0f} s left" if rate and self.size else ""
-        found = f", {self.findings} found" if self.findings else ""
+        left = f", {grouped(round((self.size - self.position) / rate))} s left" if rate and self.size else ""
+        found = f", {grouped(self.findings)} found" if self.findings else ""
         done = f"{human(self.position)} of {human(self.size)}"
         percent = 100 * self.position // max(self.size, 1)
-        return f"{printable(self.file)[-40:]}  {percent} %  {done}, {human(int(rate))}/s{left}{found}"
+        return f"{percent} %  {done}, {human(int(rate))}/s{left}{found}"
+
+
+def redrawn(stream: IO[str], name: str, line: str) -> str:
+    """What takes the place of the line before it: a file's name and how far it is, as much as fits the terminal now.
+
+    A line that is as wide as the terminal would move the cursor to the next one, and could not be written over.
+    """
+    room = (room_of(stream) or WIDTH) - 1
+    name_room = min(LONGEST_NAME, room - cell_len(line) - len(GAP))
+    if name and name_room >= SHORTEST_NAME:
+        line = shortened(printable(name), name_room) + GAP + line
+    return f"\r\x1b[K{cut(line, room)}"
 
 
 class WatchedSource:

@@ -10,6 +10,7 @@ import os
 import sys
 import traceback
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
 
 import click
@@ -124,8 +125,7 @@ def run(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED)
     except click.ClickException as error:
-        error.show()
-        return USAGE
+        return _wrong_usage(error)
     except ThawlineError as error:
         return _fail(_sentence(error), error.exit_code)
     except OSError as error:
@@ -158,10 +158,26 @@ def _sentence(error: Exception) -> str:
 def _fail(message: str, code: int) -> int:
     try:
         sys.stdout.flush()
-        sys.stderr.write(f"thawline: {message}\n")
+        _say(f"thawline: {message}")
     except BrokenPipeError:
         _silence()
     return code
+
+
+def _wrong_usage(error: click.ClickException) -> int:
+    text = StringIO()
+    error.show(text)
+    try:
+        _say(text.getvalue().rstrip("\n"))
+    except BrokenPipeError:
+        _silence()
+    return USAGE
+
+
+def _say(text: str) -> None:
+    from thawline.rendering.console import say
+
+    say(sys.stderr, text)
 
 
 def _silence() -> None:

@@ -185,10 +185,11 @@ def index(run: Session, repository: str, rebuild: str | None, *, overwrite: bool
     """Show what the index of a repository says: which chunk lies in which pack, where. Or rebuild it from the packs.
 
     \b
-      thawline borg index REPOSITORY --rebuild chunks.parquet    chunk_id, pack_id, offset, length
-      thawline borg index REPOSITORY --rebuild FOLDER            a file that borg takes, named by its content
+      thawline borg index REPOSITORY --rebuild chunks.parquet
+      thawline borg index REPOSITORY --rebuild FOLDER
 
-    The second is for repositories of 2.0.0b22 to b24. Later ones seal their index with the key; borg rebuilds it.
+    The first writes chunk_id, pack_id, offset and length; the second a file that borg takes, named by its content. It
+    is for repositories of 2.0.0b22 to b24. Later ones seal their index with the key; borg rebuilds it.
     """  # noqa: D301 - click keeps the lines behind a \b as they are
     from thawline.formats.borg.catalogue import repository_at
 

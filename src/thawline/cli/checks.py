@@ -128,7 +128,7 @@ def inspect(run: Session, at: int | None, unit: int | None, finding: int | None,
         raise click.UsageError("--at, --unit and --finding exclude one another")
     with run.open_only() as cold:
         try:
-            for line in lines(cold, at=at, unit=unit, finding=finding, spec_names=spec_names):
+            for line in lines(cold, at=at, unit=unit, finding=finding, spec_names=spec_names, room=run.console.room):
                 run.console.print(line)
         except ValueError as error:
             raise click.UsageError(str(error)) from error

@@ -112,7 +112,8 @@ class _Watched:
 
     def show(self, progress: Progress) -> None:
         """Say how far it is."""
-        from thawline.rendering.words import counted, human
+        from thawline.progress import redrawn
+        from thawline.rendering.words import counted, grouped, human
 
         if self.mode == "none" or (self.mode == "json" and time.monotonic() - self.last < 1):
             return
@@ -123,8 +124,9 @@ class _Watched:
             line = json.dumps({"message_type": "progress", **facts}) + "\n"
         else:
             done = f"{human(progress.bytes_done)} of {human(progress.bytes_total)}"
-            tasks = f", {progress.tasks_done} of {counted(progress.tasks, 'task')}" if progress.tasks else ""
-            line = f"\r\x1b[K{progress.done} of {counted(progress.total, 'file')}, {done}{tasks}"
+            tasks = f", {grouped(progress.tasks_done)} of {counted(progress.tasks, 'task')}" if progress.tasks else ""
+            files = f"{grouped(progress.done)} of {counted(progress.total, 'file')}"
+            line = redrawn(sys.stderr, "", f"{files}, {done}{tasks}")
         sys.stderr.write(line)
         sys.stderr.flush()
 

@@ -95,24 +95,19 @@ def stats(run: Session) -> int:
     One pass over each file, in bounded memory: where a column has more than 1000 different values, `distinct` is
     null and none of them is called frequent.
     """
+    from thawline.verbs.stats import for_table
     from thawline.verbs.stats import stats as columns
 
     sink = run.records()
 
     def add(cold: WatchedFile) -> None:
         for record in columns(cold):
-            shown = {**record, "top": _top_text(record["top"])} if run.kind == "table" else record
+            shown = for_table(record) if run.kind in {"table", "vertical"} else record
             sink.add({"file": cold.name, **shown} if run.has_many else shown)
 
     run.each(add)
     sink.close()
     return run.exit_code
-
-
-def _top_text(top: list[dict[str, Any]]) -> str:
-    from thawline.rendering.rows import shown
-
-    return ", ".join(f"{shown(item['value']) or repr('')} ({item['count']})" for item in top)
 
 
 @click.command(hidden=True)
@@ -128,14 +123,14 @@ def glance(run: Session) -> int:
 def _glance_text(facts: dict[str, Any], columns: list[str]) -> str:
     from pathlib import PurePath
 
+    from thawline.rendering.folding import cut
     from thawline.rendering.rows import shown
     from thawline.rendering.words import exact, printable, quoted
 
     name = quoted(facts["file"])
     last = facts["last"] or {}
-    row = ", ".join(
-        f"{key} {shown(value)[:40]}" for key, value in last.items() if value is not None and value not in ("", [])
-    )
+    told = {key: value for key, value in last.items() if value is not None and value not in ("", [])}
+    row = ", ".join(f"{key} {cut(shown(value), 40)}" for key, value in told.items())
     stem = PurePath(facts["file"]).stem if name != "-" else "rows"
     lines = [
         f"{printable(facts['file'])}: {facts['title']}, version {facts['version']}, {exact(facts['size'])}",

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from thawline.rendering.console import Color
     from thawline.rendering.values import Bytes
 
-Shape = Literal["auto", "table", "jsonl", "json", "csv", "arrow"]
+Shape = Literal["auto", "table", "vertical", "jsonl", "json", "csv", "arrow"]
 COMPARISON = re.compile(r"[<>!~]|\s(like|in|is|between)\s", re.IGNORECASE)
-SHAPES = ("auto", "table", "jsonl", "json", "csv", "arrow")
+SHAPES = ("auto", "table", "vertical", "jsonl", "json", "csv", "arrow")
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -199,13 +199,16 @@ DAMAGE = [
 ]
 EXIT_ZERO = click.option("--exit-zero", is_flag=True, help="Exit with 0 also where damage was found.")
 LIMIT = click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Stop after N rows in all.")
-FORMAT = click.option(
-    "--format",
-    type=click.Choice(SHAPES),
-    default="auto",
-    show_default=True,
-    help="Shape of the output; auto is a table on a terminal and JSON lines in a pipe.",
-)
+FORMAT = [
+    click.option(
+        "--format",
+        type=click.Choice(SHAPES),
+        default="auto",
+        show_default=True,
+        help="Shape of the output; auto is a table on a terminal and JSON lines in a pipe.",
+    ),
+    click.option("--vertical", is_flag=True, help="A line for each column of a row, as --format vertical."),
+]
 BYTES = click.option(
     "--bytes",
     type=click.Choice(["auto", "hex", "base64", "utf8"]),
@@ -256,6 +259,8 @@ def session(command: Callable[..., int]) -> Callable[..., int]:
 
         if "file" in given:
             given["files"] = (given.pop("file"),)
+        if given.pop("vertical", False):
+            given["format"] = _vertical(given["format"])
         settings = [(option.name, given.pop(option.name, None)) for option in OPTIONS if option.name in given]
         given["settings"] = tuple((name, value) for name, value in settings if value is not None)
         shared = {field.name: given.pop(field.name) for field in fields(Options) if field.name in given}
@@ -263,3 +268,9 @@ def session(command: Callable[..., int]) -> Callable[..., int]:
         return command(made, **given)
 
     return run
+
+
+def _vertical(shape: Shape) -> Shape:
+    if shape not in {"auto", "table", "vertical"}:
+        raise click.UsageError(f"--vertical is a shape of its own; it does not go with --format {shape}")
+    return "vertical"

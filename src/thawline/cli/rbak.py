@@ -139,9 +139,9 @@ def _refusal(cold: WatchedFile) -> str:
 
 
 def _say(run: Session, target: str, done: Rewritten, written: str) -> None:
-    from thawline.rendering.words import counted, quoted
+    from thawline.rendering.words import counted, grouped, quoted
 
-    run.remark(f"kept {done.kept} of {counted(done.read, 'message')}, wrote {written} to {quoted(target)}")
+    run.remark(f"kept {grouped(done.kept)} of {counted(done.read, 'message')}, wrote {written} to {quoted(target)}")
     if done.headers:
         run.remark(f"dropped {counted(done.headers, 'header')} of {counted(done.edited, 'message')}")
     if done.untouched:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -86,13 +87,15 @@ def _specs(name: str, source: str) -> str:
 def help_page(context: click.Context, topic: str | None) -> int:
     """Show the page of a format, or the help of a command."""
     from thawline.formats import FORMATS
+    from thawline.rendering.console import console
+    from thawline.rendering.pages import show_page
 
     parent = context.parent
     assert parent is not None  # noqa: S101 - the group that found this command
     group: Any = parent.command
     command = group.get_command(parent, topic) if topic else group
     if topic in FORMATS:
-        click.echo(_page(topic, parent, command))
+        show_page(console(sys.stdout), _page(topic, parent, command))
     elif command is not None:
         click.echo(command.get_help(parent if topic is None else click.Context(command, parent, topic)))
     else:

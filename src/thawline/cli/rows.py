@@ -92,7 +92,7 @@ def _print(run: Session, rows: Callable[[WatchedFile], Iterable[pa.RecordBatch]]
 
     if run.kind == "arrow" and sys.stdout.isatty():
         raise click.UsageError("an Arrow stream is binary; send it to a file or a pipe")
-    if run.kind == "table" and sys.stdout.isatty():
+    if run.kind in {"table", "vertical"} and sys.stdout.isatty():
         run.progress.mode = "none"  # the rows themselves show that something goes on
     sink = RowSink(run.kind, run.stdout, run.console, run.options.bytes)
 

@@ -17,7 +17,7 @@ from thawline.folder import Unread
 from thawline.formats import resolve
 from thawline.model import Finding, Report
 from thawline.progress import Progress, WatchedSource
-from thawline.rendering.console import console
+from thawline.rendering.console import console, say
 from thawline.rendering.findings import unread_object
 from thawline.rendering.records import Record, Records
 from thawline.rendering.rows import Kind
@@ -278,5 +278,4 @@ class Session:
         """Say something on stderr, behind what has been written to stdout."""
         self.progress.clear()
         sys.stdout.flush()
-        sys.stderr.write(f"thawline: {text}\n")
-        sys.stderr.flush()
+        say(sys.stderr, f"thawline: {text}")

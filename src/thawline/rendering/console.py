@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import IO, Literal
+from typing import IO, Any, Literal
 
 from rich.console import Console
+from rich.text import Text
+
+from thawline.rendering.folding import folded
 
 Color = Literal["auto", "always", "never"]
 WIDTH = 120
@@ -24,18 +27,54 @@ def wants_color(stream: IO[str], choice: Color) -> bool:
     return os.environ.get("TERM") != "dumb" and stream.isatty()
 
 
+def room_of(stream: IO[str]) -> int | None:
+    """The columns of a terminal as it is now; None of anything else."""
+    if not stream.isatty():
+        return None
+    given = os.environ.get("COLUMNS", "")
+    try:
+        return (int(given) if given.isdecimal() else 0) or os.get_terminal_size(stream.fileno()).columns or WIDTH
+    except (OSError, ValueError):
+        return WIDTH
+
+
 class PlainConsole(Console):
-    """A console that leaves a closed pipe to its caller; rich's own would end the process with code 1."""
+    """A console that folds lines at their words where it is a terminal.
+
+    It leaves a closed pipe to its caller; rich's own would end the process with code 1.
+    """
+
+    room: int | None = None
+    """The columns of the terminal; None where there is none, and lines are as long as they are."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print a line or several, each folded where it does not fit."""
+        if self.room is None or len(objects) != 1 or not isinstance(objects[0], str | Text):
+            super().print(*objects, **options)
+            return
+        text = objects[0]
+        for line in [text] if isinstance(text, Text) else map(Text, text.split("\n")):
+            for part in folded(line, self.room):
+                super().print(part, **options)
 
     def on_broken_pipe(self) -> None:
         """Go on as any other write would."""
         raise BrokenPipeError
 
 
-def console(stream: IO[str], choice: Color = "auto") -> Console:
-    """A console over a stream. It prints text as it is: no markup, no emoji, no wrapping, no guessed highlights."""
+def say(stream: IO[str], text: str) -> None:
+    """Say something to a person: lines that are folded where the stream is a terminal."""
+    room = room_of(stream)
+    for line in text.split("\n"):
+        parts = [line] if room is None else [part.plain for part in folded(Text(line), room)]
+        stream.writelines(f"{part}\n" for part in parts)
+    stream.flush()
+
+
+def console(stream: IO[str], choice: Color = "auto") -> PlainConsole:
+    """A console over a stream. It prints text as it is: no markup, no emoji, no guessed highlights."""
     is_colored = wants_color(stream, choice)
-    return PlainConsole(
+    made = PlainConsole(
         file=stream,
         width=shutil.get_terminal_size((WIDTH, 24)).columns,
         force_terminal=is_colored,
@@ -46,3 +85,5 @@ def console(stream: IO[str], choice: Color = "auto") -> Console:
         emoji=False,
         soft_wrap=True,
     )
+    made.room = made.width if stream.isatty() else None
+    return made

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from thawline.cold import ColdFile
 from thawline.model import Finding, Report, Severity, Span
+from thawline.rendering.folding import Line
 from thawline.rendering.words import counted, exact, grouped, printable, quoted, share
 from thawline.tracing import trace
 
@@ -55,16 +56,17 @@ def diagnosis(cold: ColdFile, report: Report, *, is_verbose: bool = False) -> It
 
 def _finding_lines(cold: ColdFile, report: Report, finding: Finding) -> Iterator[Text]:
     name, span = printable(report.file), finding.span
-    yield Text.assemble((finding.code.id, STYLES[finding.severity]), f" {finding.message}", _compared(finding.detail))
+    style = STYLES[finding.severity]
+    yield Line.hanging(7, (finding.code.id, style), f" {finding.message}", _compared(finding.detail))
     place = f" @ {span} ({counted(span.size, 'byte')})" if span.size else f" @ {span.end:#x}" if report.size else ""
-    yield Text(f"  --> {name}{place}")
+    yield Line.hanging(6, f"  --> {name}{place}")
     mark = _mark(cold, finding)
     if span.size:
         yield from _hex_lines(cold, finding, mark)
     for key, value in _facts(finding.detail, mark):
-        yield Text.assemble("   = ", (f"{key}: ", "bold"), value)
+        yield Line.hanging(5, "   = ", (f"{key}: ", "bold"), value)
     if span.size:
-        yield Text.assemble("   = ", ("note: ", "bold"), _what_follows(report, finding))
+        yield Line.hanging(5, "   = ", ("note: ", "bold"), _what_follows(report, finding))
 
 
 def _compared(detail: Mapping[str, object]) -> str:
@@ -118,7 +120,9 @@ def _hex_lines(cold: ColdFile, finding: Finding, mark: Mark) -> Iterator[Text]:
     yield Text.assemble((place, "dim"), f"| {row.hex(' ').ljust(3 * ROW - 1)} |{ascii_text}|")
     first, last = mark.span.start - start, min(mark.span.end - start, len(row))
     carets = " " * (3 * first) + "^" * (3 * (last - first) - 1)
-    yield Text.assemble(" " * len(place) + "| ", (f"{carets} {mark.label}".rstrip(), STYLES[finding.severity]))
+    margin = " " * len(place) + "| "
+    # A long label goes on below the carets, or below the bytes where it would be squeezed.
+    yield Line.hanging(len(margin), margin, (f"{carets} {mark.label}".rstrip(), STYLES[finding.severity]))
 
 
 def _mark(cold: ColdFile, finding: Finding) -> Mark:
@@ -164,14 +168,14 @@ def _verdict(cold: ColdFile, report: Report) -> Iterator[Text]:
         held = f"{report.format}, {_intact(cold, report)}, {exact(report.size)}; every byte accounted for"
         if Path(report.file).is_dir():
             held = f"{report.format}, the folder as a whole"
-        yield Text.assemble(("ok", "bold green"), f"  {name}: {held}{remarks}")
+        yield Line.hanging(4, ("ok", "bold green"), f"  {name}: {held}{remarks}")
         return
     if not report.damaged_bytes:
         errors = sum(finding.severity == "error" for finding in report.findings)
-        yield Text.assemble(("!", "bold red"), f"   {name}: {report.format}, {counted(errors, 'error')}")
+        yield Line.hanging(4, ("!", "bold red"), f"   {name}: {report.format}, {counted(errors, 'error')}")
         return
     places = regions(report)
-    yield Text.assemble(("!", "bold red"), f"   {name}: {report.format}, damaged in {counted(len(places), 'place')}")
+    yield Line.hanging(4, ("!", "bold red"), f"   {name}: {report.format}, damaged in {counted(len(places), 'place')}")
     damaged = f"{grouped(report.damaged_bytes)} of {counted(report.size, 'byte')}"
     is_are = "is" if report.damaged_bytes == 1 else "are"
     yield _fact("how bad", f"{damaged} ({share(report.damaged_bytes, report.size)}) {is_are} damaged")
@@ -182,7 +186,7 @@ def _verdict(cold: ColdFile, report: Report) -> Iterator[Text]:
 
 
 def _fact(title: str, text: str) -> Text:
-    return Text.assemble("    ", (f"{title:<11}", "bold"), text)
+    return Line.hanging(15, "    ", (f"{title:<11}", "bold"), text)
 
 
 def _intact(cold: ColdFile, report: Report) -> str:
@@ -206,7 +210,7 @@ def _readable(cold: ColdFile, report: Report, damaged: list[Span]) -> str:
         return f"no {cold.unit_name}"
     edges = [Span(0, 0), *damaged, Span(report.size, report.size)]
     intact = [Span(left.end, right.start) for left, right in pairwise(edges) if left.end < right.start]
-    more = f" and {len(intact) - SHOWN_SPANS} more" if len(intact) > SHOWN_SPANS else ""
+    more = f" and {grouped(len(intact) - SHOWN_SPANS)} more" if len(intact) > SHOWN_SPANS else ""
     return f"{_intact(cold, report)} at {', '.join(map(str, islice(intact, SHOWN_SPANS)))}{more}"
 
 

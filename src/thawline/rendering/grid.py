@@ -1,44 +1,89 @@
-"""Rows in columns on a terminal, a page at a time."""
+"""Rows in columns on a terminal, a page at a time; columns that do not fit are left out and named."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from thawline.rendering.folding import Line, cut, shortened
+from thawline.rendering.words import counted
+
 GAP = "  "
-NARROWEST = 6
 LONGEST = 200
-"""A column may be shortened down to this, and is never wider than that."""
+"""A column is never wider."""
+DECENT = 14
+"""A column may be shortened down to this; below it values tell nothing."""
+FEWEST = 3
+"""Where fewer columns fit, a table is no use."""
+PATHS = {"file", "path"}
+"""Columns whose values are cut in their middle."""
+EMPTY = {"", "[]"}
 
 
 class Grid:
     """Columns whose widths are those of the first page, so that later pages stand under it.
 
     >>> from rich.console import Console
-    >>> grid = Grid(Console(width=22), ["name", "size"], right=[False, True])
-    >>> grid.show([["a.rbf", "12"], ["a-long-name.rbf", "1234567"]])
-    name              size
-    a.rbf               12
-    a-long-name.…  1234567
+    >>> grid = Grid(Console(width=28), ["name", "size"], right=[False, True])
+    >>> grid.show([["a.rbf", "12"], ["a-very-long-name.rbf", "1234567"]])
+    name                    size
+    a.rbf                     12
+    a-very-long-name.r…  1234567
     """
 
-    def __init__(self, console: Console, header: Sequence[str], right: Sequence[bool]) -> None:
-        self.console, self.header, self.right = console, list(header), list(right)
+    def __init__(
+        self,
+        console: Console,
+        header: Sequence[str],
+        right: Sequence[bool],
+        firm: Sequence[bool] | None = None,
+        hint: str = "",
+    ) -> None:
+        self.console, self.header, self.right, self.hint = console, list(header), list(right), hint
+        self.firm = list(firm or right)
+        """Columns whose values are never cut: a part of a number is another number."""
+        self.shown: list[int] = []
         self.widths: list[int] = []
+        self.is_begun = False
+
+    def fit(self, page: Sequence[Sequence[str]]) -> bool:
+        """Choose columns and widths by a page, unless they are chosen; whether enough of them fit to be of use."""
+        if not self.widths:
+            natural = self._natural(page)
+            names = [min(cell_len(name), DECENT) for name in self.header]
+            least = [
+                width if is_firm else max(min(width, DECENT), name)
+                for width, name, is_firm in zip(natural, names, self.firm, strict=True)
+            ]
+            empty = [bool(page) and all(row[index] in EMPTY for row in page) for index in range(len(natural))]
+            self.shown = chosen(natural, least, empty, self.console.width)
+            self.widths = fitted(
+                [natural[index] for index in self.shown], [least[index] for index in self.shown], self.console.width
+            )
+        return len(self.shown) >= min(FEWEST, len(self.header))
 
     def show(self, rows: Iterable[Sequence[str]]) -> None:
         """Print a page of rows, under the header if it is the first."""
         page = [list(row) for row in rows]
-        if not self.widths:
-            self.widths = fitted(self._natural(page), self.console.width)
+        self.fit(page)
+        if not self.is_begun:
+            self.is_begun = True
             self.console.print(Text(self._line(self.header), "bold"))
         for line in map(self._line, page):
             self.console.print(line)
 
-    def _natural(self, page: list[list[str]]) -> list[int]:
+    def close(self) -> None:
+        """Say which columns are not shown."""
+        hidden = [name for index, name in enumerate(self.header) if index not in self.shown]
+        if hidden and self.is_begun:
+            hint = f"; {self.hint}" if self.hint else ""
+            text = f"… {counted(len(hidden), 'column')} not shown: {', '.join(hidden)}{hint}"
+            self.console.print(Line.hanging(2, (text, "italic")))
+
+    def _natural(self, page: Sequence[Sequence[str]]) -> list[int]:
         columns = zip(self.header, *page, strict=True) if page else ((name,) for name in self.header)
         return [min(max(map(cell_len, column)), LONGEST) for column in columns]
 
@@ -46,23 +91,44 @@ class Grid:
         return GAP.join(self._cells(cells)).rstrip()
 
     def _cells(self, cells: Sequence[str]) -> Iterator[str]:
-        for cell, width, is_right in zip(cells, self.widths, self.right, strict=True):
-            used = cell_len(cell)
-            if used > width:
-                yield set_cell_size(cell, width - 1) + "…"
-            else:
-                yield " " * (width - used) + cell if is_right else cell + " " * (width - used)
+        for index, width in zip(self.shown, self.widths, strict=True):
+            fit = shortened if self.header[index] in PATHS else cut
+            cell = fit(cells[index], width)
+            space = " " * (width - cell_len(cell))
+            yield space + cell if self.right[index] else cell + space
 
 
-def fitted(widths: list[int], room: int) -> list[int]:
+def chosen(natural: Sequence[int], least: Sequence[int], empty: Sequence[bool], room: int) -> list[int]:
+    """Columns that fit: empty ones give way before anything is cut, then the last ones; one is always left.
+
+    >>> chosen([5, 10, 20, 30], [5, 10, 10, 10], [False, True, False, False], 30)
+    [0, 2, 3]
+    """
+    kept = list(range(len(least)))
+    for index in reversed(range(len(least))):
+        if empty[index] and len(kept) > 1 and _width(natural, kept) > room:
+            kept.remove(index)
+    while len(kept) > 1 and _width(least, kept) > room:
+        kept.pop()
+    return kept
+
+
+def _width(widths: Sequence[int], kept: Sequence[int]) -> int:
+    return sum(widths[index] for index in kept) + len(GAP) * (len(kept) - 1)
+
+
+def fitted(widths: list[int], least: list[int], room: int) -> list[int]:
     """Widths that fit into the room, by shortening the widest columns.
 
-    >>> fitted([5, 40, 60], 60)
+    >>> fitted([5, 40, 60], [5, 14, 14], 60)
     [5, 25, 26]
     """
     made = list(widths)
     excess = sum(made) + len(GAP) * (len(made) - 1) - room
-    while excess > 0 and max(made, default=0) > NARROWEST:
-        made[made.index(max(made))] -= 1
+    while excess > 0:
+        slack = [width if width > lowest else 0 for width, lowest in zip(made, least, strict=True)]
+        if not any(slack):  # one column that is wider than all there is
+            return [min(width, room) for width in made]
+        made[slack.index(max(slack))] -= 1
         excess -= 1
     return made

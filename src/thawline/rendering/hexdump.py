@@ -1,7 +1,8 @@
 """Rows of a hex dump: address, sixteen bytes, the same as characters, and what they are.
 
 Rows are aligned to sixteen bytes of the file, so they can be compared with what xxd or hexdump print. A field that
-crosses a row takes the next one too; its name stands on the first. Colour only repeats what is written.
+crosses a row takes the next one too; its name stands on the first. On a terminal on which names would have no room
+beside sixteen bytes, rows have eight. Colour only repeats what is written.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from operator import itemgetter
 
 from rich.text import Text
 
+from thawline.rendering.folding import Line, folded
 from thawline.rendering.words import counted
 from thawline.source import Source
 
-ROW = 16
+ROW, SHORT_ROW = 16, 8
+NAME = 36
+"""Columns that names and values need beside the bytes."""
 MARK_STYLE = "bold red"
 BYTE_STYLES = {"null": "dim", "printable": "cyan", "blank": "green", "control": "magenta", "high": "yellow"}
 """Where bytes are no field they are coloured by what they may be."""
@@ -36,67 +40,85 @@ class Stretch:
     reason: str = ""
     """Why it is wrong; its bytes are then underlined with carets."""
     rows: int = 4
-    """How many rows it may take; where more would be needed, it says how much is not shown."""
+    """How many rows of sixteen bytes it may take; where more would be needed, it says how much is not shown."""
 
 
 class Dump:
     """A hex dump of parts of a file."""
 
-    def __init__(self, source: Source, focus: int | None = None) -> None:
+    def __init__(self, source: Source, focus: int | None = None, room: int | None = None) -> None:
         self.source = source
         self.focus = focus
         """A byte that is shown and marked, however long the stretch is that it lies in."""
         self.digits = max(4, len(f"{source.size:x}"))
+        self.row = ROW if room is None or room >= self._margin(ROW) + NAME else SHORT_ROW
+        self.room = None if room is None else max(room - self._margin(self.row), NAME // 2)
+        """Columns that are left beside the bytes; None where lines may be as long as they are."""
+
+    def _margin(self, row: int) -> int:
+        """Columns of address, bytes and characters."""
+        return self.digits + 4 + 3 * row + 1 + row + 1 + 1
 
     def lines(self, stretch: Stretch) -> Iterator[Text]:
         """The rows of a stretch."""
         position = stretch.start
+        notes = self._folded(_annotation(stretch))
         for row in self._rows(stretch):
-            start, end = max(stretch.start, row * ROW), min(stretch.end, (row + 1) * ROW)
+            start, end = max(stretch.start, row * self.row), min(stretch.end, (row + 1) * self.row)
             if start > position:
-                yield self._skipped(start - position)
-            is_first = row == stretch.start // ROW
-            yield self._row(stretch, start, end, is_first=is_first)
-            if is_first and stretch.reason:
-                yield self._marks(start, max(end, start + 1), stretch.reason)
-            if self.focus is not None and start <= self.focus < end:
-                yield self._marks(self.focus, self.focus + 1, f"byte {self.focus:#x}")
+                yield self._beside(f"… {counted(start - position, 'byte')} more", next(notes, Text()))
+            yield self._bytes(stretch, start, end).append_text(next(notes, Text()))
+            marked = list(self._marked(stretch, start, end))
+            if marked:  # what is said of marked bytes stands right below them
+                yield from (self._beside("", note) for note in notes)
+            yield from marked
             position = end
         if position < stretch.end:
-            yield self._skipped(stretch.end - position)
+            yield self._beside(f"… {counted(stretch.end - position, 'byte')} more", next(notes, Text()))
+        yield from (self._beside("", note) for note in notes)
+
+    def _marked(self, stretch: Stretch, start: int, end: int) -> Iterator[Text]:
+        if start == stretch.start and stretch.reason:
+            yield from self._marks(start, max(end, start + 1), stretch.reason)
+        if self.focus is not None and start <= self.focus < end:
+            yield from self._marks(self.focus, self.focus + 1, f"byte {self.focus:#x}")
 
     def _rows(self, stretch: Stretch) -> list[int]:
         """Which rows of a stretch are shown, by number: the first ones, and those around the byte in focus."""
-        first, last = stretch.start // ROW, max(stretch.end - 1, stretch.start) // ROW
+        first, last = stretch.start // self.row, max(stretch.end - 1, stretch.start) // self.row
+        most = stretch.rows * ROW // self.row
         # To say that one row is left out takes a row as well.
-        shown = set(range(first, last + 1 if last - first <= stretch.rows else first + stretch.rows))
+        shown = set(range(first, last + 1 if last - first <= most else first + most))
         if self.focus is not None and stretch.start <= self.focus < stretch.end:
-            near = self.focus // ROW
+            near = self.focus // self.row
             shown.update(range(max(first, near - 1), min(last, near + 1) + 1))
         return sorted(shown)
 
-    def _row(self, stretch: Stretch, start: int, end: int, *, is_first: bool) -> Text:
+    def _bytes(self, stretch: Stretch, start: int, end: int) -> Text:
         data = bytes(self.source.view(start, end))
-        before, behind = start % ROW, ROW - start % ROW - len(data)
+        before, behind = start % self.row, self.row - start % self.row - len(data)
         styles = [stretch.style or _byte_style(byte) for byte in data]
         line = Text().append(f"0x{start:0{self.digits}x}| ", "dim").append("   " * before)
         _append(line, [f"{byte:02x} " for byte in data], styles)
         line.append("   " * behind).append("|", "dim").append(" " * before)
         _append(line, [chr(byte) if _is_printable(byte) else "." for byte in data], styles)
-        line.append(" " * behind).append("|", "dim")
-        return line.append_text(_annotation(stretch)) if is_first else line
+        return line.append(" " * behind).append("|", "dim")
 
-    def _marks(self, start: int, end: int, text: str) -> Text:
+    def _marks(self, start: int, end: int, text: str) -> Iterator[Text]:
         """Carets under some bytes of a row, and what is to be said of them where their names stand."""
-        column = start % ROW
-        carets = " " * (3 * column) + "^" * (3 * (end - start) - 1)
-        line = Text(" " * (self.digits + 2)).append("| ", "dim").append(f"{carets:{3 * ROW}}", MARK_STYLE)
-        return line.append(f"|{' ' * ROW}| ", "dim").append(f"^ {text}", MARK_STYLE)
+        carets = " " * (3 * (start % self.row)) + "^" * (3 * (end - start) - 1)
+        first, *others = self._folded(Text(f" ^ {text}", MARK_STYLE))
+        yield self._beside(carets, first, MARK_STYLE)
+        yield from (self._beside("", part) for part in others)
 
-    def _skipped(self, count: int) -> Text:
-        line = Text(" " * (self.digits + 2)).append("| ", "dim")
-        line.append(f"… {counted(count, 'byte')} more".ljust(3 * ROW), "italic")
-        return line.append(f"|{' ' * ROW}|", "dim")
+    def _folded(self, note: Text) -> Iterator[Text]:
+        """What stands beside bytes, in lines that fit there."""
+        return iter([note]) if self.room is None else folded(Line.hanging(3).append_text(note), self.room)
+
+    def _beside(self, text: str, note: Text, style: str = "italic") -> Text:
+        """A row without bytes."""
+        line = Text(" " * (self.digits + 2)).append("| ", "dim").append(f"{text:{3 * self.row}}", style)
+        return line.append(f"|{' ' * self.row}|", "dim").append_text(note)
 
 
 def _append(line: Text, cells: list[str], styles: list[str]) -> None:

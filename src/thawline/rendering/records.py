@@ -9,10 +9,15 @@ import pyarrow as pa
 from rich.console import Console
 
 from thawline.rendering.grid import Grid
-from thawline.rendering.rows import Kind, RowSink, shown
+from thawline.rendering.rows import Kind, RowSink, shown, tabular
 from thawline.rendering.values import json_line, json_text
+from thawline.rendering.vertical import Vertical
+from thawline.rendering.words import grouped
 
 Record = Mapping[str, Any]
+COUNTS = {"size", "rows", "nulls", "bytes", "shortest", "longest", "distinct", "files", "chunks"}
+"""Names of numbers that are counts, which a person reads in groups; all others may be ids or positions."""
+HINT = "--vertical shows them"
 
 
 class Records:
@@ -32,8 +37,8 @@ class Records:
 
     def close(self) -> None:
         """Write what was held."""
-        if self.kind == "table":
-            show(self.console, self.held)
+        if self.kind in {"table", "vertical"}:
+            show(self.console, self.held, vertical=self.kind == "vertical")
         elif self.kind == "json":
             self.file.write(b"[" + b",".join(b"\n" + json_line(record)[:-1] for record in self.held) + b"\n]\n")
         elif self.kind != "jsonl":
@@ -53,14 +58,25 @@ def _scalar(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int | float | bool) else json_text(value)
 
 
-def show(console: Console, records: list[Record]) -> None:
-    """Print records in columns."""
+def show(console: Console, records: list[Record], *, vertical: bool = False) -> None:
+    """Print records in columns, or one below the other."""
     if not records:
         return
     names = list(records[0])
-    right = [all(isinstance(record[name], int) for record in records) for name in names]
-    Grid(console, names, right).show([[_cell(record[name]) for name in names] for record in records])
+    right = [_is_number([record[name] for record in records]) for name in names]
+    page = [[_cell(name, record[name]) for name in names] for record in records]
+    grid = Grid(console, names, right, hint=HINT)
+    table = Vertical(console, names) if vertical else tabular(grid, page)
+    table.show(page)
+    if isinstance(table, Grid):
+        table.close()
 
 
-def _cell(value: Any) -> str:
+def _is_number(values: list[Any]) -> bool:
+    return any(value is not None for value in values) and all(isinstance(value, int | None) for value in values)
+
+
+def _cell(name: str, value: Any) -> str:
+    if name in COUNTS and isinstance(value, int) and not isinstance(value, bool):
+        return grouped(value)
     return ", ".join(map(shown, value)) if isinstance(value, list | tuple) else shown(value)

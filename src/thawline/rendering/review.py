@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from thawline.rendering.words import counted
+from thawline.rendering.words import counted, grouped
 from thawline.review.model import Behaviour, Change, Derived, Layout, Line, Reading, Review, Verdict
 
 OUTCOMES = ("no wire change", "compatible", "breaking")
@@ -44,7 +44,7 @@ def markdown(review: Review) -> str:
 def _summary(review: Review) -> str:
     if not review.changes:
         return "**No wire change.** The specs say the same."
-    counts = ", ".join(f"{number} {verdict.value}" for verdict, number in review.counts())
+    counts = ", ".join(f"{grouped(number)} {verdict.value}" for verdict, number in review.counts())
     outcome = OUTCOMES[review.exit_code].capitalize()
     api = " Importers of the parsers have to change." if review.breaks_api else ""
     seen = _seen(review.behaviour)
@@ -57,7 +57,7 @@ def _seen(behaviour: Behaviour) -> str:
         return ""
     if not behaviour.readings:
         return f" {counted(behaviour.files, 'file')} read the same with both versions." if behaviour.files else ""
-    parts = [f"{number} {title}" for title, number in _outcomes(behaviour)]
+    parts = [f"{grouped(number)} {title}" for title, number in _outcomes(behaviour)]
     return f" Of {counted(behaviour.files, 'file')}: {', '.join(parts)}."
 
 
@@ -90,7 +90,7 @@ def _layouts(layouts: Sequence[Layout]) -> Iterator[str]:
         yield from map(_line, layout.lines)
         yield ""
     if len(layouts) > MOST_TABLES:
-        yield f"… and {len(layouts) - MOST_TABLES} more types."
+        yield f"… and {counted(len(layouts) - MOST_TABLES, 'more type')}."
 
 
 def _line(line: Line) -> str:
@@ -150,7 +150,8 @@ def _readings(readings: Sequence[Reading]) -> Iterator[str]:
         title = OUTCOME_TITLES[first.outcome]
         yield _row(files, first.unit, f"**{title}**", code(first.field), code(first.before), code(first.after))
     if len(groups) > MOST_FILES:
-        yield f"\n… and {len(groups) - MOST_FILES} more ways in which files differ; `--format json` has them all."
+        more = grouped(len(groups) - MOST_FILES)
+        yield f"\n… and {more} more ways in which files differ; `--format json` has them all."
 
 
 def _derived(derived: Derived) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
 from types import TracebackType
@@ -17,15 +17,17 @@ from rich.console import Console
 from thawline.errors import ThawlineError
 from thawline.rendering.grid import Grid
 from thawline.rendering.values import JSON, SHOWN, Bytes, flat, is_bytes, json_text, listed, plain
+from thawline.rendering.vertical import Vertical
 from thawline.rendering.words import printable
 
-Kind = Literal["table", "jsonl", "json", "csv", "arrow", "arrow-file", "parquet"]
+Kind = Literal["table", "vertical", "jsonl", "json", "csv", "arrow", "arrow-file", "parquet"]
 
 MIXED: frozenset[Kind] = frozenset({"jsonl", "json"})
 """Shapes in which rows name their own columns, so that files of different formats can follow one another."""
 PAGE = 256
-CELL = 256
-"""Rows of a page on a terminal, and how much of a value is looked at there."""
+CELL, LONG_CELL = 256, 4096
+"""Rows of a page on a terminal, and how much of a value is looked at there, in columns and by itself."""
+HINT = "--columns or --vertical shows them"
 SLICE = 1024
 """Rows that are JSON at the same time, so that text takes little memory beside the batch it is made from."""
 MOST_ROWS = 65_536
@@ -147,40 +149,58 @@ class Parquet:
 
 
 class Terminal:
-    """Columns for a person; long values are cut, which the … at their end says."""
+    """Columns for a person; long values are cut, which the … at their end says, and columns that do not fit are named.
+
+    Where hardly any would fit, records stand one below the other.
+    """
 
     is_mixed = False
 
-    def __init__(self, console: Console, mode: Bytes, schema: pa.Schema) -> None:
-        self.mode = mode
-        self.grid = Grid(console, schema.names, [_is_number(field.type) for field in schema])
+    def __init__(self, console: Console, mode: Bytes, schema: pa.Schema, *, vertical: bool = False) -> None:
+        self.mode, self.size = mode, LONG_CELL if vertical else CELL
+        right = [_is_number(field.type) for field in schema]
+        self.grid = Grid(console, schema.names, right, [_is_firm(field.type) for field in schema], HINT)
+        self.vertical = Vertical(console, schema.names) if vertical else None
         self.held: list[tuple[str, ...]] = []
         """Rows of a page that is not full; the first page decides how wide columns are."""
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Print some rows, a full page at a time."""
         for start in range(0, batch.num_rows, PAGE):
-            self.held += _cells(batch.slice(start, PAGE), self.mode)
+            self.held += _cells(batch.slice(start, PAGE), self.mode, self.size)
             if len(self.held) >= PAGE:
                 self._show()
 
     def close(self) -> None:
         """Print the last page; it may hold no more than the header."""
-        if self.held or not self.grid.widths:
+        if self.held or not (self.grid.is_begun or self.vertical):
             self._show()
+        self.grid.close()
 
     def _show(self) -> None:
-        self.grid.show(self.held)
+        table = tabular(self.grid, self.held) if self.vertical is None else self.vertical
+        if isinstance(table, Vertical):
+            self.vertical = table
+        table.show(self.held)
         self.held = []
+
+
+def tabular(grid: Grid, page: Sequence[Sequence[str]]) -> Grid | Vertical:
+    """What rows are shown in: columns, unless next to none fit."""
+    return grid if grid.is_begun or grid.fit(page) or not page else Vertical(grid.console, grid.header)
 
 
 def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
-def _cells(batch: pa.RecordBatch, mode: Bytes) -> Iterator[tuple[str, ...]]:
+def _is_firm(kind: pa.DataType) -> bool:
+    return _is_number(kind) or bool(pa.types.is_temporal(kind) or pa.types.is_boolean(kind))
+
+
+def _cells(batch: pa.RecordBatch, mode: Bytes, size: int) -> Iterator[tuple[str, ...]]:
     columns = [
-        [shown_bytes(value, mode) for value in column.to_pylist()]
+        [shown_bytes(value, mode, size) for value in column.to_pylist()]
         if is_bytes(column.type)
         else [shown(value) for value in listed(pa.RecordBatch.from_arrays([column], [name]), mode)[name]]
         for name, column in zip(batch.schema.names, batch.columns, strict=True)
@@ -188,12 +208,12 @@ def _cells(batch: pa.RecordBatch, mode: Bytes) -> Iterator[tuple[str, ...]]:
     return zip(*columns, strict=True)
 
 
-def shown_bytes(value: bytes | None, mode: Bytes) -> str:
+def shown_bytes(value: bytes | None, mode: Bytes, size: int = CELL) -> str:
     """Bytes in a cell: text where it is text, else hexadecimal."""
     if value is None:
         return ""
-    is_cut = len(value) > CELL
-    head = value[:CELL]
+    is_cut = len(value) > size
+    head = value[:size]
     text = _text_or_hex(head, is_cut=is_cut) if mode == "auto" else printable(SHOWN[mode](head))
     return text + ("…" if is_cut else "")
 
@@ -291,8 +311,8 @@ class RowSink:
 def row_writer(kind: Kind, file: BinaryIO, console: Console, mode: Bytes, schema: pa.Schema) -> RowWriter:
     """A writer for rows of a schema. Tables go to the console, all else to the file."""
     match kind:
-        case "table":
-            return Terminal(console, mode, schema)
+        case "table" | "vertical":
+            return Terminal(console, mode, schema, vertical=kind == "vertical")
         case "jsonl":
             return JsonLines(file, mode)
         case "json":

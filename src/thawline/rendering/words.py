@@ -20,7 +20,7 @@ def human(size: int) -> str:
         if amount < 1024 or unit == UNITS[-1]:  # noqa: PLR2004 - IEC units are powers of it
             break
         amount /= 1024
-    return f"{size} {'byte' if size == 1 else 'bytes'}" if unit == UNITS[0] else f"{amount:.1f} {unit}"
+    return counted(size, "byte") if unit == UNITS[0] else f"{amount:.1f} {unit}"
 
 
 def exact(size: int) -> str:

@@ -23,7 +23,7 @@ FIRST_ITEMS = 3
 FIELD_ROWS = 4
 
 
-def content_lines(content: Content, source: Source, *, spec_names: bool) -> Iterator[Text]:
+def content_lines(content: Content, source: Source, *, spec_names: bool, room: int | None = None) -> Iterator[Text]:
     """A heading, the first items, the one that cannot be read, and what is to be said of the rest."""
     inside = LocalSource(content.field, content.data) if content.data is not None else source
     start = 0 if content.data is not None else content.span.start
@@ -35,7 +35,7 @@ def content_lines(content: Content, source: Source, *, spec_names: bool) -> Iter
         found = replace(found, fields=tuple(field for field in found.fields if not field.reason))
     yield _heading(content, size)
     if data:
-        yield from _Inside(inside, start, found, spec_names=spec_names).lines()
+        yield from _Inside(inside, start, found, spec_names=spec_names).lines(room)
     if is_cut or found.is_cut:
         yield _note(f"fields are read from the first {grouped(MOST_BYTES)} bytes only")
     elif found.end < size and not found.failing:
@@ -60,9 +60,9 @@ class _Inside:
         self.structures = {field.keys: field for field in found.fields if not field.is_leaf}
         self.failing = found.failing
 
-    def lines(self) -> Iterator[Text]:
+    def lines(self, room: int | None) -> Iterator[Text]:
         """The first items and the one that fails, field by field."""
-        dump, skipped = Dump(self.source), 0
+        dump, skipped = Dump(self.source, room=room), 0
         leaves = (leaf for leaf in self.found.leaves if leaf.end > leaf.start or leaf.reason)
         for number, (item, fields) in enumerate(groupby(leaves, lambda leaf: leaf.keys[0])):
             if number >= FIRST_ITEMS and not (self.failing and self.failing.keys[0] == item):

@@ -16,6 +16,7 @@ from thawline.errors import FormatError
 from thawline.generated.kernels.tables import TABLES
 from thawline.model import Finding, Run, Span
 from thawline.rendering.fields import STYLES, grouped_fields, name_of, value_of
+from thawline.rendering.folding import Line
 from thawline.rendering.hexdump import Dump, Stretch
 from thawline.rendering.words import counted, grouped, printable
 from thawline.tracing import MAX_FIELDS, Field, Trace, trace
@@ -36,12 +37,14 @@ def inspect(
     unit: int | None = None,
     finding: int | None = None,
     spec_names: bool = False,
+    room: int | None = None,
 ) -> Iterator[Text]:
     """The lines of an annotated hex dump: of the unit or the damage around byte `at`, of a unit, or of a finding.
 
     Units are counted from 0, findings from 1 as `verify` lists them. Without any of the three it is the first damage
     of the file, and where there is none its first unit. With `spec_names`, fields have the names that the format's own
-    document gives them. `ValueError` if there is no such byte, unit or finding; no bytes are too broken to be shown.
+    document gives them. With `room`, lines fit so many columns. `ValueError` if there is no such byte, unit or finding;
+    no bytes are too broken to be shown.
     """
     if sum(choice is not None for choice in (at, unit, finding)) > 1:
         raise ValueError("at, unit and finding exclude each other")
@@ -53,7 +56,7 @@ def inspect(
         target = _finding(cold, finding)
     else:
         target = _first(cold)
-    return _lines(_View(cold, target, spec_names=spec_names), Dump(cold.source, at))
+    return _lines(_View(cold, target, spec_names=spec_names), Dump(cold.source, at, room), room)
 
 
 # Which bytes.
@@ -173,19 +176,20 @@ def _last_separator(cold: ColdFile, run: Run) -> Span:
 # What they are.
 
 
-def _lines(view: _View, dump: Dump) -> Iterator[Text]:
+def _lines(view: _View, dump: Dump, room: int | None) -> Iterator[Text]:
     cold, target = view.cold, view.target
     version = f" {cold.claim.version}" if cold.claim else ""
     span = target.span if target.span.size else Span(target.before.start, target.end)
     place = f"{span} ({counted(span.size, 'byte')})"
-    yield Text.assemble((printable(cold.name), "bold"), f"  {target.title}  {place}  {cold.format.name}{version}")
+    title = f"  {target.title}  {place}  {cold.format.name}{version}"
+    yield Line.hanging(2, (printable(cold.name), "bold"), title)
     for stretch in view.stretches():
         yield from dump.lines(stretch)
     for note in view.notes:
         yield Text.assemble("   = ", ("note: ", "bold"), note)
     content = cold.format.content(cold.source, target.span)
     if content is not None:
-        yield from content_lines(content, cold.source, spec_names=view.spec_names)
+        yield from content_lines(content, cold.source, spec_names=view.spec_names, room=room)
 
 
 class _View:

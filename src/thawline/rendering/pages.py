@@ -1,0 +1,110 @@
+"""Markdown pages on a terminal: paragraphs and tables folded to its width, code as it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby, zip_longest
+from textwrap import wrap
+from typing import Literal
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from thawline.rendering.console import PlainConsole
+from thawline.rendering.folding import Line, folded
+from thawline.rendering.grid import fitted
+
+WIDEST = 100
+"""Columns that a line of prose may have: longer ones are hard to read."""
+GAP = "  "
+Block = Literal["code", "table", "heading", "prose", "blank"]
+ITEM = re.compile(r" *(?:[*-]|\d+\.) ")
+REMARK = re.compile(r"(?<=\S) {2,}(?=\S)")
+"""What divides a command from what is said of it."""
+
+
+def show_page(console: PlainConsole, page: str) -> None:
+    """Print a page; on anything but a terminal, as it is."""
+    if console.room is None:
+        console.print(page)
+        return
+    room = min(console.room, WIDEST)
+    for kind, lines in groupby(page.splitlines(), _kind):
+        for line in _folded(kind, list(lines), room):
+            console.print(line)
+
+
+def _kind(line: str) -> Block:
+    if not line.strip():
+        return "blank"
+    if line.startswith("    "):
+        return "code"
+    if line.startswith("|"):
+        return "table"
+    return "heading" if line.startswith("#") else "prose"
+
+
+def _folded(kind: Block, lines: list[str], room: int) -> Iterator[Text]:
+    match kind:
+        case "code":
+            for line in lines:
+                yield from _code(line, room)
+        case "table":
+            yield from _table([_cells(line) for line in lines if not set(line) <= set("|-: ")], room)
+        case "heading":
+            yield from (Text(line, "bold") for line in lines)
+        case "prose":
+            for item in _items(lines):
+                yield from folded(item, room)
+        case "blank":
+            yield from (Text() for _ in lines)
+
+
+def _code(line: str, room: int) -> Iterator[Text]:
+    """Code as it is; a remark behind it stands below it where there is no room."""
+    remark = REMARK.search(line.lstrip())
+    if cell_len(line) <= room or not remark:
+        yield Text(line)
+        return
+    indent = len(line) - len(line.lstrip())
+    yield Text(line[: indent + remark.start()])
+    yield from folded(Line.hanging(indent + 4, " " * (indent + 4) + line[indent + remark.end() :]), room)
+
+
+def _items(lines: list[str]) -> Iterator[Text]:
+    """Paragraphs and items of lists, each as one line."""
+    held: list[str] = []
+    for line in lines:
+        if held and ITEM.match(line):
+            yield _item(held)
+            held = []
+        held.append(line)
+    yield _item(held)
+
+
+def _item(lines: list[str]) -> Text:
+    mark = ITEM.match(lines[0])
+    return Line.hanging(mark.end() if mark else 0, " ".join([lines[0].rstrip(), *map(str.strip, lines[1:])]))
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
+
+
+def _table(rows: Sequence[Sequence[str]], room: int) -> Iterator[Text]:
+    """Rows in columns, cells folded; the first row is the header."""
+    count = max(map(len, rows))
+    filled = [[*row, *[""] * (count - len(row))] for row in rows]
+    columns = list(zip(*filled, strict=True))
+    least = [max(cell_len(word) for cell in column for word in [*cell.split(), ""]) for column in columns]
+    widths = fitted([max(map(cell_len, column)) for column in columns], least, room)
+    for index, row in enumerate(filled):
+        for line in _wrapped(row, widths):
+            yield Text(line, "" if index else "bold")
+
+
+def _wrapped(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
+    cells = [wrap(cell, max(width, 1), break_on_hyphens=False) or [""] for cell, width in zip(row, widths, strict=True)]
+    for parts in zip_longest(*cells, fillvalue=""):
+        yield GAP.join(part.ljust(width) for part, width in zip(parts, widths, strict=True)).rstrip()
