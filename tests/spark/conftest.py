@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
+from typing import Any
 
+import boto3
 import pytest
+from moto.server import ThreadedMotoServer
 from pyspark.sql import SparkSession
 
 from thawline.spark import session
@@ -28,6 +31,15 @@ def s3_port() -> int:
     told = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}
     os.environ.update(told, AWS_ENDPOINT_URL=f"http://127.0.0.1:{port}")
     return port
+
+
+@pytest.fixture(scope="session")
+def s3(s3_port: int) -> Iterator[Any]:
+    """A client of an S3 server on loopback, which workers find, too."""
+    server = ThreadedMotoServer("127.0.0.1", s3_port)
+    server.start()
+    yield boto3.client("s3")
+    server.stop()
 
 
 @pytest.fixture(scope="session")

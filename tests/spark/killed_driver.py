@@ -46,6 +46,11 @@ def in_a_process(function: Callable[[], object]) -> tuple[int, Any]:
     return os.waitpid(child, 0)[1], json.loads(told) if told else None
 
 
+def ingest(cold: Path, lake: Path) -> None:
+    """Run the pipeline; what is gone is taken out, so that the outcome is that of a run without a past."""
+    pipeline.ingest(Alone(), [str(cold)], lake, prune_missing=True)  # type: ignore[arg-type]
+
+
 def killed(cold: Path, lake: Path, step: int) -> None:
     """Run the pipeline, and die in front of a step; return if it takes fewer."""
     left = step
@@ -58,12 +63,12 @@ def killed(cold: Path, lake: Path, step: int) -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     sys.addaudithook(watch)
-    pipeline.ingest(Alone(), [str(cold)], lake)  # type: ignore[arg-type]
+    ingest(cold, lake)
 
 
 def gone_on(cold: Path, lake: Path, clean: Path) -> list[str]:
     """Run the pipeline again; tables that are not what a clean run gives, and what was left behind."""
-    pipeline.ingest(Alone(), [str(cold)], lake)  # type: ignore[arg-type]
+    ingest(cold, lake)
     found, wanted = everything(lake), everything(clean)
     return [table for table in {*found, *wanted} if found.get(table) != wanted.get(table)] + leftovers(lake)
 
@@ -71,7 +76,7 @@ def gone_on(cold: Path, lake: Path, clean: Path) -> list[str]:
 def clean_run(cold: Path, clean: Path) -> None:
     """Run the pipeline, all in one round: that there are several is nobody's business."""
     pipeline.A_CORE = 1 << 20
-    pipeline.ingest(Alone(), [str(cold)], clean)  # type: ignore[arg-type]
+    ingest(cold, clean)
 
 
 def sweep(cold: Path, begun: Path | None, folder: Path) -> dict[str, Any]:
@@ -117,13 +122,20 @@ def change(cold: Path) -> None:
     (cold / "orders-0" / "partition.metadata").write_bytes(b"version: 0\n")
 
 
+def remove(cold: Path) -> None:
+    """Files that are gone, those of a partition among them, and one that cannot be read."""
+    (cold / "logs" / "2.rbf").unlink()
+    (cold / "logs" / "broken").symlink_to("nothing")
+    shutil.rmtree(cold / "orders-0")
+
+
 def no_links(*_: object, **__: object) -> None:
     """What `os.link` does where there are none."""
     raise OSError(errno.EPERM, "no hard links")
 
 
 def main(folder: Path) -> dict[str, Any]:
-    """What came out, of runs that have everything to do and of runs that find some of it changed."""
+    """What came out, of runs that have everything to do and of runs that find some of it changed or gone."""
     for name in formats.FORMATS:
         formats.get(name)
     pipeline.OPEN_COST, pipeline.MOST_PARTITION, pipeline.A_CORE = 4, 4, 3
@@ -133,7 +145,10 @@ def main(folder: Path) -> dict[str, Any]:
     first = sweep(cold, None, folder)
     shutil.copytree(folder / "clean", folder / "begun")
     change(cold)
-    return {"first": first, "changed": sweep(cold, folder / "begun", folder)}
+    changed = sweep(cold, folder / "begun", folder)
+    shutil.copytree(folder / "clean", folder / "changed")
+    remove(cold)
+    return {"first": first, "changed": changed, "removed": sweep(cold, folder / "changed", folder)}
 
 
 if __name__ == "__main__":

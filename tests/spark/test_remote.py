@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import boto3
 import pyarrow.dataset as ds
 import pytest
-from moto.server import ThreadedMotoServer
 from pyspark.sql import SparkSession
 
 from thawline.errors import SourceError
@@ -24,18 +23,14 @@ LOG = GOLDEN / "rbf" / "many-frames.rbf"
 
 
 @pytest.fixture(scope="module")
-def bucket(s3_port: int) -> Iterator[str]:
+def bucket(s3: Any) -> str:
     """A bucket with three logs, one of them below a folder, and a partition of a topic."""
-    server = ThreadedMotoServer("127.0.0.1", s3_port)
-    server.start()
-    client = boto3.client("s3")
-    client.create_bucket(Bucket="cold")
+    s3.create_bucket(Bucket="cold")
     for key in ("logs/a.rbf", "logs/b.rbf", "logs/deep/c.rbf"):
-        client.put_object(Bucket="cold", Key=key, Body=LOG.read_bytes())
+        s3.put_object(Bucket="cold", Key=key, Body=LOG.read_bytes())
     segment = (GOLDEN / "kafka" / "v2-none.log").read_bytes()
-    client.put_object(Bucket="cold", Key="orders-0/00000000000000000100.log", Body=segment)
-    yield "s3://cold"
-    server.stop()
+    s3.put_object(Bucket="cold", Key="orders-0/00000000000000000100.log", Body=segment)
+    return "s3://cold"
 
 
 def test_workers_of_a_session_read_a_bucket(spark: SparkSession, bucket: str) -> None:
@@ -142,6 +137,10 @@ def test_a_single_object_and_a_glob_can_be_taken_in(spark: SparkSession, bucket:
     assert (one.ingested, one.rows["rbf_frames"]) == (1, 40)
     more = pipeline.ingest(spark, [f"{bucket}/logs/*.rbf"], tmp_path / "lake")
     assert (more.ingested, more.unchanged) == (1, 1)
+    boto3.client("s3").delete_object(Bucket="cold", Key="logs/b.rbf")
+    missed = pipeline.ingest(spark, [f"{bucket}/logs/*.rbf"], tmp_path / "lake", prune_missing=True)
+    assert (missed.pruned, missed.unchanged) == (1, 1)
+    assert pipeline.ingest(spark, [f"{bucket}/logs/deep"], tmp_path / "lake", prune_missing=True).pruned == 0
     with pytest.raises(SourceError, match=r"s3://cold/gone: no such file or folder"):
         pipeline.ingest(spark, [f"{bucket}/gone"], tmp_path / "lake")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -16,11 +17,12 @@ import click
 from thawline.cli.options import EXIT_ZERO, TALKING, takes
 
 if TYPE_CHECKING:
+    from thawline.spark.ledger import Standing
     from thawline.spark.pipeline import Progress, Summary
 
-DAMAGED, UNREADABLE = 1, 2
+DAMAGED = 1
 SHOWN = 20
-"""Damaged files that the summary names."""
+"""Damaged files that the summary names, unless all are asked for."""
 
 
 @click.command()
@@ -36,6 +38,11 @@ SHOWN = 20
     help="The kind of files that tables are written as.",
 )
 @click.option(
+    "--prune-missing",
+    is_flag=True,
+    help="Take out the rows of files that are gone from SOURCE; else they are kept, and reported.",
+)
+@click.option(
     "--format",
     "shape",
     type=click.Choice(["auto", "table", "jsonl"]),
@@ -48,9 +55,11 @@ def ingest(sources: tuple[str, ...], to: str, **given: Any) -> int:
     """Take in everything below SOURCE: identify, verify and decode it on Spark, and write tables below DIR.
 
     DIR/tables/<format>_<table> has the rows, DIR/findings everything that is wrong, with its file and bytes, and
-    DIR/files every file with its checksum and how much of it is intact. Run it again, and only files that are new or
-    have changed are taken in. It may be killed at any moment: run again, it goes on as if nothing had happened. What
-    Spark itself has to say is in DIR/_ingest/spark.log.
+    DIR/files every file with its checksum and how much of it is intact, or why it was not looked at. Run it again, and
+    only files that are new or have changed are taken in. It may be killed at any moment: run again, it goes on as if
+    nothing had happened. What Spark itself has to say is in DIR/_ingest/spark.log.
+
+    The exit code is about the lake: 1 as long as it holds damaged files, 2 if a file below SOURCE cannot be read.
 
     Needs `pip install 'thawline[spark]'`. Java is found by JAVA_HOME or on the PATH, else it is the one that comes with
     that. SOURCE is a folder, a file, or a URL such as s3://bucket/prefix, with credentials by the usual environment.
@@ -62,17 +71,18 @@ def ingest(sources: tuple[str, ...], to: str, **given: Any) -> int:
 
     watched = _Watched(given["progress"], is_quiet=given["quiet"])
     settings = {"spark.log.level": "ERROR", **dict(_settings(given["conf"]))}
-    with talking_to(Path(target(sources, to), "_ingest", "spark.log")):
+    log = Path(target(sources, to), "_ingest", "spark.log")
+    with talking_to(log), starting(log):
         spark = session(given["master"], settings, "thawline ingest")
+    asked = {name: given[name] for name in ("output_format", "prune_missing")}
     try:
-        found = run(spark, sources, to, output_format=given["output_format"], on_progress=watched.show)
+        found = run(spark, sources, to, on_progress=watched.show, **asked)
     finally:
         watched.clear()
         with suppress(OSError):  # where Java has ended there is nothing to stop, and that has been said
             spark.stop()
-    _print(found, given["shape"])
-    code = UNREADABLE if found.unreadable else DAMAGED if found.damaged else 0
-    return 0 if given["exit_zero"] and code == DAMAGED else code
+    _print(found, given["shape"], is_verbose=given["verbose"])
+    return 0 if given["exit_zero"] and found.exit_code == DAMAGED else found.exit_code
 
 
 @contextmanager
@@ -92,6 +102,32 @@ def talking_to(log: Path) -> Iterator[None]:
         os.dup2(kept, 2)
         os.close(kept)
         os.close(file)
+
+
+@contextmanager
+def starting(log: Path) -> Iterator[None]:
+    """Turn what keeps Spark from starting into a sentence; Java has told its log, not Python."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    from thawline.spark.pipeline import SparkEnded, cause
+
+    begun = log.stat().st_size if log.exists() else 0
+    try:
+        yield
+    except (Py4JError, PySparkException) as error:
+        said = log.read_bytes()[begun:].decode(errors="replace") if log.exists() else ""
+        raise SparkEnded(f"Spark does not start: {_complaint(said) or cause(error)}; see {log}") from error
+
+
+def _complaint(log: str) -> str:
+    r"""The first line of a log that is neither a remark nor a trace.
+
+    >>> _complaint('WARNING: modules\nException in thread "main" org.x.SparkException: no such master\n\tat org.x')
+    'no such master'
+    """
+    found = (line for line in log.splitlines() if line and not re.match(r"\s|WARNING|Using|\d\d/.* (WARN|INFO) ", line))
+    return re.sub(r'^Exception in thread "[^"]*" ([\w.]+: )?', "", next(found, ""))
 
 
 def _settings(given: tuple[str, ...]) -> Iterator[tuple[str, str]]:
@@ -137,13 +173,13 @@ class _Watched:
             sys.stderr.flush()
 
 
-def _print(summary: Summary, shape: str) -> None:
+def _print(summary: Summary, shape: str, *, is_verbose: bool) -> None:
     if shape == "jsonl" or (shape == "auto" and not sys.stdout.isatty()):
         sys.stdout.write(json.dumps(_facts(summary)) + "\n")
         return
     from thawline.rendering.console import console
     from thawline.rendering.grid import Grid
-    from thawline.rendering.words import counted, exact, grouped, printable, quoted
+    from thawline.rendering.words import counted, grouped, printable
 
     out = console(sys.stdout)
     rows = _by_format(summary)
@@ -154,17 +190,46 @@ def _print(summary: Summary, shape: str) -> None:
         out.print("")
     for name, count in sorted(summary.rows.items()):
         out.print(f"    tables/{printable(name)}: {counted(count, 'row')}")
-    for account in [found for found in summary.accounts if found.status in {"damaged", "unreadable"}][:SHOWN]:
-        lost = f"{exact(account.damaged_bytes)} damaged" if account.damaged_bytes else account.error or "see findings"
-        out.print(f"!   {printable(account.path)}: {printable(lost)}")
+    for line in _notices(summary, is_verbose=is_verbose):
+        out.print(line)
+
+
+def _notices(summary: Summary, *, is_verbose: bool) -> Iterator[str]:
+    """What there is to know about the lake, in lines."""
+    from thawline.rendering.words import counted, printable, quoted
+
+    wrong = [found for found in summary.standings if found.is_damaged or found.status == "unreadable"]
+    shown = wrong if is_verbose else wrong[:SHOWN]
+    yield from (f"!   {printable(found.path)}: {printable(_said(found))}" for found in shown)
+    if len(wrong) > len(shown):
+        yield f"!   and {counted(len(wrong) - len(shown), 'file')} more; -v names them all"
     unchanged = f", {counted(summary.unchanged, 'file')} unchanged since an earlier run" if summary.unchanged else ""
-    out.print(f"{counted(summary.ingested, 'file')} taken in{unchanged}; {printable(summary.to)} is up to date")
-    if summary.damaged:
-        out.print(f"    next       thawline verify {quoted(_first_damaged(summary))}")
+    pruned = f", {counted(summary.pruned, 'file')} taken out" if summary.pruned else ""
+    yield f"{counted(summary.ingested, 'file')} taken in{unchanged}{pruned}; {printable(summary.to)} is up to date"
+    damaged = [found for found in summary.standings if found.is_damaged]
+    if damaged:
+        yield f"it holds rows of {counted(len(damaged), 'damaged file')}"
+    missing = [found for found in summary.standings if found.status == "missing"]
+    if missing:
+        are = "is gone from its source" if len(missing) == 1 else "are gone from their sources"
+        yield f"missing: {counted(len(missing), 'file')} {are}; --prune-missing takes the rows out"
+    unread = [found for found in summary.standings if found.is_unread]
+    if unread:
+        yield f"not looked at: {counted(len(unread), 'file')}{'' if is_verbose else '; -v says why'}"
+    if is_verbose:
+        others = (found for found in (*missing, *unread) if found not in wrong)
+        yield from (f"    {printable(found.path)}: {printable(_said(found))}" for found in others)
+    if there := [found for found in damaged if found.status == "damaged"]:
+        yield f"    next       thawline verify {quoted(there[0].path)}"
 
 
-def _first_damaged(summary: Summary) -> str:
-    return next(account.path for account in summary.accounts if account.status == "damaged")
+def _said(found: Standing) -> str:
+    """What is wrong with a file."""
+    from thawline.rendering.words import exact
+
+    if found.status != "damaged":
+        return found.reason
+    return f"{exact(found.damaged_bytes)} damaged" if found.damaged_bytes else "see findings"
 
 
 def _by_format(summary: Summary) -> list[tuple[str, int, int, int, int, int, int]]:
@@ -192,8 +257,12 @@ def _facts(summary: Summary) -> dict[str, object]:
         "to": summary.to,
         "ingested": summary.ingested,
         "unchanged": summary.unchanged,
-        "damaged": summary.damaged,
+        "pruned": summary.pruned,
+        "damaged": sum(found.is_damaged for found in summary.standings),
+        "missing": sum(found.status == "missing" for found in summary.standings),
         "unreadable": summary.unreadable,
+        "not_looked_at": sum(found.is_unread for found in summary.standings),
         "formats": {name: dict(zip(names, numbers, strict=True)) for name, *numbers in _by_format(summary)},
         "tables": dict(sorted(summary.rows.items())),
+        "listed": [{"file": one.path, "status": one.status, "reason": _said(one)} for one in summary.standings],
     }

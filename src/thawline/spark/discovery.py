@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+import stat
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -15,6 +16,9 @@ from thawline import formats
 from thawline.errors import SourceError, ThawlineError
 from thawline.folder import Folder
 from thawline.spark.files import File, answering, file_of, filesystem_of, plain
+
+PROBLEM = "problem: "
+"""What the signature of a work begins with that is not looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,10 @@ class Work:
     is_folder: bool = False
     beside: str = ""
     """The format of a folder that has the file in it, but not as one of its own: rows of it are the folder's affair."""
+    problem: str = ""
+    """Why it is not looked at; empty if it is."""
+    is_failure: bool = False
+    """Whether that is because it cannot be read; else it is left out for what it is."""
 
     @property
     def key(self) -> str:
@@ -35,7 +43,9 @@ class Work:
 
     @property
     def signature(self) -> str:
-        """Changes when the file does."""
+        """Changes when the file does, or what keeps it from being read."""
+        if self.problem:
+            return PROBLEM + self.problem
         etag = f":{self.file.etag}" if self.file.etag else ""
         return f"{self.file.size}:{self.file.modified}{etag}"
 
@@ -53,8 +63,9 @@ def discover(sources: Iterable[str]) -> Iterator[Work]:
 class Listing:
     """Folders with their files, as they were at one moment; hidden ones are left out."""
 
-    def __init__(self, folders: Iterable[tuple[str, list[File]]]) -> None:
+    def __init__(self, folders: Iterable[tuple[str, list[File]]], unread: Iterable[Work] = ()) -> None:
         self.folders = list(folders)
+        self.unread = unread  # what is found on the way, so it is complete once the folders are
         self.files = {file.path: file for _, files in self.folders for file in files}
         self._paths = sorted(self.files)
 
@@ -80,14 +91,35 @@ def _listed(source: str) -> Listing:
     path = os.path.abspath(path)  # noqa: PTH100 - a link keeps its name
     if not Path(path).exists():
         raise SourceError(f"{source}: no such file or folder")
-    return Listing(_local(path) if Path(path).is_dir() else [("", [_stat(path)])])
+    unread: list[Work] = []
+    return Listing(_local(path, unread) if Path(path).is_dir() else [("", [_stat(path)])], unread)
 
 
-def _local(path: str) -> Iterator[tuple[str, list[File]]]:
-    for folder, subfolders, names in os.walk(path):
+def _local(path: str, unread: list[Work]) -> Iterator[tuple[str, list[File]]]:
+    def fails(error: OSError) -> None:
+        unread.append(_unread(str(error.filename), (error.strerror or str(error)).lower()))
+
+    for folder, subfolders, names in os.walk(path, onerror=fails):
         subfolders[:] = sorted(filter(_is_shown, subfolders))
-        paths = (os.path.join(folder, name) for name in sorted(filter(_is_shown, names)))  # noqa: PTH118 - many
-        yield folder, [_stat(file) for file in paths if Path(file).is_file()]
+        paths = [os.path.join(folder, name) for name in sorted(filter(_is_shown, names))]  # noqa: PTH118 - many
+        problems = {path: problem for path in paths if (problem := _problem(path))}
+        unread += problems.values()
+        yield folder, [_stat(file) for file in paths if file not in problems]
+
+
+def _problem(path: str) -> Work | None:
+    """A work that says why a file is not looked at; None if it is."""
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116 - many of them
+    except OSError as error:
+        is_link = os.path.islink(path)  # noqa: PTH114 - as above
+        reason = f"a broken link to {os.readlink(path)}" if is_link else (error.strerror or str(error)).lower()  # noqa: PTH115
+        return _unread(path, reason)
+    return None if stat.S_ISREG(mode) else replace(_unread(path, "no regular file"), is_failure=False)
+
+
+def _unread(path: str, problem: str) -> Work:
+    return Work(File(path, 0), problem=problem, is_failure=True)
 
 
 def _stat(path: str) -> File:
@@ -138,6 +170,7 @@ def _works(listing: Listing) -> Iterator[Work]:
         owned.update(work.file.path for work in found)
         within[folder] = beside or (found[-1].format if found else "")
         yield from (Work(file, beside=within[folder]) for file in files if file.path not in owned)
+    yield from listing.unread
 
 
 def _as_whole(path: str, listing: Listing) -> list[Work]:

@@ -42,8 +42,9 @@ FILES = pa.schema(
         ("_work", pa.string()),
     ]
 )
-"""The table `files`. A status is intact, damaged, unknown (no format recognises the file), unreadable, or beside:
-it lies in a folder of its format that does not count it among its own, such as a segment that Kafka has deleted."""
+"""The table `files`. A status is intact; damaged; unknown: no format recognises the file; unreadable; skipped: it is no
+file, as a socket; beside: it lies in a folder of its format that does not count it among its own, such as a segment
+that Kafka has deleted; or missing: it was taken in, and is gone from its source since. `error` says more."""
 FINDINGS = pa.schema(
     [
         ("file", pa.string()),
@@ -85,7 +86,8 @@ class Account:
     intact_bytes: int = 0
     damaged_bytes: int = 0
     error: str | None = None
-    is_beside: bool = False
+    apart: str = ""
+    """A status that is not read off its bytes: beside, skipped or missing."""
     findings: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, other: Account) -> None:
@@ -98,12 +100,12 @@ class Account:
     @property
     def status(self) -> str:
         """What there is to say about the file, in a word."""
+        if self.apart:
+            return self.apart
         if self.error:
             return "unreadable"
         if self.format is None:
             return "unknown"
-        if self.is_beside:
-            return "beside"
         return "damaged" if any(finding["severity"] == "error" for finding in self.findings) else "intact"
 
     def row(self) -> dict[str, Any]:
@@ -170,7 +172,7 @@ def _file_account(share: Share, members: Members | None, tables: Tables) -> Acco
             format_ = format_ or formats.get(claim.format if claim else "")
             account.format, account.version = format_.name, claim.version if claim else ""
             if share.work.beside == format_.name:
-                account.is_beside = True
+                account.apart = "beside"
                 return account
             _read(format_, source, share, (claim.table if claim else "") or format_.tables[0], account, tables)
             if not (claim and claim.table):

@@ -44,6 +44,8 @@ class Entry:
     outputs: list[Output] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     """Places of files that its outputs take the place of."""
+    forgotten: list[str] = field(default_factory=list)
+    """Keys of works that nothing is left of behind it."""
 
 
 class Lake:
@@ -126,6 +128,8 @@ class Lake:
 
     def _take_in(self, entry: Entry) -> None:
         self.works.update(entry.works)
+        for key in entry.forgotten:
+            self.works.pop(key, None)
         for place in entry.removed:
             self.outputs.pop(place, None)
         self.outputs.update({output.place: output for output in entry.outputs})
@@ -143,7 +147,7 @@ class Lake:
 
 def _entry(found: Mapping[str, Any]) -> Entry:
     outputs = [Output(**{**output, "works": tuple(output["works"])}) for output in found["outputs"]]
-    return Entry(dict(found["works"]), outputs, list(found["removed"]))
+    return Entry(dict(found["works"]), outputs, list(found["removed"]), list(found.get("forgotten", ())))
 
 
 def _write(path: Path, content: object) -> None:

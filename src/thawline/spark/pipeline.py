@@ -6,6 +6,7 @@ It works in rounds. A round is committed as a whole, so a run that was killed go
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import threading
 from collections import Counter
@@ -15,26 +16,26 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.dataset as ds
 from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
 
 from thawline import formats
-from thawline.errors import SourceError, ThawlineError, UnknownFormat
+from thawline.errors import FormatError, SourceError, ThawlineError, UnknownFormat
 from thawline.formats import Format
 from thawline.source import open_source
 from thawline.spark.discovery import Work, discover
 from thawline.spark.files import Members, plain
-from thawline.spark.intake import FILES, FINDINGS, Account, Intake, Share, Taken
-from thawline.spark.lake import Entry, Lake, Output
+from thawline.spark.intake import Account, Intake, Share, Taken
+from thawline.spark.lake import Entry, Lake
+from thawline.spark.ledger import Standing, ledgers, mark, standings, supersede
+from thawline.spark.missing import MISSING, at_or_below, covering, gone, refuse_empty, size_of
 from thawline.spark.planning import LEAST_PARTITION, MOST_PARTITION, OPEN_COST, Part, Planner
-from thawline.spark.tables import SUFFIXES, open_writer
+from thawline.spark.tables import SUFFIXES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["OUTPUT_FORMATS", "Progress", "SparkEnded", "Summary", "ingest"]
+__all__ = ["OUTPUT_FORMATS", "Progress", "SparkEnded", "Summary", "cause", "ingest", "target"]
 
 OUTPUT_FORMATS = tuple(SUFFIXES)
 A_CORE = 8
@@ -44,7 +45,7 @@ LOST = ("Python worker exited unexpectedly", "ExecutorLostFailure")
 
 
 class SparkEnded(ThawlineError):
-    """Spark, or a worker that it could not replace, has ended in the midst of a run; the next one goes on."""
+    """Spark does not start, or has ended or failed in the midst of a run; the next one goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,8 @@ class Summary:
     """What a run has done."""
 
     to: str
+    named: frozenset[str] = frozenset()
+    """Paths of the sources."""
     ingested: int = 0
     """Files that were taken in."""
     unchanged: int = 0
@@ -71,16 +74,29 @@ class Summary:
     accounts: list[Account] = field(default_factory=list)
     rows: Counter[str] = field(default_factory=Counter)
     """Rows that were written, by table."""
+    pruned: int = 0
+    """Files that are gone from their source, and whose rows were taken out."""
+    standings: list[Standing] = field(default_factory=list)
+    """Every file that the lake knows as damaged or missing, and those of the sources that were not looked at."""
 
     @property
     def damaged(self) -> int:
-        """How many files and folders are damaged."""
+        """How many files and folders are damaged, of those that were taken in."""
         return sum(account.status == "damaged" for account in self.accounts)
 
     @property
     def unreadable(self) -> int:
-        """How many files could not be read."""
-        return sum(account.status == "unreadable" for account in self.accounts)
+        """How many files of the sources could not be read."""
+        return sum(standing.status == "unreadable" for standing in self.standings)
+
+    @property
+    def exit_code(self) -> int:
+        """0 clean, 1 the lake holds damaged files, 2 one could not be read, 3 one that was named is of no format."""
+        if any(standing.status == "unknown" and standing.path in self.named for standing in self.standings):
+            return UnknownFormat.exit_code
+        if self.unreadable:
+            return SourceError.exit_code
+        return FormatError.exit_code if any(standing.is_damaged for standing in self.standings) else 0
 
 
 def ingest(
@@ -89,9 +105,13 @@ def ingest(
     to: str | os.PathLike[str],
     *,
     output_format: str = "parquet",
+    prune_missing: bool = False,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Summary:
     """Take in everything that is new or has changed below some sources; what was done.
+
+    A file that is gone since an earlier run keeps its rows, and is called missing, unless `prune_missing` takes them
+    out.
 
     Sources are folders, files, and URLs that fsspec knows. Tables are below `to`: `tables/<format>_<table>`, `findings`
     and `files`. `to` must be a folder that the driver and all workers see, not a URL: what makes a commit whole is that
@@ -102,14 +122,69 @@ def ingest(
     to = target(sources, to)
     lake = Lake(to, output_format)
     with lake.opened():
-        works = list(discover(sources))
+        found = list(discover(sources))
+        summary = Summary(to, frozenset(map(_path, sources)))
+        summary.pruned = _settle(found, sources, lake, prune=prune_missing)
+        works = [work for work in found if not work.problem]
         pending = list(_pending(works, lake))
-        summary = Summary(to, unchanged=_files(works) - _files(pending))
+        summary.unchanged = _files(works) - _files(pending)
         run = _Run(spark, lake, summary, on_progress, _files(pending), _bytes(pending))
         cores = spark.sparkContext.defaultParallelism
         for tasks in _rounds(pending, cores):
             run.round(tasks)
+        is_covered = covering(sources)
+        summary.standings = [one for one in standings(lake) if not one.is_unread or is_covered(one.path)]
     return summary
+
+
+def _path(source: str) -> str:
+    path = plain(source)
+    return path if "://" in path else os.path.abspath(path)  # noqa: PTH100 - a link keeps its name
+
+
+def _settle(works: Sequence[Work], sources: Sequence[str], lake: Lake, *, prune: bool) -> int:
+    """Have the lake know what is gone and what cannot be read; how many files were taken out for being gone."""
+    if prune:
+        refuse_empty(works, lake.works, sources)
+    lost = gone(works, lake, sources)
+    out = (*lost.void, *(lost.missing if prune else ()))
+    if out:
+        # Files of a folder that speaks for them no longer have to speak for themselves.
+        again = at_or_below(lost.void, works)
+        entry = Entry(dict.fromkeys(again.keys() & lake.works.keys(), ""), forgotten=list(out))
+        with _staged(lake) as staging:
+            supersede(lake, entry, out, staging)
+            lake.commit(entry)
+    marks = {account.work: account for account in _unread(works, lake)}
+    marks |= {} if prune else {account.work: account for account in _missing(lost.missing, lake)}
+    if marks:
+        unread = {work.key: work.signature for work in works if work.problem}
+        entry = Entry({key: unread.get(key, MISSING) for key in marks})
+        with _staged(lake) as staging:
+            mark(lake, entry, marks, staging)
+            lake.commit(entry)
+    return sum(key.startswith("file:") for key in lost.missing) if prune else 0
+
+
+@contextmanager
+def _staged(lake: Lake) -> Iterator[Path]:
+    staging = lake.staging()
+    yield staging
+    shutil.rmtree(staging, ignore_errors=True)
+
+
+def _unread(works: Iterable[Work], lake: Lake) -> Iterator[Account]:
+    """Accounts of what is not looked at, unless the lake has them already."""
+    for work in works:
+        if work.problem and lake.works.get(work.key) != work.signature:
+            yield Account(work.file.path, work.key, error=work.problem, apart="" if work.is_failure else "skipped")
+
+
+def _missing(keys: Iterable[str], lake: Lake) -> Iterator[Account]:
+    """Accounts of what is gone, unless the lake has them already."""
+    for key in keys:
+        if lake.works[key] != MISSING:
+            yield Account(key.partition(":")[2], key, size_of(lake.works[key]), apart="missing")
 
 
 def target(sources: Sequence[str], to: str | os.PathLike[str]) -> str:
@@ -168,8 +243,8 @@ class _Run:
         unread = {account.work for account in accounts if account.status == "unreadable"}
         # What could not be read has no signature that it could be known by, so the next run tries again.
         entry = Entry({key: "" if key in unread else work.signature for key, work in works.items()})
-        entry.outputs = [*outputs, *_ledgers(accounts, staging, self.lake)]
-        self._supersede(entry, staging)
+        entry.outputs = [*outputs, *ledgers(accounts, staging, self.lake)]
+        supersede(self.lake, entry, entry.works.keys() & self.lake.works.keys(), staging)
         for output in outputs:
             self.summary.rows[output.place.split("/")[1]] += output.rows
         self.lake.commit(entry)
@@ -205,60 +280,36 @@ class _Run:
             watcher.join()
         return found
 
-    def _supersede(self, entry: Entry, staging: Path) -> None:
-        """Take out what earlier runs wrote about works that are done again now."""
-        again = {key for key in entry.works if key in self.lake.works}
-        for place, output in self.lake.outputs.items():
-            if stale := again.intersection(output.works):
-                entry.removed.append(place)
-                entry.outputs += _without(self.lake, output, stale, staging)
-
 
 @contextmanager
 def _noticing() -> Iterator[None]:
-    """Tell the end of a process from a mistake in what it did."""
-    again = "as happens where memory is short; what is done so far is kept, run it again to go on"
+    """Tell the end of a process from a mistake in what it did; either is a sentence."""
+    again = "what is done so far is kept, run it again to go on"
     try:
         yield
-    except Py4JJavaError as error:
-        if any(words in str(error.java_exception) for words in LOST):
-            raise SparkEnded(f"a worker of Spark has ended in the midst of its work, {again}") from error
-        raise
+    except (Py4JJavaError, PySparkException) as error:
+        if any(words in _told(error) for words in LOST):
+            why = "a worker of Spark has ended in the midst of its work, as happens where memory is short"
+            raise SparkEnded(f"{why}; {again}") from error
+        raise SparkEnded(f"a task of Spark has failed: {cause(error)}; {again}") from error
     except (Py4JError, OSError) as error:
-        raise SparkEnded(f"the Java that Spark runs in has ended, {again}") from error
+        why = "the Java that Spark runs in has ended, as happens where memory is short"
+        raise SparkEnded(f"{why}; {again}") from error
 
 
-def _without(lake: Lake, output: Output, stale: set[str], staging: Path) -> Iterator[Output]:
-    """A file of a table without the rows of some works; nothing if it held no others."""
-    kept = tuple(work for work in output.works if work not in stale)
-    if not kept:
-        return
-    found = ds.dataset(lake.path / output.place, format=lake.output_format if lake.output_format != "arrow" else "ipc")
-    if "_work" in found.schema.names:
-        condition = ~pc.field("_work").isin(sorted(stale))
-    else:
-        condition = ~pc.field("_file").isin([key.partition(":")[2] for key in sorted(stale)])
-    rows = found.to_table(filter=condition)
-    place = Path(output.place)
-    name = f"{place.stem.partition('~')[0]}~{os.urandom(4).hex()}{place.suffix}"
-    with open_writer(staging / name, rows.schema, lake.output_format) as writer:
-        writer.write(rows)
-    yield Output(str(staging / name), str(place.with_name(name)), kept, rows.num_rows)
+def cause(error: Exception) -> str:
+    r"""The line that matters among those of Java and Python.
+
+    >>> cause(ValueError("Job aborted: Traceback:\n  File …\nOSError: no space left\n\n\tat org.x"))
+    'OSError: no space left'
+    """
+    lines = [line.strip() for line in _told(error).partition("\n\tat ")[0].splitlines() if line.strip()]
+    causes = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
+    return (causes or lines or [type(error).__name__])[-1 if causes else 0]
 
 
-def _ledgers(accounts: list[Account], staging: Path, lake: Lake) -> Iterator[Output]:
-    """The rows of `files` and `findings` of a round."""
-    found = {
-        "files": pa.Table.from_pylist([account.row() for account in accounts], FILES),
-        "findings": pa.Table.from_pylist([row for account in accounts for row in account.findings], FINDINGS),
-    }
-    works = tuple(sorted({account.work for account in accounts}))
-    for name, rows in found.items():
-        if rows.num_rows:
-            file = f"part-{os.urandom(8).hex()}.{SUFFIXES[lake.output_format]}"
-            with open_writer(staging / f"{name}-{file}", rows.schema, lake.output_format) as writer:
-                writer.write(rows)
-            yield Output(str(staging / f"{name}-{file}"), f"{name}/{file}", works, rows.num_rows)
+def _told(error: Exception) -> str:
+    return str(error.java_exception) if isinstance(error, Py4JJavaError) else str(error)
 
 
 def _added_up(accounts: Iterable[Account]) -> list[Account]:

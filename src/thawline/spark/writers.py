@@ -168,9 +168,10 @@ class Incoming:
             return batch
         damaged = batch.num_rows - batch[self.corrupt].null_count
         if damaged:
-            rows = "a row stands" if damaged == 1 else f"{damaged} rows stand"
+            rows = "a row stands for a damaged stretch"
+            rows = rows if damaged == 1 else f"{damaged} rows stand for damaged stretches"
             remedy = WITHOUT_DAMAGE.format(column=self.corrupt)
-            raise BadOption(f"{rows} for damaged stretches of what was read, which cannot be written: {remedy}")
+            raise BadOption(f"{rows} of what was read, which cannot be written: {remedy}")
         return batch.drop_columns([self.corrupt])
 
     def _check(self, batch: pa.RecordBatch) -> None:

@@ -1,0 +1,138 @@
+"""What a lake says about files: its tables `files` and `findings`, and how single rows of them are changed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from thawline.spark.intake import FILES, FINDINGS, Account
+from thawline.spark.lake import Entry, Lake, Output
+from thawline.spark.tables import SUFFIXES, open_writer
+
+UNREAD = ("unreadable", "skipped", "unknown")
+"""What a file is that nobody has looked into."""
+REASONS = {"unknown": "no format recognises it", "missing": "is gone from its source since an earlier run"}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A file that is not simply intact, as a lake knows it."""
+
+    path: str
+    status: str
+    reason: str
+    damaged_bytes: int
+    is_damaged: bool
+    """Also of a file that is gone since: what it was damaged of is missing in the tables all the same."""
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether nobody has looked into it."""
+        return self.status in UNREAD
+
+
+def standings(lake: Lake) -> list[Standing]:
+    """Every file that is damaged, missing, or was not looked at, by path."""
+    names = ["path", "status", "error", "damaged_bytes", "_work"]
+    rows = _rows(lake, "files", names, ~pc.field("status").isin(["intact", "beside"]))
+    gone = sorted({row["_work"] for row in rows if row["status"] == "missing"})
+    known = pc.field("_work").isin(gone) & (pc.field("severity") == "error")
+    harmed = {row["file"] for row in _rows(lake, "findings", ["file"], known)} if gone else set()
+    found = [
+        Standing(
+            row["path"],
+            row["status"],
+            row["error"] or REASONS.get(row["status"], ""),
+            row["damaged_bytes"],
+            row["status"] == "damaged" or (row["status"] == "missing" and row["path"] in harmed),
+        )
+        for row in rows
+        if row["status"] != "missing" or row["_work"] != f"folder:{row['path']}"  # it is its files that are missed
+    ]
+    return sorted(found, key=lambda standing: standing.path)
+
+
+def _rows(lake: Lake, table: str, columns: list[str], condition: pc.Expression) -> list[dict[str, Any]]:
+    places = [lake.path / place for place in lake.outputs if place.startswith(f"{table}/")]
+    if not places:
+        return []
+    found = ds.dataset([str(place) for place in places], format=_kind(lake))
+    rows: list[dict[str, Any]] = found.to_table(columns=columns, filter=condition).to_pylist()
+    return rows
+
+
+def _kind(lake: Lake) -> str:
+    return "ipc" if lake.output_format == "arrow" else lake.output_format
+
+
+def supersede(lake: Lake, entry: Entry, stale: Collection[str], staging: Path) -> None:
+    """Have an entry take out everything that the lake holds of some works."""
+    for place, output in lake.outputs.items():
+        if mine := set(stale).intersection(output.works):
+            entry.removed.append(place)
+            entry.outputs += _without(lake, output, mine, staging)
+
+
+def _without(lake: Lake, output: Output, stale: set[str], staging: Path) -> Iterator[Output]:
+    """A file of a table without the rows of some works; nothing if it held no others."""
+    kept = tuple(work for work in output.works if work not in stale)
+    if not kept:
+        return
+    found = ds.dataset(lake.path / output.place, format=_kind(lake))
+    if "_work" in found.schema.names:
+        condition = ~pc.field("_work").isin(sorted(stale))
+    else:
+        condition = ~pc.field("_file").isin([key.partition(":")[2] for key in sorted(stale)])
+    yield _anew(lake, output, kept, found.to_table(filter=condition), staging)
+
+
+def mark(lake: Lake, entry: Entry, marks: Mapping[str, Account], staging: Path) -> None:
+    """Have an entry give files the status and the error of an account; what is known of them besides is kept."""
+    works: set[str] = set()
+    paths: set[str] = set()
+    for place, output in lake.outputs.items():
+        if place.startswith("files/") and set(marks).intersection(output.works):
+            rows = ds.dataset(lake.path / place, format=_kind(lake)).to_table().to_pylist()
+            works |= {row["_work"] for row in rows}
+            paths |= {row["path"] for row in rows}
+            changed = [_marked(row, marks.get(row["_work"])) for row in rows]
+            entry.removed.append(place)
+            entry.outputs.append(_anew(lake, output, output.works, pa.Table.from_pylist(changed, FILES), staging))
+    new = [one for key, one in marks.items() if key not in works and one.path not in paths]
+    entry.outputs += ledgers(new, staging, lake)
+
+
+def _marked(row: dict[str, Any], account: Account | None) -> dict[str, Any]:
+    return {**row, "status": account.status, "error": account.error} if account else row
+
+
+def _anew(lake: Lake, output: Output, works: tuple[str, ...], rows: pa.Table, staging: Path) -> Output:
+    """A file of a table with other rows, under a name of its own."""
+    place = Path(output.place)
+    name = f"{place.stem.partition('~')[0]}~{os.urandom(4).hex()}{place.suffix}"
+    with open_writer(staging / name, rows.schema, lake.output_format) as writer:
+        writer.write(rows)
+    return Output(str(staging / name), str(place.with_name(name)), works, rows.num_rows)
+
+
+def ledgers(accounts: Iterable[Account], staging: Path, lake: Lake) -> Iterator[Output]:
+    """New rows of `files` and `findings`."""
+    told = list(accounts)
+    found = {
+        "files": pa.Table.from_pylist([account.row() for account in told], FILES),
+        "findings": pa.Table.from_pylist([row for account in told for row in account.findings], FINDINGS),
+    }
+    works = tuple(sorted({account.work for account in told}))
+    for name, rows in found.items():
+        if rows.num_rows:
+            file = f"part-{os.urandom(8).hex()}.{SUFFIXES[lake.output_format]}"
+            with open_writer(staging / f"{name}-{file}", rows.schema, lake.output_format) as writer:
+                writer.write(rows)
+            yield Output(str(staging / f"{name}-{file}"), f"{name}/{file}", works, rows.num_rows)
