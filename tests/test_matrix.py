@@ -6,6 +6,7 @@ Commands are found by walking those that there are: one that this module has no 
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -98,7 +99,8 @@ def problems(ran: Ran, line: str, *, terminal: bool) -> Iterator[str]:
 
 def is_command(line: str) -> bool:
     """Whether a line is a command to copy. It is never broken: what a terminal wraps by itself can still be copied."""
-    return line.lstrip().removeprefix("next").removeprefix("help:").lstrip().startswith("thawline ")
+    bare = re.sub(r"^ *(next|help:|thawline: {3})? *", "", line)
+    return bare.startswith(("thawline ", "mkdir ", "mv ", "rm ", "borg "))
 
 
 def ran(command: str, arguments: str, folder: Path, file: str, *, terminal: bool) -> tuple[str, Ran]:
