@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from typing import IO, Any, Literal
 
@@ -11,6 +12,7 @@ from rich.text import Text
 
 from thawline.rendering.folding import folded
 
+SET_OFF = re.compile(r"thawline: {3}")
 Color = Literal["auto", "always", "never"]
 WIDTH = 120
 """Columns of an output that is no terminal and is told no other width by COLUMNS."""
@@ -63,11 +65,15 @@ class PlainConsole(Console):
 
 
 def say(stream: IO[str], text: str) -> None:
-    """Say something to a person: lines that are folded where the stream is a terminal."""
+    """Say something to a person: lines that are folded where the stream is a terminal.
+
+    What may be copied stays as it is: a path, and a line that is set off by spaces, which is a command of a shell.
+    """
     room = room_of(stream)
     for line in text.split("\n"):
-        parts = [line] if room is None else [part.plain for part in folded(Text(line), room)]
-        stream.writelines(f"{part}\n" for part in parts)
+        is_whole = room is None or SET_OFF.match(line)
+        parts = [Text(line)] if is_whole or room is None else folded(Text(line), room, "keep")
+        stream.writelines(f"{part.plain}\n" for part in parts)
     stream.flush()
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Literal
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
@@ -16,8 +17,9 @@ COMMAND = re.compile(r"(?<![`\w/.'-])thawline [a-z].*")
 NUMBER = r"\(?(?:\d{1,3}(?: \d{3})+|\d[\d.]*)"
 WORD = re.compile(rf"{NUMBER}(?: (?:%|[^\W\d])\S*|\S*)|\S+")
 """A number stays together, and with what is counted."""
-DEEPEST = 0.5
-"""How much of a line its indent may take."""
+LongWord = Literal["cut", "break", "keep"]
+NARROWEST = 24
+"""Columns that a text needs to be read."""
 
 
 class Line(Text):
@@ -65,8 +67,8 @@ def _end(text: str, room: int) -> str:
     return text[start:]
 
 
-def folded(line: Text, room: int, *, whole: bool = False) -> Iterator[Text]:
-    """A line as lines that fit, broken between words; a word that does not fit is cut, or broken if it is to be whole.
+def folded(line: Text, room: int, long: LongWord = "cut") -> Iterator[Text]:
+    """A line as lines that fit, broken between words; what is done with a word that does not fit is said.
 
     >>> for line in folded(Text("  state  every byte is accounted for"), 21):
     ...     print(line)
@@ -81,11 +83,12 @@ def folded(line: Text, room: int, *, whole: bool = False) -> Iterator[Text]:
     for number, (start, end, is_command) in enumerate(_pieces(line.plain, room, hang)):
         indent = hang if number else 0
         piece = line[start:end]
-        if whole and not is_command:
-            yield from _broken(piece, room, hang, indent)
+        if is_command or long == "keep" or cell_len(piece.plain) <= room - indent:
+            yield Text(" " * indent) + piece
+        elif long == "cut":
+            yield Text(" " * indent) + _shortened(piece, room - indent)
         else:
-            fits = is_command or cell_len(piece.plain) <= room - indent
-            yield Text(" " * indent) + (piece if fits else _shortened(piece, room - indent))
+            yield from _broken(piece, room, hang, indent)
 
 
 def _hang(line: Text, room: int) -> int:
@@ -95,8 +98,9 @@ def _hang(line: Text, room: int) -> int:
     inner = len(plain) - len(plain.lstrip())
     gap = plain.find("  ", inner)
     behind = gap + len(plain[gap:]) - len(plain[gap:].lstrip()) if gap >= 0 else inner + 2
-    found = behind if told is None else told
-    return found if found <= room * DEEPEST else min(inner + 2, int(room * DEEPEST))
+    if told is not None and told <= room - NARROWEST:
+        return told
+    return behind if behind <= room // 2 else min(inner + 2, room // 2)
 
 
 def _pieces(plain: str, room: int, hang: int) -> Iterator[tuple[int, int, bool]]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from thawline.rendering.folding import Line, cut, shortened
+from thawline.rendering.folding import NARROWEST, Line, cut, shortened
 from thawline.rendering.words import counted
 
 GAP = "  "
 LONGEST = 200
 """A column is never wider."""
-DECENT = 14
+DECENT, DECENT_PATH = 14, 27
 """A column may be shortened down to this; below it values tell nothing."""
 FEWEST = 3
 """Where fewer columns fit, a table is no use."""
@@ -41,10 +41,13 @@ class Grid:
         right: Sequence[bool],
         firm: Sequence[bool] | None = None,
         hint: str = "",
+        *,
+        flows: bool = False,
     ) -> None:
         self.console, self.header, self.right, self.hint = console, list(header), list(right), hint
         self.firm = list(firm or right)
         """Columns whose values are never cut: a part of a number is another number."""
+        self.wants_flow = flows
         self.shown: list[int] = []
         self.widths: list[int] = []
         self.is_begun = False
@@ -53,10 +56,9 @@ class Grid:
         """Choose columns and widths by a page, unless they are chosen; whether enough of them fit to be of use."""
         if not self.widths:
             natural = self._natural(page)
-            names = [min(cell_len(name), DECENT) for name in self.header]
             least = [
-                width if is_firm else max(min(width, DECENT), name)
-                for width, name, is_firm in zip(natural, names, self.firm, strict=True)
+                width if is_firm else min(width, DECENT_PATH if name in PATHS else DECENT)
+                for width, name, is_firm in zip(natural, self.header, self.firm, strict=True)
             ]
             empty = [bool(page) and all(row[index] in EMPTY for row in page) for index in range(len(natural))]
             self.shown = chosen(natural, least, empty, self.console.width)
@@ -65,6 +67,18 @@ class Grid:
             )
         return len(self.shown) >= min(FEWEST, len(self.header))
 
+    @property
+    def flows(self) -> bool:
+        """Whether the last column is shown in full, on as many lines as it takes."""
+        room = getattr(self.console, "room", None)
+        is_text = bool(self.shown) and not self.firm[self.shown[-1]]
+        return self.wants_flow and is_text and room is not None and self._start + NARROWEST <= room
+
+    @property
+    def _start(self) -> int:
+        """Where the last column starts."""
+        return sum(self.widths[:-1]) + len(GAP) * (len(self.widths) - 1)
+
     def show(self, rows: Iterable[Sequence[str]]) -> None:
         """Print a page of rows, under the header if it is the first."""
         page = [list(row) for row in rows]
@@ -72,20 +86,25 @@ class Grid:
         if not self.is_begun:
             self.is_begun = True
             self.console.print(Text(self._line(self.header), "bold"))
-        for line in map(self._line, page):
-            self.console.print(line)
+        for row in page:
+            self.console.print(self._flowing(row) if self.flows else self._line(row))
 
     def close(self) -> None:
         """Say which columns are not shown."""
         hidden = [name for index, name in enumerate(self.header) if index not in self.shown]
         if hidden and self.is_begun:
-            hint = f"; {self.hint}" if self.hint else ""
+            hint = f"; {self.hint} {'it' if len(hidden) == 1 else 'them'}" if self.hint else ""
             text = f"… {counted(len(hidden), 'column')} not shown: {', '.join(hidden)}{hint}"
             self.console.print(Line.hanging(2, (text, "italic")))
 
     def _natural(self, page: Sequence[Sequence[str]]) -> list[int]:
         columns = zip(self.header, *page, strict=True) if page else ((name,) for name in self.header)
         return [min(max(map(cell_len, column)), LONGEST) for column in columns]
+
+    def _flowing(self, cells: Sequence[str]) -> Text:
+        """A row whose last cell goes on below itself."""
+        line = set_cell_size(self._line(cells), self._start) + cells[self.shown[-1]]
+        return Line.hanging(self._start, line.rstrip())
 
     def _line(self, cells: Sequence[str]) -> str:
         return GAP.join(self._cells(cells)).rstrip()
@@ -99,17 +118,19 @@ class Grid:
 
 
 def chosen(natural: Sequence[int], least: Sequence[int], empty: Sequence[bool], room: int) -> list[int]:
-    """Columns that fit: empty ones give way before anything is cut, then the last ones; one is always left.
+    """Columns that fit: empty ones give way before anything is cut, then those before the last; one is always left.
 
-    >>> chosen([5, 10, 20, 30], [5, 10, 10, 10], [False, True, False, False], 30)
-    [0, 2, 3]
+    The last column stays, since what is added up, or said of the whole row, stands there.
+
+    >>> chosen([5, 10, 20, 20, 30], [5, 10, 10, 10, 10], [False, True, False, False, False], 30)
+    [0, 2, 4]
     """
     kept = list(range(len(least)))
     for index in reversed(range(len(least))):
         if empty[index] and len(kept) > 1 and _width(natural, kept) > room:
             kept.remove(index)
     while len(kept) > 1 and _width(least, kept) > room:
-        kept.pop()
+        kept.pop(-2)
     return kept
 
 

@@ -17,7 +17,7 @@ from thawline.rendering.words import grouped
 Record = Mapping[str, Any]
 COUNTS = {"size", "rows", "nulls", "bytes", "shortest", "longest", "distinct", "files", "chunks"}
 """Names of numbers that are counts, which a person reads in groups; all others may be ids or positions."""
-HINT = "--vertical shows them"
+HINT = "--vertical shows"
 
 
 class Records:
@@ -65,7 +65,7 @@ def show(console: Console, records: list[Record], *, vertical: bool = False) -> 
     names = list(records[0])
     right = [_is_number([record[name] for record in records]) for name in names]
     page = [[_cell(name, record[name]) for name in names] for record in records]
-    grid = Grid(console, names, right, hint=HINT)
+    grid = Grid(console, names, right, hint=HINT, flows=True)
     table = Vertical(console, names) if vertical else tabular(grid, page)
     table.show(page)
     if isinstance(table, Grid):

@@ -27,7 +27,7 @@ MIXED: frozenset[Kind] = frozenset({"jsonl", "json"})
 PAGE = 256
 CELL, LONG_CELL = 256, 4096
 """Rows of a page on a terminal, and how much of a value is looked at there, in columns and by itself."""
-HINT = "--columns or --vertical shows them"
+HINT = "--columns or --vertical shows"
 SLICE = 1024
 """Rows that are JSON at the same time, so that text takes little memory beside the batch it is made from."""
 MOST_ROWS = 65_536

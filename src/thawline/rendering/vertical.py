@@ -42,5 +42,5 @@ class Vertical:
         line = Line.hanging(len(title), (title, "cyan"), value)
         line.rstrip()
         room = self.console.room if isinstance(self.console, PlainConsole) else None
-        for part in [line] if room is None else folded(line, room, whole=True):
+        for part in [line] if room is None else folded(line, room, "break"):
             self.console.print(part)

@@ -19,7 +19,7 @@ MOST_VALUES = 1000
 LONGEST_VALUE = 256
 TOP = 3
 READING_ORDER = (
-    "column", "type", "nulls", "distinct", "min", "max", "top", "bytes", "shortest", "longest", "rows",
+    "column", "type", "nulls", "distinct", "min", "max", "rows", "bytes", "shortest", "longest", "top",
 )  # fmt: skip
 
 

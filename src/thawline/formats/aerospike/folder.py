@@ -21,6 +21,7 @@ from thawline.formats.aerospike.soundness import quick_look
 from thawline.formats.aerospike.tally import COUNTS, Account, Tally
 from thawline.model import Code, Finding, Report, Span
 from thawline.source import Source, open_source
+from thawline.wording import counted
 
 METADATA = "metadata.yaml"
 LARGEST_METADATA = 1 << 16
@@ -38,7 +39,7 @@ def claim(folder: Folder) -> Claim | None:
     count = len(files_of(folder))
     if not count:
         return None
-    return Claim("aerospike", "", f"holds {count} file{'s' if count > 1 else ''} named .asb", "likely")
+    return Claim("aerospike", "", f"holds {counted(count, 'file')} named .asb", "likely")
 
 
 def members(format_: Format, folder: Folder, tally: Tally) -> Iterator[Member]:
