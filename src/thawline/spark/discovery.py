@@ -30,7 +30,7 @@ class Work:
     """The format of the folder; empty if the file is by itself and has to be recognised."""
     is_folder: bool = False
     beside: str = ""
-    """The format of a folder that has the file in it, but not as one of its own: rows of it are the folder's affair."""
+    """The format of a folder that speaks for the file without reading rows of it, as for an index file."""
     problem: str = ""
     """Why it is not looked at; empty if it is."""
     is_failure: bool = False
@@ -162,26 +162,34 @@ def _is_shown(name: str) -> bool:
 
 def _works(listing: Listing) -> Iterator[Work]:
     owned: set[str] = set()
-    within: dict[str, str] = {}
+    inside: set[str] = set()
     for folder, files in listing.folders:
-        beside = within.get(folder.rpartition("/")[0], "") if folder else ""
-        found = _as_whole(folder, listing) if folder and not beside else []
+        found = _as_whole(folder, listing) if folder and folder not in inside else []
         yield from found
         owned.update(work.file.path for work in found)
-        within[folder] = beside or (found[-1].format if found else "")
-        yield from (Work(file, beside=within[folder]) for file in files if file.path not in owned)
+        inside.update(path for work in found for path in _between(folder, work.file.path))
+        yield from (Work(file) for file in files if file.path not in owned)
     yield from listing.unread
 
 
+def _between(folder: str, path: str) -> Iterator[str]:
+    """The subfolders of a folder on the way to a file."""
+    while (path := path.rpartition("/")[0]) and len(path) > len(folder):
+        yield path
+
+
 def _as_whole(path: str, listing: Listing) -> list[Work]:
-    """The members of a folder whose files belong together, and the folder itself."""
+    """The members of a folder whose files belong together, the folder itself, and files that it speaks for besides."""
     folder = Folder(path)
     try:
         claim = formats.identify_folder(folder)
-        members = list(formats.get(claim.format).members(folder)) if claim else []
+        format_ = formats.get(claim.format) if claim else None
+        members = [member.path for member in format_.members(folder)] if format_ else []
+        held = sorted(set(format_.holdings(folder)).difference(members)) if format_ else []
     except (ThawlineError, OSError):
         return []  # its files are taken in one by one, and say themselves what is wrong
     if claim is None:
         return []
-    found = [Work(listing.file(member.path, path), claim.format) for member in members]
-    return [*found, Work(File(path, 0, listing.signature(path), path), claim.format, is_folder=True)]
+    found = [Work(listing.file(member, path), claim.format) for member in members]
+    found.append(Work(File(path, 0, listing.signature(path), path), claim.format, is_folder=True))
+    return found + [Work(listing.files[one], beside=claim.format) for one in held if one in listing.files]

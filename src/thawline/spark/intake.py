@@ -42,8 +42,8 @@ FILES = pa.schema(
         ("_work", pa.string()),
     ]
 )
-"""The table `files`. A status is intact; damaged; unknown: no format recognises the file; unreadable; skipped: it is no
-file, as a socket; beside: it lies in a folder of its format that does not count it among its own, such as a segment
+"""The table `files`. A status is intact; damaged; unknown: no format recognises the file; unreadable; left out: it is
+no file, as a socket; beside: it lies in a folder of its format that does not count it among its own, such as a segment
 that Kafka has deleted; or missing: it was taken in, and is gone from its source since. `error` says more."""
 FINDINGS = pa.schema(
     [
@@ -87,7 +87,7 @@ class Account:
     damaged_bytes: int = 0
     error: str | None = None
     apart: str = ""
-    """A status that is not read off its bytes: beside, skipped or missing."""
+    """A status that is not read off its bytes: beside, left out or missing."""
     findings: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, other: Account) -> None:

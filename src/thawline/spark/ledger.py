@@ -16,7 +16,7 @@ from thawline.spark.intake import FILES, FINDINGS, Account
 from thawline.spark.lake import Entry, Lake, Output
 from thawline.spark.tables import SUFFIXES, open_writer
 
-UNREAD = ("unreadable", "skipped", "unknown")
+UNREAD = ("unreadable", "left out", "unknown")
 """What a file is that nobody has looked into."""
 REASONS = {"unknown": "no format recognises it", "missing": "is gone from its source since an earlier run"}
 

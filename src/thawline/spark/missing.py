@@ -52,7 +52,7 @@ class _Paths:
     """Paths, with those of all folders that they lie in."""
 
     def __init__(self, paths: Iterable[str]) -> None:
-        self.paths = set(paths)
+        self.paths = {path.rstrip("/") for path in paths}  # that of a folder may end with a slash
         self.folders = {folder for path in self.paths for folder in _above(path)}
 
     def has_above(self, path: str) -> bool:

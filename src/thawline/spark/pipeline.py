@@ -177,7 +177,7 @@ def _unread(works: Iterable[Work], lake: Lake) -> Iterator[Account]:
     """Accounts of what is not looked at, unless the lake has them already."""
     for work in works:
         if work.problem and lake.works.get(work.key) != work.signature:
-            yield Account(work.file.path, work.key, error=work.problem, apart="" if work.is_failure else "skipped")
+            yield Account(work.file.path, work.key, error=work.problem, apart="" if work.is_failure else "left out")
 
 
 def _missing(keys: Iterable[str], lake: Lake) -> Iterator[Account]:
