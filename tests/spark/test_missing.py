@@ -265,7 +265,7 @@ def test_the_command_says_what_became_of_files(cold: Path, tmp_path: Path, capsy
     code, text = said("--format", "table")
     assert code == 1
     assert "1 file taken in, 4 files unchanged since an earlier run" in text
-    assert "it holds rows of 1 damaged file\n" in text
+    assert "damaged: 1 file in the lake\n" in text
     assert "missing: 1 file is gone from its source; --prune-missing takes the rows out\n" in text
     assert "not looked at: 1 file; -v says why\n" in text
     assert f"{cold}/notes.txt: no format recognises it" in said("--format", "table", "-v")[1]

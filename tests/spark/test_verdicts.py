@@ -9,6 +9,7 @@ import pytest
 from lakes import Alone
 
 import thawline
+from thawline.cli import run
 from thawline.errors import UnknownFormat
 from thawline.spark import pipeline
 from tools.damage import damaged
@@ -64,3 +65,33 @@ def test_a_lake_and_verify_agree_about_a_file_with_a_flipped_bit(
     folder, found = harmed
     file = folder / str(number) / FILES[number].name
     assert found[str(file)] == [verdict(file)]
+
+
+LOG = (GOLDEN / "rbf" / "many-frames.rbf").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "files, links, code",
+    [
+        ({"a.rbf": LOG, "notes.txt": b"nothing of interest"}, {}, 0),
+        ({"a.rbf": LOG[:-3], "notes.txt": b"nothing of interest"}, {}, 1),
+        ({"a.rbf": LOG[:-3]}, {"link": "gone"}, 2),
+        ({"a.rbf": LOG}, {"link": "link"}, 2),
+        ({"a.rbf": LOG, "b.rbf": b"nothing of interest"}, {}, 3),
+        ({"a.rbf": LOG, "empty.asb": b""}, {}, 1),
+        ({"a.rbf": LOG, "empty.rbf": b""}, {}, 1),
+        ({"notes.txt": b"nothing of interest"}, {}, 3),
+    ],
+)
+def test_a_folder_has_the_exit_code_that_verify_gives_it(
+    files: dict[str, bytes], links: dict[str, str], code: int, tmp_path: Path
+) -> None:
+    cold = tmp_path / "cold"
+    cold.mkdir()
+    for name, data in files.items():
+        (cold / name).write_bytes(data)
+    for name, target in links.items():
+        (cold / name).symlink_to(target)
+    assert run(["verify", "-q", str(cold)]) == code
+    for _ in range(2):
+        assert pipeline.ingest(Alone(), [str(cold)], tmp_path / "lake").exit_code == code  # type: ignore[arg-type]

@@ -59,7 +59,8 @@ def ingest(sources: tuple[str, ...], to: str, **given: Any) -> int:
     only files that are new or have changed are taken in. It may be killed at any moment: run again, it goes on as if
     nothing had happened. What Spark itself has to say is in DIR/_ingest/spark.log.
 
-    The exit code is about the lake: 1 as long as it holds damaged files, 2 if a file below SOURCE cannot be read.
+    The exit code is about the lake: 1 as long as it holds damaged files, 2 if a file below SOURCE cannot be read,
+    3 if one that looks like a known format is of none.
 
     Needs `pip install 'thawline[spark]'`. Java is found by JAVA_HOME or on the PATH, else it is the one that comes with
     that. SOURCE is a folder, a file, or a URL such as s3://bucket/prefix, with credentials by the usual environment.
@@ -198,7 +199,7 @@ def _notices(summary: Summary, *, is_verbose: bool) -> Iterator[str]:
     """What there is to know about the lake, in lines."""
     from thawline.rendering.words import counted, printable, quoted
 
-    wrong = [found for found in summary.standings if found.is_damaged or found.status == "unreadable"]
+    wrong = [one for one in summary.standings if one.is_damaged or one.is_suspect or one.status == "unreadable"]
     shown = wrong if is_verbose else wrong[:SHOWN]
     yield from (f"!   {printable(found.path)}: {printable(_said(found))}" for found in shown)
     if len(wrong) > len(shown):
@@ -208,7 +209,7 @@ def _notices(summary: Summary, *, is_verbose: bool) -> Iterator[str]:
     yield f"{counted(summary.ingested, 'file')} taken in{unchanged}{pruned}; {printable(summary.to)} is up to date"
     damaged = [found for found in summary.standings if found.is_damaged]
     if damaged:
-        yield f"it holds rows of {counted(len(damaged), 'damaged file')}"
+        yield f"damaged: {counted(len(damaged), 'file')} in the lake"
     missing = [found for found in summary.standings if found.status == "missing"]
     if missing:
         are = "is gone from its source" if len(missing) == 1 else "are gone from their sources"

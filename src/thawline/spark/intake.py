@@ -14,9 +14,10 @@ import pyarrow as pa
 from thawline import formats
 from thawline.errors import SourceError, ThawlineError, UnknownFormat
 from thawline.folder import Folder
-from thawline.formats import Format
+from thawline.formats import Claim, Format
+from thawline.formats.recognition import unrecognised
 from thawline.model import Finding, Report
-from thawline.source import LocalSource, RemoteSource, open_source
+from thawline.source import LocalSource, RemoteSource, Source, open_source
 from thawline.spark.discovery import Work
 from thawline.spark.files import Members
 from thawline.spark.lake import Output
@@ -42,7 +43,8 @@ FILES = pa.schema(
         ("_work", pa.string()),
     ]
 )
-"""The table `files`. A status is intact; damaged; unknown: no format recognises the file; unreadable; left out: it is
+"""The table `files`. A status is intact; damaged; unknown: no format recognises the file, and `error`
+says which one ought to; unreadable; left out: it is
 no file, as a socket; beside: it lies in a folder of its format that does not count it among its own, such as a segment
 that Kafka has deleted; or missing: it was taken in, and is gone from its source since. `error` says more."""
 FINDINGS = pa.schema(
@@ -87,7 +89,7 @@ class Account:
     damaged_bytes: int = 0
     error: str | None = None
     apart: str = ""
-    """A status that is not read off its bytes: beside, left out or missing."""
+    """A status that is not read off its bytes: beside, left out, missing, or unknown against all appearances."""
     findings: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, other: Account) -> None:
@@ -168,7 +170,7 @@ def _file_account(share: Share, members: Members | None, tables: Tables) -> Acco
             if share.part.is_first:
                 account.sha256 = _sha256(source)
             format_ = members.format_of(file) if members else None
-            claim = format_.claim(source) if format_ else formats.identify(source)
+            claim = format_.claim(source) if format_ else _identified(source)
             format_ = format_ or formats.get(claim.format if claim else "")
             account.format, account.version = format_.name, claim.version if claim else ""
             if share.work.beside == format_.name:
@@ -177,13 +179,21 @@ def _file_account(share: Share, members: Members | None, tables: Tables) -> Acco
             _read(format_, source, share, (claim.table if claim else "") or format_.tables[0], account, tables)
             if not (claim and claim.table):
                 _read_others(format_, source, share, tables)
-    except UnknownFormat:
-        pass
+    except UnknownFormat as error:
+        if error.suspect:
+            account.apart, account.error = "unknown", str(error).removeprefix(f"{file.path}: ")
     except (ThawlineError, OSError) as error:
-        account.error = str(error)
+        account.error = str(error).removeprefix(f"{file.path}: ")
     except Exception as error:  # noqa: BLE001 - one file must not keep the others from being taken in
         account.error = f"a mistake in thawline, please report it: {type(error).__name__}: {error}"
     return account
+
+
+def _identified(source: Source) -> Claim:
+    try:
+        return formats.identify(source)
+    except UnknownFormat as error:
+        raise unrecognised(source) from error
 
 
 def _read(

@@ -31,6 +31,8 @@ class Standing:
     damaged_bytes: int
     is_damaged: bool
     """Also of a file that is gone since: what it was damaged of is missing in the tables all the same."""
+    is_suspect: bool = False
+    """Whether no format recognises it although its name or its bytes speak for one."""
 
     @property
     def is_unread(self) -> bool:
@@ -52,6 +54,7 @@ def standings(lake: Lake) -> list[Standing]:
             row["error"] or REASONS.get(row["status"], ""),
             row["damaged_bytes"],
             row["status"] == "damaged" or (row["status"] == "missing" and row["path"] in harmed),
+            row["status"] == "unknown" and bool(row["error"]),
         )
         for row in rows
         if row["status"] != "missing" or row["_work"] != f"folder:{row['path']}"  # it is its files that are missed

@@ -91,12 +91,19 @@ class Summary:
 
     @property
     def exit_code(self) -> int:
-        """0 clean, 1 the lake holds damaged files, 2 one could not be read, 3 one that was named is of no format."""
-        if any(standing.status == "unknown" and standing.path in self.named for standing in self.standings):
+        """0 clean, 1 the lake holds damaged files, 2 a file could not be read, 3 one that should be is of no format.
+
+        As for `verify`, not every file of a folder has to be of a known format, but one that was named, or whose name
+        speaks for a format, and at least one of all.
+        """
+        unknown = [found for found in self.standings if found.status == "unknown"]
+        if any(found.is_suspect or found.path in self.named for found in unknown):
+            return UnknownFormat.exit_code
+        if unknown and len(unknown) == self.ingested + self.unchanged:
             return UnknownFormat.exit_code
         if self.unreadable:
             return SourceError.exit_code
-        return FormatError.exit_code if any(standing.is_damaged for standing in self.standings) else 0
+        return FormatError.exit_code if any(found.is_damaged for found in self.standings) else 0
 
 
 def ingest(
