@@ -157,6 +157,9 @@ def test_help_fits_a_terminal(name: str, tmp_path: Path) -> None:
 def test_what_verify_says_and_how_it_ends_agree(kind: Kind, tmp_path: Path, *, damaged: bool) -> None:
     kind.write(tmp_path, damaged=damaged)
     outcome = on_pipe(["verify", kind.path], tmp_path)
-    statuses = {json.loads(line)["status"] for line in outcome.out.splitlines()}
-    assert statuses
-    assert outcome.code == (3 if "unknown" in statuses else 1 if "damaged" in statuses else 0)
+    reports = [json.loads(line) for line in outcome.out.splitlines()]
+    assert reports
+    for report in reports:
+        assert report.get("ok") == {"ok": True, "damaged": False}.get(report["status"])
+    found = {report["status"] for report in reports}
+    assert outcome.code == (3 if "unknown" in found else 1 if "damaged" in found else 0)
