@@ -406,6 +406,8 @@ HEAD = b"+ n t\n+ d " + b"A" * 27 + b"=\n+ g 1\n+ t 0\n"
 HOSTILE = {
     "sizes that claim the rest": (HEAD + b"+ b 1\n- S a 999999999 \n") * 3000,
     "starts without an end": b"+ k S 9 \n+ n " * 20_000,
+    "starts whose line feed is escaped": b"+ n a\\\n" * 100_000,
+    "digests in one long line": (b"+ n a\n+ d AAAA" + b"\n" * 9) * 50_000,
     "records in records": (HEAD + b"+ b 2\n- I a 1\n") * 3000,
     "kinds that change with every line": (numbered(1) + b"* i n s i N 1 b N\n") * 1500,
     "one very long line": b"+ n " + b"a" * 3_000_000,

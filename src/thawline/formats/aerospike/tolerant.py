@@ -44,9 +44,11 @@ GO_DOUBLE = re.compile(
 )
 DIGITS = re.compile(rb"-?\d*")
 UNESCAPE = re.compile(rb"\\(.)", re.DOTALL)
+LINE_END = re.compile(rb"\n")
 TOKEN_ENDS = {
     (terminator, has_escapes): re.compile(
-        (rb"(?:[^\\%s]|\\.)*?%s" if has_escapes else rb"[^%s]*?%s") % (2 * (re.escape(bytes([terminator])),)), re.DOTALL
+        (rb"(?:[^\\%s]++|\\.)*+%s" if has_escapes else rb"[^%s]*+%s") % (2 * (re.escape(bytes([terminator])),)),
+        re.DOTALL,
     )
     for terminator in (LF, SP)
     for has_escapes in (True, False)
@@ -90,6 +92,8 @@ class Look:
     pos: int
     version: str = "3.1"
     notes: list[Note] = field(default_factory=list)
+    longest: int = LONGEST_RAW
+    """Bytes in which the end of a token is looked for."""
 
     @property
     def refused_by(self) -> str:
@@ -156,12 +160,16 @@ class Look:
         return expiration
 
     def head(self) -> Record:
-        """The header of a record up to its set, without its bins: what tells a record from text that looks like one."""
+        """The header of a record up to its set, without its bins: what tells a record from text that looks like one.
+
+        It is tried wherever a record may start, so that it must not cost more than the longest names of a header.
+        """
         rest, self.text = self.text, self.text[: min(len(self.text), self.pos + LONGEST_RAW)]
+        self.longest = LONGEST_TOKEN + 1
         try:
             return self._first_lines()
         finally:
-            self.text = rest
+            self.text, self.longest = rest, LONGEST_RAW
 
     def _first_lines(self) -> Record:
         key = self._key() if self._starts(b"+ k ") else None
@@ -353,7 +361,7 @@ class Look:
 
     def _token(self, terminator: int, what: str, longest: int = LONGEST_TOKEN) -> bytes:
         at = self.pos
-        raw = self._raw(terminator, LONGEST_RAW)
+        raw = self._raw(terminator, self.longest)
         token = raw if self.version == "3.0" else UNESCAPE.sub(rb"\1", raw)
         if len(raw) > LONGEST_TOKEN:
             self._note(at, f"{what} of {len(raw)} bytes", BACKUP_GO)
@@ -392,12 +400,11 @@ class Look:
     def _line(self) -> bytes:
         """The bytes up to the next line feed; the place is before it."""
         start = self.pos
-        part = bytes(self.text[start : start + LONGEST_RAW])
-        size = part.find(b"\n")
-        if size < 0:
+        found = LINE_END.search(self.text, start, start + LONGEST_RAW)
+        if not found:
             raise self._cut(start) if self._is_cut_before(start, LONGEST_RAW) else Broken(start, "no end of a line")
-        self.pos = start + size
-        return part[:size]
+        self.pos = found.start()
+        return bytes(self.text[start : self.pos])
 
     def _starts(self, lead: bytes) -> bool:
         """Whether these bytes come next; where the text ends before that is sure, it is cut."""

@@ -38,8 +38,8 @@ from thawline.formats.borg.naming import HEX_ID
 from thawline.formats.borg.repository import Repository
 from thawline.formats.borg.store import LostChunk, Store
 from thawline.model import Code, Finding, Run, Span
-from thawline.rendering.words import counted, quoted
 from thawline.source import Source
+from thawline.wording import counted, quoted
 
 NAMED = 20
 """Files of an archive that are named one by one."""

@@ -16,8 +16,8 @@ from thawline.formats.borg.repair import Piece, Repair, Repaired
 from thawline.formats.borg.repository import Repository, repository_of
 from thawline.formats.borg.walk import Stretch, Walk
 from thawline.model import OUT, Finding, Rescue, Run, Span
-from thawline.rendering.words import quoted
 from thawline.source import Source
+from thawline.wording import quoted
 
 PIECE = 4 << 20
 REPOSITORY = "REPOSITORY"

@@ -31,8 +31,8 @@ from thawline.formats.borg.header import (
 from thawline.formats.borg.judging import CONTENT_COLUMNS, ENVELOPE_COLUMNS, Judged, judge_contents, judge_envelopes
 from thawline.formats.borg.modes import SEALED
 from thawline.model import Code, Finding, Span
-from thawline.rendering.words import quoted
 from thawline.source import Source
+from thawline.wording import quoted
 
 TABLE = "borg_blobs"
 FIRST_ROWS = 64
