@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from thawline import wording as words
 from thawline.errors import SourceError
 from thawline.folder import Folder
 from thawline.formats import Claim, Format, Member
@@ -39,7 +40,7 @@ def claim(folder: Folder) -> Claim | None:
     count = len(files_of(folder))
     if not count:
         return None
-    return Claim("aerospike", "", f"holds {count} file{'s' if count > 1 else ''} named .asb", "likely")
+    return Claim("aerospike", "", f"holds {words.counted(count, 'file')} named .asb", "likely")
 
 
 def members(format_: Format, folder: Folder, tally: Tally) -> Iterator[Member]:

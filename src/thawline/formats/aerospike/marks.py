@@ -18,6 +18,7 @@ from thawline.formats.aerospike.tolerant import ASRESTORE, Broken, Look, Note
 from thawline.formats.aerospike.units import encode
 from thawline.formats.aerospike.values import BAD_MSGPACK, BAD_SKETCH, Decoded
 from thawline.model import Code
+from thawline.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def _looked_at(decoded: Decoded, row: int, view: memoryview, base: int, version:
 def lost_record(decoded: Decoded, row: int, rows: int) -> str:
     """What is lost with some rows, in the terms of whoever wrote them."""
     if rows > 1:
-        return f"{rows} records"
+        return counted(rows, "record")
     batch = decoded.batch
     found_set, key, digest = batch["set"][row].as_py(), decoded.key[row].as_py(), batch["digest"][row].as_py()
     named = f" of set {found_set!r}" if found_set else ""

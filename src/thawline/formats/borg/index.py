@@ -24,6 +24,7 @@ from thawline.formats.borg.rows import INDEX, index_batch
 from thawline.model import Finding, Run, Span
 from thawline.outputs import replacing
 from thawline.source import Source
+from thawline.wording import counted
 
 TABLE = "borg_index_entries"
 MAGIC = b"BORGHASH"
@@ -105,10 +106,10 @@ def scan_index(source: Source, repository_version: int | None = None) -> Iterato
     yield Run(Span(0, end), 1, whole, {"entries": head.entries})
     counts = {"entries_stored": head.used, "entries_computed": whole}
     if end < source.size:
-        left = {"left": source.size - end, "lost": f"{max(head.used - whole, 1)} entries"}
+        left = {"left": source.size - end, "lost": counted(max(head.used - whole, 1), "entry")}
         yield Finding(TORN_INDEX, Span(end, source.size), {**counts, **left})
     elif whole != head.used:
-        lost = {"lost": f"{head.used - whole} entries"} if head.used > whole else {}
+        lost = {"lost": counted(head.used - whole, "entry")} if head.used > whole else {}
         yield Finding(TORN_INDEX, Span(end, end), {**counts, **lost})
     yield from check_name(source, repository_version)
 

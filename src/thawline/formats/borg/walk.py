@@ -32,7 +32,7 @@ from thawline.formats.borg.judging import CONTENT_COLUMNS, ENVELOPE_COLUMNS, Jud
 from thawline.formats.borg.modes import SEALED
 from thawline.model import Code, Finding, Span
 from thawline.source import Source
-from thawline.wording import quoted
+from thawline.wording import counted, quoted
 
 TABLE = "borg_blobs"
 FIRST_ROWS = 64
@@ -347,9 +347,9 @@ class Walk:
         told: dict[str, object] = {"at": span.start if at is None else at, "reason": reason} if reason else {}
         several = bisect_left(self.offsets, span.end) - bisect_left(self.offsets, span.start)
         if several > 1:
-            detail = {**detail, "lost": f"{several} blobs, as the index has it"}
+            detail = {**detail, "lost": f"{counted(several, 'blob')}, as the index has it"}
         elif (sealed := self._sealed_between(span.end)) > 1:
-            detail = {**detail, "lost": f"{sealed} blobs, as the counters around them tell"}
+            detail = {**detail, "lost": f"{counted(sealed, 'blob')}, as the counters around them tell"}
         return Finding(code, span, {**told, **detail}, f"thawline salvage {quoted(self.source.name)} -o .")
 
 

@@ -192,7 +192,9 @@ class Kafka(Format):
                 continue
             for part in self._decoded(source, item, is_chosen=True, request=self._request(source, columns)):
                 if isinstance(part, Finding):
-                    return None
+                    if part.severity == "error":
+                        return None
+                    continue
                 found += part[1]
         return last(found, rows)
 

@@ -43,6 +43,7 @@ from thawline.formats.rbak.segment import (
 )
 from thawline.model import Finding, Report, Run, Span
 from thawline.source import Source
+from thawline.wording import counted
 
 CLOCK_STEP = 3_600_000
 """Milliseconds that a clock may have stepped: a header is a hint, not more, about the times of its records."""
@@ -152,7 +153,7 @@ class Rbak(Format):
     def _unproven(self, source: Source, span: Span, columns: Collection[str], *, keep: bool) -> Reading:
         """A stretch that no checksum proves: damage, and if it is asked for what decodes of it all the same."""
         is_beside = span.start > 0 and source.view(span.start, span.end)[: len(MAGIC)] != MAGIC
-        lost = {"lost": f"nothing of a segment; {span.size} bytes"}
+        lost = {"lost": f"nothing of a segment; {counted(span.size, 'byte')}"}
         finding = Finding(findings.TRAILING, span, lost, salvage_hint(source)) if is_beside else why_not(source, span)
         if not self.unverified:
             yield finding

@@ -21,6 +21,7 @@ from thawline.formats.rbak.manifest import Listed, Manifest
 from thawline.formats.rbak.segment import FOOTER, HEADER, LEAST, MAGIC, Header, Segment
 from thawline.model import Finding, Report, Run, Span
 from thawline.source import Source
+from thawline.wording import counted
 
 if TYPE_CHECKING:
     from thawline.formats.rbak import Rbak
@@ -220,8 +221,9 @@ def _whole(backup: Backup) -> Iterator[Finding]:
     """What is missing, not listed, or there twice."""
     found, missing = backup.pairs()
     for listed in missing:
-        records = "an unknown number of" if listed.record_count is None else listed.record_count
-        lost = f"{records} messages of queue {listed.queue!r} in vhost {listed.vhost!r}"
+        count = listed.record_count
+        messages = "an unknown number of messages" if count is None else counted(count, "message")
+        lost = f"{messages} of queue {listed.queue!r} in vhost {listed.vhost!r}"
         yield Finding(findings.MISSING, HERE, {"key": listed.key, "lost": lost})
     if backup.manifest is not None:
         hint = f"thawline rbak manifest {backup.folder.path}"

@@ -17,6 +17,7 @@ from thawline.formats.rbak.records import NAMED_FAULTS, Decoded, Fault, decoder
 from thawline.formats.rbak.segment import Header, Segment
 from thawline.model import Code, Finding, Span
 from thawline.source import Source
+from thawline.wording import counted, grouped
 
 EXCERPT = 80
 KINDS = {
@@ -115,7 +116,7 @@ class Reading:
         """Everything that is to be said about the payload."""
         yield from self.faults
         for code, count in self.more_faults.items():
-            yield Finding(code, self.end, {"records": count, "lost": f"{count} more messages"})
+            yield Finding(code, self.end, {"records": count, "lost": counted(count, "more message")})
         yield from self._about_the_end()
         yield from self._about_the_header()
         yield from self._about_fields()
@@ -138,7 +139,11 @@ class Reading:
 
     def _missing(self) -> str:
         missing = self.header.num_records - self.documents
-        return f"{missing} of {self.header.num_records} messages, as its header counts them" if missing > 0 else ""
+        return (
+            f"{grouped(missing)} of {counted(self.header.num_records, 'message')}, as its header counts them"
+            if missing > 0
+            else ""
+        )
 
     def _about_the_header(self) -> Iterator[Finding]:
         header = self.header

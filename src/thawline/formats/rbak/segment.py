@@ -17,6 +17,7 @@ from thawline.errors import FormatError
 from thawline.formats.rbak import findings
 from thawline.model import Code, Finding, Span
 from thawline.source import Source
+from thawline.wording import counted
 
 MAGIC, END_MAGIC = b"RBAK", b"KABR"
 HEADER, FOOTER = 32, 8
@@ -173,7 +174,7 @@ def _lost(head: bytes) -> str:
         header = header_of(head)
     except FormatError:
         return "all records of the segment, unless salvage finds some"
-    return f"{header.num_records} records if its header is right; salvage copies those that still decode"
+    return f"{counted(header.num_records, 'record')} if its header is right; salvage copies those that still decode"
 
 
 def header_at(source: Source, segment: Segment) -> Header | Finding:

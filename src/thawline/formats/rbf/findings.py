@@ -12,6 +12,7 @@ from thawline.chunks import Break, Chunk, Ranges
 from thawline.formats.rbf.frames import FENCE, LEAST_FRAME, has_right_status
 from thawline.model import Code, Finding, Span
 from thawline.source import Source
+from thawline.wording import counted
 
 GENESIS_LOST = Code(
     "RBF101",
@@ -177,7 +178,7 @@ class Gaps:
             return self._no_frame(Span(rest.start, last.start), None, rest.start + item.at, where)
         if not claim and _is_torn(size, left):
             self.broken = Span(rest.start, self.source.size)
-            lost = f"the last frame, of which {left} bytes are there"
+            lost = f"the last frame, of which {counted(left, 'byte')} {'is' if left == 1 else 'are'} there"
             return self._found(TORN_TAIL, rest, {"claimed": size, "left": left, "lost": lost})
         return self._no_frame(rest, claim or self._head_claim(rest.start, size), rest.start + item.at, where)
 
@@ -212,7 +213,7 @@ class Gaps:
         tag = bytes(self.source.view(frame.start + 4, frame.start + 8))
         is_text = tag.isascii() and tag.decode("ascii").isprintable()
         shown = repr(tag.decode("ascii")) if is_text else "0x" + tag[::-1].hex()
-        lost = f"1 frame with tag {shown}, {frame.size} bytes"
+        lost = f"1 frame with tag {shown}, {counted(frame.size, 'byte')}"
         span = Span(rest.start, min(frame.end + len(FENCE), rest.end))
         return self._found(code, span, {**(detail or {}), "lost": lost})
 
