@@ -120,9 +120,9 @@ def test_files_that_are_intact_are_read_once(backup: Path, monkeypatch: pytest.M
     read: list[str] = []
     items_of = aerospike.items_of
 
-    def watched(source: Source, **options: Any) -> Iterator[Any]:
+    def watched(source: Source, *rules: Any, **options: Any) -> Iterator[Any]:
         read.append(Path(source.name).name)
-        return items_of(source, **options)
+        return items_of(source, *rules, **options)
 
     monkeypatch.setattr(aerospike, "items_of", watched)
     monkeypatch.setattr(folder_module, "items_of", watched)

@@ -244,7 +244,7 @@ def test_leniently_a_value_is_what_the_tool_that_reads_it_takes_it_for(
         (b"- Q q 1 a", "no type of bin has the letter 'Q'"),
         (b"- N n 1", "a value behind a bin that has none"),
         (b"- D d 0x1p99999", "is no number"),
-        (b"- D d " + b"1" * 5000, "5000 characters"),
+        (b"- D d " + b"1" * 5000, "5 000 characters"),
         (b"- S s 99999999999 a", "is out of range"),
     ],
 )
@@ -440,7 +440,7 @@ def test_leniently_a_digest_or_an_expiration_is_what_the_tool_that_reads_it_take
     assert codes(HEADER + longer) == ["ASB104"]
     assert codes(HEADER + later) == ["ASB103"]
     (row,) = rows(HEADER + longer)
-    assert (row["digest"], row["suspect"]) == (digest_of(b"demo", "S", b"user1"), None)
+    assert (row["digest"], row["suspect"]) == (digest_of(b"demo", "S", b"user1"), "backup-go")
     (row,) = rows(HEADER + later)
     assert row["expiration"] == datetime(2146, 2, 7, 6, 28, 16, tzinfo=UTC)
     assert codes(HEADER + Lines(expiration=b"9223372036854775807").data(), strict=False) == ["ASB102"]

@@ -255,7 +255,7 @@ def test_threads_may_decompress_at_the_same_time() -> None:
 
 
 def test_a_snappy_length_bomb_is_refused_before_allocation() -> None:
-    with pytest.raises(CodecError, match="declares 4294967295 bytes, its input yields 170 at most"):
+    with pytest.raises(CodecError, match="declares 4 294 967 295 bytes, its input yields 170 at most"):
         decompress("snappy", b"\xff\xff\xff\xff\x0fabc", max_bytes=1 << 40)
     dense = b"\x80\x80\x80\x04" + b"\0a" + b"\xfe\x01\0" * ((8 * MIB - 1) // 64)
     with pytest.raises(OutputTooLarge):
@@ -301,7 +301,7 @@ def test_xerial_vectors_of_other_clients(vectors: Path) -> None:
             decompress("snappy_xerial", read(f"franz-go/{name}.bin"))
     bomb = read("rskafka/fuzz_java_snappy_oom.body.bin")[40:]  # the body starts at the batch's byte 21, records at 61
     assert kafka_codec("snappy", 2, bomb) == "snappy_xerial"
-    with pytest.raises(CodecError, match="ends inside a frame: 4227860745 bytes due"):
+    with pytest.raises(CodecError, match="ends inside a frame: 4 227 860 745 bytes due"):
         decompress("snappy_xerial", bomb)
 
 
@@ -369,13 +369,13 @@ def test_an_lz4_block_may_expand_255_times() -> None:
     packed = lz4.block.compress(bytes(20 * MIB), store_size=False)
     assert len(packed) * 250 < 20 * MIB
     assert decompress("lz4_block", packed) == decompress("lz4_block", packed, max_bytes=20 * MIB) == bytes(20 * MIB)
-    with pytest.raises(CodecError, match="or holds more than 20971519 bytes"):
+    with pytest.raises(CodecError, match="or holds more than 20 971 519 bytes"):
         decompress("lz4_block", packed, max_bytes=20 * MIB - 1)
 
 
 def test_an_lz4_size_prefix_is_checked_before_allocation_and_after_decoding() -> None:
     packed = lz4.block.compress(TEXT)
-    with pytest.raises(CodecError, match="declares 4294967295 bytes, its input yields"):
+    with pytest.raises(CodecError, match="declares 4 294 967 295 bytes, its input yields"):
         decompress("lz4_sized_block", b"\xff\xff\xff\xff" + packed[4:], max_bytes=1 << 40)
     with pytest.raises(CodecError, match="declares 701 bytes and holds 700"):
         decompress("lz4_sized_block", struct.pack("<I", 701) + packed[4:])

@@ -113,7 +113,7 @@ def test_several_broken_batches_in_a_row_are_told_apart() -> None:
         ("KAF101", STARTS[2]),
         ("KAF101", STARTS[3]),
     ]
-    assert found[0].detail["broker"] == "would truncate here and lose 3 intact batches, offsets 572..1000"
+    assert found[0].detail["broker"] == "would truncate here and lose 3 intact batches, offsets 572 to 1000"
     assert "broker" not in found[1].detail
 
 
@@ -156,6 +156,40 @@ def test_a_falling_leader_epoch_is_a_warning() -> None:
     assert [(finding.code.id, finding.severity, finding.detail["leader_epoch"]) for finding in found] == [
         ("KAF201", "warning", 4)
     ]
+
+
+def test_a_falling_leader_epoch_is_reported_once_however_often_damage_interrupts() -> None:
+    batches = [
+        Batch(base_offset=n, records=(Record(None, b"value"),), leader_epoch=epoch).build()
+        for n, epoch in enumerate((3, 3, 1 << 30, 3, 3, 3, 3, 3, 3, 3, 2, 2, 2))
+    ]
+    for broken in (4, 6, 8, 11):
+        batches[broken] = flipped(batches[broken], 64)
+    found = [finding for finding in findings_of(b"".join(batches)) if finding.code.id == "KAF201"]
+    starts = [sum(map(len, batches[:index])) for index in (3, 10)]
+    told = [(finding.detail["at"], finding.detail["leader_epoch"], finding.detail["places"]) for finding in found]
+    assert told == [(starts[0], 3, 1), (starts[1], 2, 1)]
+
+
+def test_a_wrong_offset_is_told_with_the_offset_before_it() -> None:
+    wrong = LOG[: STARTS[5]] + (7).to_bytes(8, "big") + LOG[STARTS[5] + 8 :]
+    for data in (wrong, flipped(wrong, STARTS[1] + 70)):
+        (finding,) = (finding for finding in findings_of(data) if finding.code.id == "KAF106")
+        assert finding.detail["last_offset_before"] == MANY[4].last_offset
+
+
+def test_one_record_is_told_in_the_singular() -> None:
+    batches = [Batch(base_offset=n, records=(Record(None, b"value"),)).build() for n in range(3691, 3695)]
+    (finding,) = findings_of(b"".join([batches[0], flipped(batches[1], 64), batches[2]]))
+    assert finding.detail["lost"] == "1 batch of 1 record, offset 3692"
+    assert finding.detail["broker"] == "would truncate here and lose 1 intact batch, offset 3693"
+    wrong = (9).to_bytes(8, "big") + batches[1][8:]
+    (finding,) = findings_of(b"".join([batches[0], wrong, batches[2], batches[3]]))
+    assert (finding.code.id, finding.detail["lost"]) == ("KAF106", "1 batch of 1 record")
+    (finding,) = findings_of(batches[0] + b"x" * 30 + batches[2])
+    assert finding.detail["lost"] == "records in offset 3692"
+    (finding,) = findings_of(batches[0] + b"x" * 30 + batches[1])
+    assert finding.detail["lost"] == "nothing: offsets run on behind"
 
 
 @settings(deadline=None)  # the machine may be busy

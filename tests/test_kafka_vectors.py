@@ -101,7 +101,7 @@ def test_damage_costs_one_batch_where_kafka_loses_the_rest(vectors: Path) -> Non
         assert [row["offset"] for row in rows] == [*range(5), *range(10, 15)]
         (finding,) = findings
         assert (finding.span.start, finding.span.end) == (332, 486)
-        assert finding.detail["broker"] == "would truncate here and lose 1 intact batch, offsets 10..14"
+        assert finding.detail["broker"] == "would truncate here and lose 1 intact batch, offsets 10 to 14"
 
 
 def test_zeros_to_the_end_are_a_note_and_a_torn_batch_is_an_error(vectors: Path) -> None:

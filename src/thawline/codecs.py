@@ -40,6 +40,7 @@ import pyarrow as pa
 import zstandard
 
 from thawline.errors import CodecError, OutputTooLarge
+from thawline.wording import counted, grouped
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # collections.abc has it from Python 3.12 on
@@ -241,15 +242,19 @@ def _bounded(codec: str, chunks: Iterator[bytes], max_bytes: int) -> Iterator[by
 def _check_size(codec: str, size: int, limit: int, possible: int | None = None) -> None:
     """Refuse a size that the bound forbids, or that the input cannot possibly yield."""
     if possible is not None and size > possible:
-        raise CodecError(f"{codec}: declares {size} bytes, its input yields {possible} at most")
+        raise CodecError(f"{codec}: declares {counted(size, 'byte')}, its input yields {grouped(possible)} at most")
     if size > limit:
-        raise OutputTooLarge(f"{codec}: {size} bytes are more than the {limit} that the bound leaves")
+        raise OutputTooLarge(
+            f"{codec}: {counted(size, 'byte')} are more than the {grouped(limit)} that the bound leaves"
+        )
 
 
 def _span(codec: str, data: memoryview, at: int, size: int) -> memoryview:
     """Bytes [at, at + size) of the payload, all of them."""
     if at + size > len(data):
-        raise CodecError(f"{codec}: ends inside a frame: {size} bytes due at {at}, {max(0, len(data) - at)} are left")
+        raise CodecError(
+            f"{codec}: ends inside a frame: {counted(size, 'byte')} due at {at}, {grouped(max(0, len(data) - at))} left"
+        )
     return data[at : at + size]
 
 
@@ -268,7 +273,7 @@ def _members(codec: str, make_decoder: Callable[[], Any], data: memoryview, _lim
         decoder, size = make_decoder(), _FIRST_READ
         while not decoder.eof:
             if at == len(data):
-                raise CodecError(f"{codec}: ends inside a frame, after {at} bytes")
+                raise CodecError(f"{codec}: ends inside a frame, after {counted(at, 'byte')}")
             piece = data[at : at + size]
             yield from _read(decoder, piece)
             at, size = at + len(piece), min(2 * size, _LAST_READ)
@@ -446,7 +451,9 @@ def _lz4_blocks(context: Any, head: bytes, data: memoryview, at: int) -> Frame:
     while word := _uint32("lz4", data, at):
         size = word & 0x7FFFFFFF  # the top bit marks a stored block
         if size > most:
-            raise CodecError(f"lz4: the block at byte {at} declares {size} bytes, {most} are the most")
+            raise CodecError(
+                f"lz4: the block at byte {at} declares {counted(size, 'byte')}, {grouped(most)} are the most"
+            )
         block = _span("lz4", data, at, 4 + size + checksum)
         yield _lz4_feed(context, block, most)
         at += len(block)
@@ -459,7 +466,7 @@ def _lz4_feed(context: Any, piece: memoryview | bytes, room: int) -> bytes:
     except RuntimeError as error:  # the only exception this library has
         raise CodecError(f"lz4: {error}") from error
     if used != len(piece):
-        raise CodecError(f"lz4: {len(piece) - used} bytes of a block lie past its end")
+        raise CodecError(f"lz4: past its end a block has {counted(len(piece) - used, 'byte')}")
     return bytes(output)
 
 
@@ -509,7 +516,7 @@ def _lz4_block(data: memoryview, limit: int) -> Iterator[bytes]:
         with suppress(lz4.block.LZ4BlockError):  # it says the same of damage and of too little room
             yield lz4.block.decompress(data, uncompressed_size=room)
             return
-    raise CodecError(f"lz4_block: is damaged or cut short, or holds more than {most} bytes")
+    raise CodecError(f"lz4_block: is damaged or cut short, or holds more than {counted(most, 'byte')}")
 
 
 def _lz4_sized_block(data: memoryview, limit: int) -> Iterator[bytes]:
@@ -517,7 +524,7 @@ def _lz4_sized_block(data: memoryview, limit: int) -> Iterator[bytes]:
     _check_size("lz4_sized_block", size, min(limit, _LZ4_OUTPUT_MAX), _LZ4_RATIO * (len(data) - 4))
     output: bytes = lz4.block.decompress(data[4:], uncompressed_size=size)
     if len(output) != size:
-        raise CodecError(f"lz4_sized_block: declares {size} bytes and holds {len(output)}")
+        raise CodecError(f"lz4_sized_block: declares {counted(size, 'byte')} and holds {grouped(len(output))}")
     yield output
 
 

@@ -6,7 +6,7 @@ Every file is listed: as one of a group, as one to be read by itself, or with th
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from thawline import formats
@@ -26,8 +26,8 @@ class Group:
     format: Format
     members: tuple[Member, ...]
     """The files that hold rows, in reading order."""
-    held: frozenset[str]
-    """Paths of all files that the format speaks for, those beside the members included."""
+    held: Mapping[str, File]
+    """All files that the format speaks for by their paths, those beside the members included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Tree:
         for name in [self.format_name] if self.format_name else formats.FORMATS:
             group = self._group(folder, name)
             if group and taken.isdisjoint(group.held):
-                taken |= group.held
+                taken.update(group.held)
                 yield group
 
     def _group(self, folder: Folder, name: str) -> Group | None:
@@ -89,7 +89,7 @@ class Tree:
                 return None
             found = formats.get(name, **self.settings)
             members = tuple(found.members(folder))
-            return Group(folder, found, members, frozenset(found.holdings(folder)))
+            return Group(folder, found, members, _listed(folder, found.holdings(folder)))
         except BadOption:
             raise
         except ThawlineError:
@@ -105,12 +105,21 @@ class _Held:
 
     def add(self, group: Group) -> None:
         """Take in the files of a group."""
-        self.files |= group.held
+        self.files.update(group.held)
         for path in group.held:
             parent = path.rpartition("/")[0]
             while parent and parent != group.folder.path and parent not in self.folders:
                 self.folders.add(parent)
                 parent = parent.rpartition("/")[0]
+
+
+def _listed(folder: Folder, paths: Iterable[str]) -> dict[str, File]:
+    """Files of a folder and its subfolders with what their listings tell about them."""
+    wanted = sorted(set(paths))
+    parents = {path.rpartition("/")[0] for path in wanted}
+    folders = [folder, *(Folder(parent) for parent in parents if parent and parent != folder.path.rstrip("/"))]
+    known = {file.path: file for each in folders for file in each.listed()}
+    return {path: known.get(path, File(path)) for path in wanted}
 
 
 def _subfolders(folder: Folder) -> list[Folder]:

@@ -96,6 +96,15 @@ class Run:
     labels: Mapping[str, object] = field(default_factory=dict)
     """What holds for all rows of the run and is not in their bytes, such as how they were found."""
 
+    @property
+    def given(self) -> Span | None:
+        """The stretch of the finding that follows, where its rows count as damaged and are given all the same.
+
+        The bytes are those of the finding; the run itself has none.
+        """
+        found = self.labels.get("given")
+        return found if isinstance(found, Span) else None
+
 
 OUT = "\ue000"
 """Stands for the path of a new file in advice about it: a character that no path has."""

@@ -20,6 +20,7 @@ import kaitaistruct
 
 from thawline.errors import FormatError, ThawlineError, Truncated
 from thawline.generated.kernels.tables import INTRINSICS
+from thawline.wording import counted, grouped
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ def reason_of(error: BaseException) -> str:
     """What is wrong, in a person's words and without the place."""
     match error:
         case kaitaistruct.EndOfStreamError():
-            return f"needs {error.bytes_needed} bytes, {error.bytes_available} left"
+            return f"needs {counted(error.bytes_needed, 'byte')}, {grouped(error.bytes_available)} left"
         case kaitaistruct.ValidationNotEqualError():
             return f"is {_shown(error.actual)}, must be {_shown(error.expected)}"
         case kaitaistruct.ValidationLessThanError():

@@ -23,6 +23,15 @@ def counted(number: int, noun: str) -> str:
     return f"{grouped(number)} {noun if number == 1 else plural(noun)}"
 
 
+def numbered(noun: str, first: int, last: int) -> str:
+    """Things that have numbers, which are names and so are written as they are.
+
+    >>> numbered("offset", 3692, 3692), numbered("offset", 3692, 13700)
+    ('offset 3692', 'offsets 3692 to 13700')
+    """
+    return f"{noun} {first}" if first == last else f"{plural(noun)} {first} to {last}"
+
+
 def plural(noun: str) -> str:
     """Several of a noun."""
     if noun.endswith(("s", "x", "ch", "sh")):

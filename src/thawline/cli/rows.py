@@ -122,10 +122,14 @@ def _named(
 def _say_skipped(run: Session, cold: WatchedFile) -> None:
     from thawline.rendering.words import counted, printable, quoted
 
-    if cold.errors:
-        done = "kept" if run.options.on_error == "keep" else "skipped"
-        found = f"{done} {counted(cold.damaged_bytes, 'damaged byte')} ({counted(cold.errors, 'finding')})"
-        run.remark(f"{printable(cold.name)}: {found}; see: thawline verify {quoted(cold.name)}")
+    if not cold.errors:
+        return
+    done = "kept" if run.options.on_error == "keep" else "skipped"
+    told = [f"gave {counted(cold.given_rows, 'row')} that verify counts as damaged"] if cold.given_rows else []
+    if cold.skipped or not told:
+        skipped = cold.skipped or cold.errors
+        told.append(f"{done} {counted(cold.damaged_bytes, 'damaged byte')} ({counted(skipped, 'finding')})")
+    run.remark(f"{printable(cold.name)}: {', '.join(told)}; see: thawline verify {quoted(cold.name)}")
 
 
 @click.command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -15,7 +15,7 @@ from thawline.errors import SourceError, ThawlineError, UnknownFormat
 from thawline.files import Group
 from thawline.folder import Unread
 from thawline.formats import resolve
-from thawline.model import Finding, Report
+from thawline.model import Finding, Report, Run, Span
 from thawline.progress import Progress, WatchedSource
 from thawline.rendering.console import console, say
 from thawline.rendering.findings import unread_object
@@ -24,6 +24,9 @@ from thawline.rendering.rows import Kind
 from thawline.rendering.words import counted, grouped, printable
 from thawline.source import LocalSource, open_source
 from thawline.verbs.where import value_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 DAMAGED = 1
 SHOWN_UNREAD = 10
@@ -47,22 +50,42 @@ class WatchedFile(ColdFile):
     """A cold file that remembers how much damage its last scan has met."""
 
     errors = 0
+    skipped = 0
+    """Findings about damage of which no row was given."""
     damaged_bytes = 0
+    """Bytes of that damage."""
+    given_rows = 0
+    """Rows that were given although they count as damaged."""
     progress: Progress | None = None
 
     def watched(self, items: Iterator[Item]) -> Iterator[Item]:
         """The items of a scan, each counted as it goes by."""
-        self.errors = self.damaged_bytes = 0
+        self.errors = self.skipped = self.damaged_bytes = self.given_rows = 0
+        given: Span | None = None
         for item in items:
             met: Any = item[0] if isinstance(item, tuple) else item
             # Whoever asks for the next item is done with the ones before it.
             self.source.release(met.span.start)
-            if isinstance(met, Finding) and met.severity == "error":
-                self.errors += 1
+            if isinstance(met, Finding) and met.severity == "error" and met.span != given:
+                self.skipped += 1
                 self.damaged_bytes += met.span.size
-                if self.progress:
-                    self.progress.findings = self.errors
-            yield item
+                self._meet()
+            given = met.given if isinstance(met, Run) else None
+            if given:
+                # Whoever has rows enough will not ask for the finding behind them.
+                self._meet()
+            yield (met, self._counted(item[1])) if given and isinstance(item, tuple) else item  # type: ignore[misc]
+
+    def _meet(self) -> None:
+        self.errors += 1
+        if self.progress:
+            self.progress.findings = self.errors
+
+    def _counted(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Rows that count as damaged, counted as they are given."""
+        for batch in batches:
+            self.given_rows += batch.num_rows
+            yield batch
 
 
 class Session:
@@ -163,7 +186,7 @@ class Session:
                     yield from self._account(report, group)
             except ThawlineError as error:
                 self.fail(error)
-                yield from self._by_themselves(group.held - accounted)
+                yield from self._by_themselves(group.held.keys() - accounted)
 
     def _account(self, report: Report, group: Group) -> Iterator[tuple[ColdFile, Report]]:
         source = open_source(report.file) if report.size else LocalSource(report.file, b"")

@@ -23,6 +23,8 @@ LONGEST_UNIT = 1 << 20
 STYLES: dict[Severity, str] = {"error": "bold red", "warning": "bold yellow", "note": "bold blue"}
 POSITIONS = {"at", "start", "end", "position", "address"}
 SIZES = {"claimed", "left", "size"}
+NAMES = ("offset", "offset_before", "epoch", "_id")
+"""Ends of keys whose numbers are names, which are pasted into commands: they have no groups of digits."""
 CHECKSUMS = ("crc", "checksum")
 CAUSE = "looks_like"
 """Where a finding's detail says what the damage comes from, it knows better than its place."""
@@ -97,6 +99,8 @@ def _value(key: str, value: object) -> str:
             return f"{value:#010x}"
         if key in SIZES:
             return counted(value, "byte")
+        if key.endswith(NAMES):
+            return str(value)
         return f"{value:#x}" if key in POSITIONS else grouped(value)
     return value.hex() if isinstance(value, bytes) else printable(str(value))
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
-import stat
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from thawline import formats
-from thawline.errors import SourceError, ThawlineError
-from thawline.folder import Folder
-from thawline.spark.files import File, answering, file_of, filesystem_of, plain
+from thawline import folder as listing
+from thawline.errors import SourceError
+from thawline.files import Group, Tree
+from thawline.folder import Folder, Unread, file_of
+from thawline.spark.files import File, answering, filesystem_of, plain
 
 PROBLEM = "problem: "
 """What the signature of a work begins with that is not looked at."""
@@ -54,83 +52,35 @@ def discover(sources: Iterable[str]) -> Iterator[Work]:
     """The works of all sources, sorted by name below each; `SourceError` if one does not exist."""
     seen: set[str] = set()
     for source in sources:
-        for work in _works(_listed(source)):
-            if work.key not in seen:
-                seen.add(work.key)
-                yield work
+        for place in _places(source):
+            for work in [Work(place)] if isinstance(place, File) else _below(place):
+                if work.key not in seen:
+                    seen.add(work.key)
+                    yield work
 
 
-class Listing:
-    """Folders with their files, as they were at one moment; hidden ones are left out."""
-
-    def __init__(self, folders: Iterable[tuple[str, list[File]]], unread: Iterable[Work] = ()) -> None:
-        self.folders = list(folders)
-        self.unread = unread  # what is found on the way, so it is complete once the folders are
-        self.files = {file.path: file for _, files in self.folders for file in files}
-        self._paths = sorted(self.files)
-
-    def file(self, path: str, folder: str) -> File:
-        """A file that a folder names; the task says what is wrong with one that is not there."""
-        return replace(self.files.get(path, File(path, 0, is_named=True)), folder=folder)
-
-    def signature(self, folder: str) -> float:
-        """A number that changes when any file below a folder does."""
-        digest = hashlib.sha256()
-        first, end = (bisect_left(self._paths, folder + mark) for mark in ("/", "0"))  # 0 comes behind the slash
-        for path in self._paths[first:end]:
-            file = self.files[path]
-            digest.update(f"{path}\0{file.size}\0{file.modified}\0{file.etag}\n".encode())
-        return float(int.from_bytes(digest.digest()[:6], "big"))
-
-
-def _listed(source: str) -> Listing:
+def _places(source: str) -> Iterator[File | Folder]:
+    """The file or the folder that a source is, or those that a glob in a URL matches."""
     path = plain(source)
     if "://" in path:
         with answering(path):
-            return Listing(_remote(path))
+            yield from list(_remote(path))
+        return
     path = os.path.abspath(path)  # noqa: PTH100 - a link keeps its name
-    if not Path(path).exists():
+    if not os.path.lexists(path):
         raise SourceError(f"{source}: no such file or folder")
-    unread: list[Work] = []
-    return Listing(_local(path, unread) if Path(path).is_dir() else [("", [_stat(path)])], unread)
-
-
-def _local(path: str, unread: list[Work]) -> Iterator[tuple[str, list[File]]]:
-    def fails(error: OSError) -> None:
-        unread.append(_unread(str(error.filename), (error.strerror or str(error)).lower()))
-
-    for folder, subfolders, names in os.walk(path, onerror=fails):
-        subfolders[:] = sorted(filter(_is_shown, subfolders))
-        paths = [os.path.join(folder, name) for name in sorted(filter(_is_shown, names))]  # noqa: PTH118 - many
-        problems = {path: problem for path in paths if (problem := _problem(path))}
-        unread += problems.values()
-        yield folder, [_stat(file) for file in paths if file not in problems]
-
-
-def _problem(path: str) -> Work | None:
-    """A work that says why a file is not looked at; None if it is."""
-    try:
-        mode = os.stat(path).st_mode  # noqa: PTH116 - many of them
-    except OSError as error:
-        is_link = os.path.islink(path)  # noqa: PTH114 - as above
-        reason = f"a broken link to {os.readlink(path)}" if is_link else (error.strerror or str(error)).lower()  # noqa: PTH115
-        return _unread(path, reason)
-    return None if stat.S_ISREG(mode) else replace(_unread(path, "no regular file"), is_failure=False)
-
-
-def _unread(path: str, problem: str) -> Work:
-    return Work(File(path, 0), problem=problem, is_failure=True)
+    yield Folder(path) if os.path.isdir(path) else _stat(path)  # noqa: PTH112 - Path.is_dir raises
 
 
 def _stat(path: str) -> File:
     try:
-        found = os.stat(path)  # noqa: PTH116 - many of them
+        found = Path(path).stat()
     except OSError:
         return File(path, 0, is_named=True)  # the task says what is wrong with it
     return File(path, found.st_size, found.st_mtime, is_named=True)
 
 
-def _remote(url: str) -> Iterator[tuple[str, list[File]]]:
+def _remote(url: str) -> Iterator[File | Folder]:
     filesystem, path = filesystem_of(url)
     if glob.has_magic(path) and not filesystem.exists(path):
         matches = sorted(filesystem.glob(path))
@@ -139,57 +89,45 @@ def _remote(url: str) -> Iterator[tuple[str, list[File]]]:
         for match in matches:
             yield from _remote(filesystem.unstrip_protocol(match))
     elif filesystem.isfile(path):
-        yield "", [_named(filesystem.info(path), url)]
+        yield _named(file_of(filesystem.info(path), url))
     elif filesystem.isdir(path):
-        base = url.rstrip("/")
-        for folder, subfolders, entries in filesystem.walk(path, detail=True):
-            for name in [name for name in subfolders if not _is_shown(name)]:
-                del subfolders[name]
-            place = base + folder[len(path.rstrip("/")) :].rstrip("/")
-            names = sorted(name for name in entries if name and _is_shown(name))
-            yield place, [_named(entries[name], f"{place}/{name}") for name in names]
+        yield Folder(url.rstrip("/"))
     else:
         raise SourceError(f"{url}: no such file or folder")
 
 
-def _named(entry: dict[str, Any], url: str) -> File:
-    return replace(file_of(entry, url), is_named=True)
+def _below(folder: Folder) -> Iterator[Work]:
+    """The works of a folder and its subfolders."""
+    grouped: set[str] = set()
+    for found in Tree().below(folder):
+        if isinstance(found, Unread):
+            yield Work(File(found.path, 0), problem=found.reason, is_failure=found.is_failure)
+        elif isinstance(found, listing.File):
+            yield Work(_named(found))
+        elif found.folder.path in grouped:
+            # A folder is one work, whose account is that of one format; files of another are by themselves.
+            yield from (Work(_named(file)) for file in found.held.values())
+        else:
+            grouped.add(found.folder.path)
+            yield from _as_whole(found)
 
 
-def _is_shown(name: str) -> bool:
-    return not name.startswith(".")
+def _as_whole(group: Group) -> Iterator[Work]:
+    """The members of a group, its folder, and the files that it speaks for besides."""
+    path, name = group.folder.path, group.format.name
+    members = [member.path for member in group.members]
+    yield from (Work(_named(group.held[member], path), name) for member in members)
+    yield Work(File(path, 0, _signature(group.held.values()), path), name, is_folder=True)
+    yield from (Work(_named(group.held[one]), beside=name) for one in sorted(group.held.keys() - set(members)))
 
 
-def _works(listing: Listing) -> Iterator[Work]:
-    owned: set[str] = set()
-    inside: set[str] = set()
-    for folder, files in listing.folders:
-        found = _as_whole(folder, listing) if folder and folder not in inside else []
-        yield from found
-        owned.update(work.file.path for work in found)
-        inside.update(path for work in found for path in _between(folder, work.file.path))
-        yield from (Work(file) for file in files if file.path not in owned)
-    yield from listing.unread
+def _signature(files: Iterable[listing.File]) -> float:
+    """A number that changes when any of some files does."""
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(f"{file.path}\0{file.size}\0{file.modified}\0{file.etag}\n".encode("utf-8", "surrogateescape"))
+    return float(int.from_bytes(digest.digest()[:6], "big"))
 
 
-def _between(folder: str, path: str) -> Iterator[str]:
-    """The subfolders of a folder on the way to a file."""
-    while (path := path.rpartition("/")[0]) and len(path) > len(folder):
-        yield path
-
-
-def _as_whole(path: str, listing: Listing) -> list[Work]:
-    """The members of a folder whose files belong together, the folder itself, and files that it speaks for besides."""
-    folder = Folder(path)
-    try:
-        claim = formats.identify_folder(folder)
-        format_ = formats.get(claim.format) if claim else None
-        members = [member.path for member in format_.members(folder)] if format_ else []
-        held = sorted(set(format_.holdings(folder)).difference(members)) if format_ else []
-    except (ThawlineError, OSError):
-        return []  # its files are taken in one by one, and say themselves what is wrong
-    if claim is None:
-        return []
-    found = [Work(listing.file(member, path), claim.format) for member in members]
-    found.append(Work(File(path, 0, listing.signature(path), path), claim.format, is_folder=True))
-    return found + [Work(listing.files[one], beside=claim.format) for one in held if one in listing.files]
+def _named(file: listing.File, folder: str = "") -> File:
+    return File(file.path, file.size, file.modified, folder, is_named=True, etag=file.etag)

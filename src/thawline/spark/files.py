@@ -8,14 +8,14 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from thawline import source
 from thawline.errors import SourceError, ThawlineError
-from thawline.folder import Folder
+from thawline.folder import Folder, file_of
 from thawline.formats import Format
 from thawline.spark.settings import Settings
 
@@ -171,27 +171,16 @@ def _stat(path: str) -> File:
 
 def filesystem_of(url: str) -> tuple[Any, str]:
     """The file system of a URL, and the path there; what it has listed before is forgotten."""
-    import fsspec  # noqa: PLC0415 - only URLs need it
-
-    try:
-        filesystem, path = fsspec.url_to_fs(url)
-        filesystem.invalidate_cache()
-    except (ImportError, ValueError) as error:
-        raise SourceError(f"{url}: {error}") from error
-    return filesystem, str(path)
+    filesystem, path = source.filesystem_of(url)
+    filesystem.invalidate_cache()
+    return filesystem, path
 
 
 def _entries(filesystem: Any, entries: Iterable[dict[str, Any]]) -> Iterator[File]:
     for entry in sorted(entries, key=lambda entry: str(entry["name"])):
         if entry["type"] == "file" and _is_shown(entry["name"].rpartition("/")[2]):
-            yield file_of(entry, filesystem.unstrip_protocol(entry["name"]))
-
-
-def file_of(entry: dict[str, Any], url: str) -> File:
-    """A file as the listing of a store has it."""
-    modified = entry.get("LastModified") or entry.get("mtime") or entry.get("last_modified") or entry.get("created")
-    seconds = modified.timestamp() if isinstance(modified, datetime) else modified
-    return File(url, int(entry["size"] or 0), seconds, etag=str(entry.get("ETag") or entry.get("etag") or ""))
+            found = file_of(entry, filesystem.unstrip_protocol(entry["name"]))
+            yield File(found.path, found.size, found.modified, etag=found.etag)
 
 
 class Members:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from thawline.cold import ColdFile
 from thawline.errors import SourceError
-from thawline.model import OUT, Finding, Rescue, Run
+from thawline.model import OUT, Finding, Rescue, Run, Span
 from thawline.outputs import refuse_same_file, replacing
 from thawline.source import Source
 
@@ -183,6 +183,8 @@ class _Tally:
     suspects: int = 0
     lost: list[Finding] = field(default_factory=list)
     recovered: list[Run] = field(default_factory=list)
+    given: Span | None = None
+    """The damaged stretch whose units have just passed, or were held back."""
 
     def kept(self, items: Iterable[Run | Finding]) -> Iterator[Run | Finding]:
         """The items but for the suspects."""
@@ -192,13 +194,14 @@ class _Tally:
             else:
                 self._count(item)
                 yield item
+            self.given = item.given if isinstance(item, Run) else None
 
     def _count(self, item: Run | Finding) -> None:
         if isinstance(item, Run):
             self.units += item.units
             self.rows += item.rows
-            self.recovered += [item] if "recovered" in item.labels else []
-        elif item.severity == "error":
+            self.recovered += [replace(item, span=item.given or item.span)] if "recovered" in item.labels else []
+        elif item.severity == "error" and item.span != self.given:
             self.lost.append(item)
 
     def result(self, target: Path, written: int) -> Salvaged:

@@ -2,15 +2,15 @@
 
 Format: https://github.com/aerospike/aerospike-tools-backup/blob/d70f671/README.md#backup-file-format
 
-Two tools read these files, asrestore (C) and backup-go, and they differ. Strictly read, an entry is intact if both take
-it; leniently, if one of them does. Version 3.2, which only backup-go reads, and `-nan`, which only asrestore reads and
-asbackup writes, are fine either way.
+Two tools read these files, asrestore (C) and backup-go, and they differ. An entry is intact if both take it; leniently,
+if one of them does. Version 3.2, which only backup-go reads, and `-nan`, which only asrestore reads and asbackup
+writes, are fine either way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Literal, Self
 
 import pyarrow as pa
@@ -22,9 +22,10 @@ from thawline.formats.aerospike.bins import BinColumns, Learning
 from thawline.formats.aerospike.choice import Choice
 from thawline.formats.aerospike.findings import CODES
 from thawline.formats.aerospike.parts import Part
-from thawline.formats.aerospike.reading import items_of, parts_of, recognised, unit_spans
-from thawline.formats.aerospike.rows import PLACE, SCHEMAS
+from thawline.formats.aerospike.reading import Item, items_of, parts_of, recognised, unit_spans
+from thawline.formats.aerospike.rows import DOUBTED, PLACE, SCHEMAS
 from thawline.formats.aerospike.soundness import quick_look
+from thawline.formats.aerospike.strictness import Strictness, strictness
 from thawline.formats.aerospike.tally import Tally
 from thawline.formats.aerospike.values import Decoded
 from thawline.formats.aerospike.walk import TABLES
@@ -45,7 +46,8 @@ class Aerospike(Format):
     unit_name = "entry"
 
     strict: bool | None = None
-    """Whether an entry counts only if both tools read it; None is yes for `scan` and no for `read`."""
+    """Whether an entry counts as intact only if both tools read it. True also leaves it out; by default it is given,
+    with `suspect` set."""
 
     bins: Literal["list", "columns"] | BinColumns = "list"
     """Whether bins are a list in each record or columns of the table, which then have to be learned first."""
@@ -62,7 +64,7 @@ class Aerospike(Format):
             return self
         learning = Learning()
         for source in sources:
-            for item in items_of(source, is_strict=bool(self.strict)):
+            for item in self._items(source):
                 if item.part and isinstance(item.part.content, Decoded):
                     learning.add(item.part.content)
         taken = [*SCHEMAS["records"].names, *PLACE.names]
@@ -88,15 +90,23 @@ class Aerospike(Format):
         return self._columns.schema(SCHEMAS[table]) if is_wide and self._columns else SCHEMAS[table]
 
     def extras(self, table: str) -> pa.Schema:
-        """Where an entry lies in the text."""
-        return PLACE
+        """Where an entry lies in the text; of an index or a UDF also whether it is to be trusted."""
+        return PLACE if table == "records" else DOUBTED
+
+    @property
+    def _rules(self) -> Strictness:
+        return strictness(self.strict)
+
+    def _items(self, source: Source, choice: Choice | None = None) -> Iterator[Item]:
+        """Everything in a file; before each finding the entries that are given although it is about them."""
+        return (given for item in items_of(source, self._rules, choice=choice) for given in item.given())
 
     def scan(self, source: Source) -> Iterator[Run | Finding]:
-        """Intact entries and findings, in file order; strictly, unless the option says otherwise."""
-        is_strict, is_expected = self.strict is not False, self.tally.expects(source.name)
-        items = items_of(source, is_strict=is_strict, quick=quick_look(keeps_digests=is_expected))
+        """Intact entries and findings, in file order."""
+        is_expected = self.tally.expects(source.name)
+        items = items_of(source, self._rules, quick=quick_look(keeps_digests=is_expected))
         if is_expected:
-            items = self.tally.watched(source.name, items, is_strict=is_strict)
+            items = self.tally.watched(source.name, items, is_strict=self._rules.is_damage)
         return (item.shown for item in items)
 
     def known(self) -> Mapping[str, object]:
@@ -104,16 +114,18 @@ class Aerospike(Format):
         return {}
 
     def read(self, source: Source, table: str, columns: Collection[str]) -> Reading:
-        """The same with rows; leniently, unless the option says otherwise."""
+        """The same with rows, those of entries that count as damaged and can be read among them."""
         choice = self._choice
-        chosen = choice if table == "records" else None
-        for item in items_of(source, is_strict=self.strict is True, choice=chosen):
+        for item in self._items(source, choice if table == "records" else None):
             if isinstance(item.shown, Finding):
                 yield item.shown
-            elif item.part is None or item.part.taken == 0:
-                yield item.shown, ()
-            else:
-                yield item.shown, item.part.batches(table, columns, self._columns, choice)
+                continue
+            # What a finding is about is not counted as intact, also where its rows are given.
+            run, part = replace(item.shown, units=0) if item.shown.given else item.shown, item.part
+            if part is None or part.taken == 0:
+                yield run, ()
+            elif not run.given or part.table == table:
+                yield run, part.batches(table, columns, self._columns, choice)
 
     def read_run(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Reading:
         """Rows of a run; what it says is left out are entries of other namespaces and sets."""
@@ -147,9 +159,10 @@ class Aerospike(Format):
             return "aerospike_meta"
         return "aerospike_header" if position == 0 else SPECS[TABLES.get(lead, "records")]
 
-    def for_salvage(self) -> Self:
-        """Leniently, unless the option says otherwise: what one tool reads is written so that both do."""
-        return replace(self, strict=bool(self.strict))
+    def for_salvage(self) -> Salvaging:
+        """The same, with what one tool reads as runs of their own: it is written so that both do."""
+        told = {option.name: getattr(self, option.name) for option in fields(Aerospike)}
+        return Salvaging(**told)
 
     def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
         """A backup that both tools read, of everything that is intact."""
@@ -170,6 +183,15 @@ class Aerospike(Format):
     def accounts(self, found: Folder) -> Iterator[Report]:
         """What holds for a backup as a whole: records once, one first file, the counts of metadata.yaml."""
         return folder.accounts(self, found, self.tally)
+
+
+@dataclass(frozen=True, slots=True)
+class Salvaging(Aerospike):
+    """Backups as they are read to make new ones of them."""
+
+    def scan(self, source: Source) -> Iterator[Run | Finding]:
+        """The items of a scan, with what is given although it counts as damaged."""
+        return (item.shown for item in self._items(source))
 
 
 __all__ = ["Aerospike", "Part"]

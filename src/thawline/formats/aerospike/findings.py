@@ -24,15 +24,16 @@ ASRESTORE_REFUSES = Code(
     "ASB103",
     "asrestore refuses this line",
     "error",
-    "backup-go reads it, asrestore does not. With --lenient, the default of cat and salvage, it is read, and salvage "
-    "writes it the way both tools take.",
+    "backup-go reads it, asrestore does not. It counts as damage, and cat and convert give it all the same, with "
+    "`suspect` set; salvage writes it the way both tools take. --lenient makes a remark of it, --strict leaves it out.",
 )
 BACKUP_GO_REFUSES = Code(
     "ASB104",
     "backup-go refuses this line",
     "error",
-    "asrestore reads it, backup-go and the tools that are built on it (absctl, Aerospike Backup Service) do not. With "
-    "--lenient, the default of cat and salvage, it is read, and salvage writes it the way both tools take.",
+    "asrestore reads it, backup-go and the tools that are built on it (absctl, Aerospike Backup Service) do not. It "
+    "counts as damage, and cat and convert give it all the same, with `suspect` set; salvage writes it the way both "
+    "tools take. --lenient makes a remark of it, --strict leaves it out.",
 )
 DIGEST_MISMATCH = Code(
     "ASB105",
@@ -40,22 +41,23 @@ DIGEST_MISMATCH = Code(
     "error",
     "A digest is the RIPEMD-160 of set, key type and key. All three lines are there and do not fit each other, so one "
     "of them was changed after it was written. A restore would put the record where no client finds it by its key. "
-    "With --lenient the record is shown with `suspect` set; salvage leaves it out unless you give --include-suspects.",
+    "cat and convert give the record all the same, with `suspect` set, unless --strict is given; salvage leaves it out "
+    "unless you give --include-suspects.",
 )
 BROKEN_COLLECTION = Code(
     "ASB106",
     "a list or map is no valid msgpack",
     "error",
     "The bytes of a list or map bin do not decode: they are cut, have something behind their end, are nested deeper "
-    "than 64 levels, or hold what a server never stores. Both tools restore them unread. With --lenient the record is "
-    "shown, with the bytes and without their JSON, and `suspect` set.",
+    "than 64 levels, or hold what a server never stores. Both tools restore them unread. cat and convert give the "
+    "record all the same, with the bytes and without their JSON, and `suspect` set.",
 )
 BROKEN_SKETCH = Code(
     "ASB107",
     "a HyperLogLog has an impossible size",
     "error",
     "The size of a HyperLogLog follows from its index and minhash bits; this one has another, or impossible bits. "
-    "With --lenient the record is shown, with `suspect` set.",
+    "cat and convert give the record all the same, with `suspect` set.",
 )
 NO_HEADER = Code(
     "ASB108",
@@ -169,4 +171,6 @@ LENIENT = {
 }
 """What becomes of a finding about a record that can be read all the same."""
 SUSPECT = {DIGEST_MISMATCH: "digest", BROKEN_COLLECTION: "value", BROKEN_SKETCH: "value"}
-"""Why a record that is shown all the same is not to be trusted: values of the column `suspect`, besides `nested`."""
+"""Why a record that is given all the same is not to be trusted: values of the column `suspect`, besides `nested`."""
+REFUSED_BY = {ASRESTORE_REFUSES: "asrestore", BACKUP_GO_REFUSES: "backup-go"}
+"""The tool that does not read a record: further values of that column."""

@@ -18,6 +18,7 @@ from thawline.formats.aerospike.findings import (
 )
 from thawline.formats.aerospike.reading import items_of
 from thawline.formats.aerospike.soundness import quick_look
+from thawline.formats.aerospike.strictness import LENIENTLY
 from thawline.formats.aerospike.tally import COUNTS, Account, Tally
 from thawline.model import Code, Finding, Report, Span
 from thawline.source import Source, open_source
@@ -83,7 +84,7 @@ def accounts(format_: Format, folder: Folder, tally: Tally) -> Iterator[Report]:
 def _account(path: str, tally: Tally) -> Account:
     if path not in tally.accounts:
         with open_source(path) as source:
-            items = items_of(source, is_strict=False, quick=quick_look(keeps_digests=True))
+            items = items_of(source, LENIENTLY, quick=quick_look(keeps_digests=True))
             for _ in tally.watched(path, items, is_strict=False):
                 pass
     return tally.accounts[path]

@@ -27,6 +27,9 @@ class Part:
     first: int = 0
     """Index of its first row in the content."""
     suspect: str | None = None
+    """Why it may not be what it seems, so that it does not go into a new backup unasked."""
+    refused_by: str | None = None
+    """The tool that does not read it."""
     mended: bytes = b""
     """The bytes that both tools read for it, where only one of them reads those in the file."""
     labels: Mapping[str, object] = field(default_factory=dict)
@@ -58,12 +61,13 @@ class Part:
         """Its rows of a table, those that are asked for."""
         if table != self.table or isinstance(self.content, Sound | None) or self.taken == 0:
             return
+        doubt = self.suspect or self.refused_by
         if isinstance(self.content, Decoded):
-            batch = record_batch(self.content, self.suspect, wanted, bins)
+            batch = record_batch(self.content, doubt, wanted, bins)
         elif table == "indexes":
-            batch = index_batch(self.content, wanted)
+            batch = index_batch(self.content, doubt, wanted)
         else:
-            batch = udf_batch(self.content, wanted)
+            batch = udf_batch(self.content, doubt, wanted)
         rows = self.units if self.taken is None else self.taken
         batch = batch.slice(self.first, rows)
         mask = choice.mask(self.content.batch) if choice else None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from thawline.formats import Claim
 from thawline.formats.aerospike.choice import Choice
@@ -14,6 +15,7 @@ from thawline.formats.aerospike.findings import BROKEN_FRAME, ENCRYPTED, OTHER_F
 from thawline.formats.aerospike.parts import Part
 from thawline.formats.aerospike.rows import KERNELS
 from thawline.formats.aerospike.soundness import Soundness
+from thawline.formats.aerospike.strictness import Doubted, Found, Making, Strictness, nothing
 from thawline.formats.aerospike.text import ZSTD_MAGIC, PlainText, ZstdText, next_frame
 from thawline.formats.aerospike.walk import HEADER, HEADER_SIZE, Walk
 from thawline.model import Finding, Run, Span
@@ -24,6 +26,8 @@ LOOKED_AT = 1 << 12
 ANY_VERSION = re.compile(rb"Version [0-9][0-9.]*\n")
 ASBX_HEAD = re.compile(rb"\x01.{8}.{4}[!-~]{1,31}\0{0,30}", re.DOTALL)
 ASBX_HEAD_SIZE = 44
+LATEST = "3.1"
+"""The version of a text that does not say another one."""
 SPARED = {"skipped": True}
 """The label of runs that hold nothing that is asked for."""
 LINES = re.compile(rb"(?:^|\n)\+ [kndsgtb] |\n- [A-Z]!? ")
@@ -35,6 +39,15 @@ class Item:
 
     shown: Run | Finding
     part: Part | None = None
+    doubted: Callable[[], Item | None] = nothing
+    """Of a finding: a run without bytes of the entries that are given although they count as damaged. It is to be asked
+    for before the next item is."""
+
+    def given(self) -> Iterator[Item]:
+        """The item with what is given before it: runs, and the finding last."""
+        if found := self.doubted():
+            yield found
+        yield self
 
 
 def recognised(source: Source) -> Claim | None:
@@ -80,24 +93,44 @@ def _is_texty(head: bytes) -> bool:
 
 
 def items_of(
-    source: Source, *, is_strict: bool, quick: Soundness | None = None, choice: Choice | None = None
+    source: Source, rules: Strictness, *, quick: Soundness | None = None, choice: Choice | None = None
 ) -> Iterator[Item]:
     """Everything that is in a file, in its order; the spans tile it. With a quick look, parts have no rows."""
     head = bytes(source.view(0, min(source.size, LOOKED_AT)))
     if not head:
         yield Item(Finding(TRUNCATED, Span(0, 0), {"reason": "the file is empty"}))
     elif head[:4] == ZSTD_MAGIC:
-        yield from _Compressed(source, is_strict=is_strict, quick=quick, choice=choice).items()
+        yield from _Compressed(source, rules, quick=quick, choice=choice).items()
     elif is_asbx(source, head):
         yield Item(Finding(OTHER_FORMAT, Span(0, source.size)))
     elif is_noise(head):
         yield Item(Finding(ENCRYPTED, Span(0, source.size), {"at": 0, "reason": "nothing in it is text of a backup"}))
     else:
-        walk = Walk(PlainText(source), is_strict, _hint(source), quick=quick, choice=choice)
+        walk = Walk(PlainText(source), rules, _hint(source), quick=quick, choice=choice)
         for found in walk.items():
-            yield Item(found) if isinstance(found, Finding) else Item(_run(found, found.span), found)
+            yield _item(found, walk.version)
         if walk.is_spared and walk.pos < source.size:
             yield Item(Run(Span(walk.pos, source.size), 0, 0, SPARED))
+
+
+def _item(found: Found, version: str) -> Item:
+    """What a walk through plain text has found."""
+    labels = {} if version == LATEST else {"version": version}
+    match found:
+        case Finding():
+            return Item(found)
+        case Doubted(finding, part):
+            return Item(finding, doubted=partial(_given, finding, part, finding.span.start, **labels))
+    return Item(_run(found, found.span, **labels), found)
+
+
+def _given(finding: Finding, making: Making, at: int, **labels: object) -> Item | None:
+    """Entries that are given although they count as damaged: a run without bytes, for the finding has them."""
+    part = making()
+    if part is None:
+        return None
+    labels |= {"recovered": finding.code.id, "given": finding.span}
+    return Item(_run(part, Span(at, at), **labels), part)
 
 
 def _run(part: Part, span: Span, **labels: object) -> Run:
@@ -122,18 +155,17 @@ def _hint(source: Source) -> str:
 class _Compressed:
     """A file of zstd frames. Entries have no bytes of their own in it: a run ends with the block that its end is in."""
 
-    def __init__(self, source: Source, *, is_strict: bool, quick: Soundness | None, choice: Choice | None) -> None:
-        self.quick, self.choice = quick, choice
+    def __init__(self, source: Source, rules: Strictness, *, quick: Soundness | None, choice: Choice | None) -> None:
+        self.rules, self.quick, self.choice = rules, quick, choice
         self.source = source.on_disk()
         self.data = self.source.view(0, self.source.size)
-        self.is_strict = is_strict
         self.position = 0
 
     def items(self) -> Iterator[Item]:
-        start, text_start, version = 0, 0, "3.1"
+        start, text_start, version = 0, 0, LATEST
         while start < len(self.data):
             text = ZstdText(self.data, start, text_start, self.source.release)
-            walk = Walk(text, self.is_strict, _hint(self.source), text_start, version, self.quick)
+            walk = Walk(text, self.rules, _hint(self.source), text_start, version, self.quick)
             walk.choice = self.choice
             yield from self._segment(walk, text, is_first=start == 0)
             if walk.is_spared:
@@ -156,11 +188,14 @@ class _Compressed:
             if isinstance(found, Finding):
                 yield self._inside(found)
                 continue
+            if isinstance(found, Doubted):
+                yield self._doubted(found, text, version=walk.version, segment=segment)
+                continue
             for part in _split(found, text.suspect_from):
                 end = max(text.located(part.span.end), self.position)
                 span, self.position = Span(self.position, end), end
                 self.source.release(end)
-                place = {"text": (part.span.start, part.span.end), "frame": text.frame_of(part.span.start)}
+                place = _place(part.span, text)
                 yield Item(_run(part, span, version=walk.version, segment=segment, **place), part)
 
     def _inside(self, finding: Finding) -> Item:
@@ -168,11 +203,29 @@ class _Compressed:
         detail = {**finding.detail, "text_start": finding.span.start, "text_end": finding.span.end}
         return Item(Finding(finding.code, Span(self.position, self.position), detail, finding.hint))
 
+    def _doubted(self, found: Doubted, text: ZstdText, **labels: object) -> Item:
+        """A finding about entries that are given all the same."""
+        inside = self._inside(found.finding)
+        assert isinstance(inside.shown, Finding)  # noqa: S101 - it is one
+
+        def part() -> Part | None:
+            made = found.part()
+            is_sound = made is None or made.span.end <= text.suspect_from
+            return made if made is None or is_sound else replace(made, suspect=made.suspect or "frame")
+
+        labels |= _place(found.finding.span, text)
+        return replace(inside, doubted=partial(_given, inside.shown, part, self.position, **labels))
+
     def _rest(self, text: ZstdText) -> Iterator[Item]:
         """The bytes of frames whose text is told already."""
         if self.position < text.reached:
             span, self.position = Span(self.position, text.reached), text.reached
             yield Item(Run(span, 0, 0))
+
+
+def _place(span: Span, text: ZstdText) -> dict[str, object]:
+    """Where entries lie in compressed text."""
+    return {"text": (span.start, span.end), "frame": text.frame_of(span.start)}
 
 
 def _split(part: Part, suspect_from: int) -> Iterator[Part]:
@@ -198,11 +251,11 @@ def parts_of(source: Source, run: Run, choice: Choice | None = None) -> Iterator
     table, place = run.labels.get("table"), run.labels.get("text")
     if table not in KERNELS:
         return
-    span = Span(*place) if isinstance(place, tuple) else run.span
+    span = Span(*place) if isinstance(place, tuple) else run.given or run.span
     text: PlainText | ZstdText = PlainText(source, span.end)
     if isinstance(place, tuple):
         text = _Part(opened_at(source, run), span.end)
-    walk = Walk(text, is_strict=False, pos=span.start, version=str(run.labels.get("version", "3.1")))
+    walk = Walk(text, pos=span.start, version=str(run.labels.get("version", LATEST)))
     walk.choice = choice
     if run.labels.get("suspect") == "nested":
         walk.nested_to = span.end
@@ -234,8 +287,8 @@ class _Part(ZstdText):
 
 def unit_spans(source: Source, run: Run) -> Iterator[Span]:
     """The entries of a run; of a compressed file the run itself."""
-    if "text" in run.labels or run.units == 1:
-        yield run.span
+    if "text" in run.labels or "given" in run.labels or run.units == 1:
+        yield run.given or run.span
         return
     for part in parts_of(source, run):
         yield from (Span(start, end) for start, end in part.places())

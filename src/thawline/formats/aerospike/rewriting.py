@@ -11,6 +11,7 @@ from thawline.errors import SourceError
 from thawline.formats.aerospike import Aerospike
 from thawline.formats.aerospike.reading import Item, items_of
 from thawline.formats.aerospike.salvage import chosen
+from thawline.formats.aerospike.strictness import strictness
 from thawline.model import Finding, Run
 from thawline.outputs import refuse_same_file, replacing
 from thawline.verbs.where import value_of
@@ -40,7 +41,7 @@ def rewrite(cold: ColdFile, target: Path, where: Mapping[str, str], *, overwrite
             raise ValueError(f"records have no column {name}; they have {', '.join(schema.names)}")
         value_of(text, schema.field(name))
     kept, suspects = [0], [0]
-    items = _watched(cold, items_of(cold.source, is_strict=bool(cold.format.strict)), suspects)
+    items = _watched(cold, items_of(cold.source, strictness(cold.format.strict)), suspects)
     with replacing(target, overwrite=overwrite) as file:
         written = sum(file.write(piece) for piece in chosen(cold.source, items, where, kept))
     return Rewritten(kept[0], written, suspects[0])
@@ -51,9 +52,10 @@ def _watched(cold: ColdFile, items: Iterator[Item], suspects: list[int]) -> Iter
     passing: list[Item] = []
 
     def shown() -> Iterator[Run | Finding]:
-        for item in items:
-            passing.append(item)
-            yield item.shown
+        for found in items:
+            for item in found.given():
+                passing.append(item)
+                yield item.shown
 
     for _ in cold.watched(shown()):
         item = passing.pop()

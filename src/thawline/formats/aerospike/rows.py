@@ -59,6 +59,8 @@ UDFS = pa.schema([("name", pa.string()), ("type", pa.string()), ("content", pa.b
 SCHEMAS = {"records": RECORDS, "indexes": INDEXES, "udfs": UDFS}
 PLACE = pa.schema([("position", pa.int64()), ("length", pa.int64())])
 """Where an entry starts in the text, and how long it is: columns that are there when they are asked for."""
+DOUBTED = PLACE.append(pa.field("suspect", pa.string()))
+"""The same with why an entry is not to be trusted: for tables that have no such column of their own."""
 KERNELS = {"records": "aerospike_records", "indexes": "aerospike_indexes", "udfs": "aerospike_udfs"}
 
 Maker = Callable[[], pa.Array]
@@ -114,7 +116,7 @@ def _bins(decoded: Decoded) -> pa.ListArray:
     return pa.Array.from_buffers(RECORDS.field("bins").type, decoded.rows, [None, offsets], 0, children=[values])
 
 
-def index_batch(chunk: Chunk, wanted: Collection[str]) -> pa.RecordBatch:
+def index_batch(chunk: Chunk, suspect: str | None, wanted: Collection[str]) -> pa.RecordBatch:
     """Secondary indexes as rows."""
     batch = chunk.batch
     made: Mapping[str, Maker] = {
@@ -126,9 +128,10 @@ def index_batch(chunk: Chunk, wanted: Collection[str]) -> pa.RecordBatch:
         "data_type": lambda: batch["data_type"],
         "context": lambda: pa.array([context_json(text) for text in batch["context"].to_pylist()], pa.string()),
         "expression": lambda: pa.array([_expression(text) for text in batch["expression"].to_pylist()], pa.binary()),
+        "suspect": lambda: _repeated(suspect, len(chunk)),
         **_places(chunk),
     }
-    return _chosen(pa.unify_schemas([INDEXES, PLACE]), made, wanted, len(chunk))
+    return _chosen(pa.unify_schemas([INDEXES, DOUBTED]), made, wanted, len(chunk))
 
 
 CONTEXTS = {
@@ -171,15 +174,16 @@ def _expression(text: str | None) -> bytes | None:
     return decoded if (decoded := decode_base64(text.encode())) is not None else text.encode()
 
 
-def udf_batch(chunk: Chunk, wanted: Collection[str]) -> pa.RecordBatch:
+def udf_batch(chunk: Chunk, suspect: str | None, wanted: Collection[str]) -> pa.RecordBatch:
     """UDF files as rows."""
     made: Mapping[str, Maker] = {
         "name": lambda: chunk.batch["name"],
         "type": lambda: chunk.batch["udf_type"],
         "content": lambda: chunk.batch["content"],
+        "suspect": lambda: _repeated(suspect, len(chunk)),
         **_places(chunk),
     }
-    return _chosen(pa.unify_schemas([UDFS, PLACE]), made, wanted, len(chunk))
+    return _chosen(pa.unify_schemas([UDFS, DOUBTED]), made, wanted, len(chunk))
 
 
 def _places(chunk: Chunk) -> dict[str, Maker]:

@@ -91,7 +91,7 @@ class RunTexts:
         if isinstance(mended, bytes):
             yield mended
             return
-        wanted = span or (Span(*place) if isinstance(place, tuple) else run.span)
+        wanted = span or (Span(*place) if isinstance(place, tuple) else run.given or run.span)
         for at in range(wanted.start, wanted.end, PIECE):
             end = min(at + PIECE, wanted.end)
             yield self.source.view(at, end) if place is None else self._opened(run).window(at, end - at)[0]

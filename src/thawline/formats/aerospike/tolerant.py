@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from thawline.formats.aerospike.units import BYTES_LETTERS, Bin, Index, Key, Meta, Record, Udf, Unit
+from thawline.wording import counted
 
 ASRESTORE, BACKUP_GO = "asrestore", "backup-go"
 BOTH = "asrestore and backup-go"
@@ -125,7 +126,7 @@ class Look:
             self.pos += len(b"# namespace ")
             namespace = self._token(LF, "namespace")
             if self.pos - at > LONGEST_META:
-                self._note(at, f"a meta data line of {self.pos - at} bytes", ASRESTORE)
+                self._note(at, f"a meta data line of {counted(self.pos - at, 'byte')}", ASRESTORE)
             if b"\n" in namespace:
                 self._note(at, "a line feed in the namespace of the file", ASRESTORE)
             return Meta(namespace)
@@ -304,7 +305,7 @@ class Look:
         raw = self._line()
         self._expect_lf()
         if len(raw) > LONGEST_NUMBER:
-            raise Broken(at, f"double of {len(raw)} characters")
+            raise Broken(at, f"double of {counted(len(raw), 'character')}")
         text = UNESCAPE.sub(rb"\1", raw)
         by_c = text == b"" or bool(C_DOUBLE.fullmatch(text) and not C_EXPONENT.search(text))
         by_go = bool(GO_DOUBLE.fullmatch(raw)) and not _overflows(raw)
@@ -344,7 +345,7 @@ class Look:
         if len(digest) == DIGEST + 1 and kept == raw:
             self._note(at, "a digest of 21 bytes, of which asrestore takes the first 20", BACKUP_GO)
         elif len(digest) != DIGEST:
-            raise Broken(at, f"a digest of {len(digest)} bytes instead of 20")
+            raise Broken(at, f"a digest of {counted(len(digest), 'byte')} instead of 20")
         return digest[:DIGEST]
 
     def _sized(self) -> bytes:
@@ -352,10 +353,10 @@ class Look:
         size = self._number(SP, "size", UINT32_MAX)
         start, end = self.pos, self.pos + size
         if end >= len(self.text):
-            reason = f"a value of {size} bytes does not fit into what is left"
+            reason = f"a value of {counted(size, 'byte')} does not fit into what is left"
             raise Broken(start, reason, start, is_cut=True, claimed=size)
         if self.text[end] != LF:
-            raise Broken(end, f"no line feed behind a value of {size} bytes", start)
+            raise Broken(end, f"no line feed behind a value of {counted(size, 'byte')}", start)
         self.pos = end + 1
         return bytes(self.text[start:end])
 
@@ -364,13 +365,13 @@ class Look:
         raw = self._raw(terminator, self.longest)
         token = raw if self.version == "3.0" else UNESCAPE.sub(rb"\1", raw)
         if len(raw) > LONGEST_TOKEN:
-            self._note(at, f"{what} of {len(raw)} bytes", BACKUP_GO)
+            self._note(at, f"{what} of {counted(len(raw), 'byte')}", BACKUP_GO)
         if len(token) > longest:
-            self._note(at, f"{what} of {len(token)} bytes; {longest} are the most", ASRESTORE)
+            self._note(at, f"{what} of {counted(len(token), 'byte')}; {longest} are the most", ASRESTORE)
         if b"\0" in token:
             self._note(at, f"{what} with a NUL in it", ASRESTORE)
         if self.refused_by == BOTH and len(token) > LONGEST_TOKEN:
-            raise Broken(at, f"{what} of {len(token)} bytes; {LONGEST_TOKEN} are the most")
+            raise Broken(at, f"{what} of {counted(len(token), 'byte')}; {LONGEST_TOKEN} are the most")
         return token
 
     def _letter(self, letters: str, what: str, terminator: int | None) -> str:
@@ -393,7 +394,7 @@ class Look:
         if not found:
             if self._is_cut_before(start, most):
                 raise self._cut(start)
-            raise Broken(start, f"no end of a field within {most} bytes")
+            raise Broken(start, f"no end of a field within {counted(most, 'byte')}")
         self.pos = found.end()
         return bytes(self.text[start : self.pos - 1])
 

@@ -19,12 +19,11 @@ from thawline.chunks import Break, Chunk
 from thawline.formats.aerospike.choice import HEADS, Choice, rows_of
 from thawline.formats.aerospike.findings import (
     BROKEN,
-    BROKEN_COLLECTION,
     BROKEN_CONTEXT,
-    DIGEST_MISMATCH,
     LENIENT,
     NO_HEADER,
     NOT_UTF8,
+    REFUSED_BY,
     SUSPECT,
     TRUNCATED,
     UNKNOWN_KIND,
@@ -33,6 +32,7 @@ from thawline.formats.aerospike.marks import Mark, lost_record, marks_of, refusa
 from thawline.formats.aerospike.parts import Part
 from thawline.formats.aerospike.rows import KERNELS, context_json
 from thawline.formats.aerospike.soundness import LOOKED_AT, Soundness
+from thawline.formats.aerospike.strictness import LENIENTLY, Found, Making, Strictness
 from thawline.formats.aerospike.text import LONGEST_ENTRY, Text
 from thawline.formats.aerospike.tolerant import ASRESTORE, Broken, Look, Note
 from thawline.formats.aerospike.units import Record, Unit, encode, header
@@ -56,7 +56,6 @@ CHECKED = frozenset(
     }
 )  # fmt: skip
 """Columns of records that are looked at; the kernel checks the others by itself."""
-CODES_OF = {"digest": DIGEST_MISMATCH, "value": BROKEN_COLLECTION}
 ENTRIES = frozenset({b"+ ", b"* "})
 """What entries start with."""
 TABLES = {b"+ k ": "records", b"+ n ": "records", b"* i ": "indexes", b"* e ": "indexes", b"* u ": "udfs"}
@@ -67,7 +66,7 @@ class Walk:
     """One way through a text."""
 
     text: Text
-    is_strict: bool
+    rules: Strictness = LENIENTLY
     hint: str = ""
     pos: int = 0
     version: str = "3.1"
@@ -91,12 +90,12 @@ class Walk:
     is_spared: bool = False
     """Whether the rest of the text holds nothing that is asked for."""
 
-    def items(self) -> Iterator[Part | Finding]:
+    def items(self) -> Iterator[Found]:
         """Everything from the header line on."""
         yield from self._head()
         yield from self.entries()
 
-    def entries(self) -> Iterator[Part | Finding]:
+    def entries(self) -> Iterator[Found]:
         """Everything behind the header and the meta data, or from anywhere in a text."""
         self.size = self.size or self.text.step
         while not self.is_spared:
@@ -135,7 +134,7 @@ class Walk:
 
     # The header and the meta data.
 
-    def _head(self) -> Iterator[Part | Finding]:
+    def _head(self) -> Iterator[Found]:
         view, _ = self.text.window(0, HEADER_SIZE)
         found = HEADER.fullmatch(view)
         version = f"{found[1].decode()}.{found[2].decode()}" if found else ""
@@ -150,22 +149,18 @@ class Walk:
         yield from self._one(Span(0, HEADER_SIZE), [note] if old else [])
         yield from self._meta()
 
-    def _one(self, span: Span, notes: list[Note], *, is_first_file: bool = False) -> Iterator[Part | Finding]:
+    def _one(self, span: Span, notes: list[Note], *, is_first_file: bool = False) -> Iterator[Found]:
         """A line that belongs to no table, and what one of the tools has against it.
 
         For a header that a tool refuses there is another, but none for meta data, which both can do without.
         """
         self.last_complete = span.end
-        if notes and self.is_strict:
-            yield self._found(refusal(notes), span, {"at": notes[0].at, "reason": notes[0].reason})
-            return
         labels = {"header": not span.start, "first_file": is_first_file, "one_tool_only": bool(notes and span.start)}
         kept = {"version": self.version, **{label: True for label, on in labels.items() if on}}
-        yield Part(span, 1, labels=kept, mended=header() if notes and not span.start else b"")
-        if notes:
-            yield self._remark(refusal(notes), span.end, {"at": notes[0].at, "reason": notes[0].reason})
+        part = Part(span, 1, labels=kept, mended=header() if notes and not span.start else b"")
+        yield from self._refused(notes, span, lambda: part) if notes else [part]
 
-    def _no_header(self, start: bytes) -> Iterator[Part | Finding]:
+    def _no_header(self, start: bytes) -> Iterator[Found]:
         view, is_last = self.text.window(0, 64)
         if is_last and any(header(version).startswith(bytes(view)) for version in VERSIONS):
             yield self._found(TRUNCATED, Span(0, len(view)), {"last_complete_record_ends_at": 0})
@@ -179,7 +174,7 @@ class Walk:
         if starts:
             yield from self._meta()
 
-    def _meta(self) -> Iterator[Part | Finding]:
+    def _meta(self) -> Iterator[Found]:
         while True:
             view, _ = self.text.window(self.pos, 1 << 21)
             if bytes(view[:1]) != b"#":
@@ -230,7 +225,7 @@ class Walk:
         self.room = min(16 * self.room, columns.MAX_ROWS)
         return is_small
 
-    def _chunks(self, table: str, view: memoryview, *, is_last: bool) -> Iterator[Part | Finding]:
+    def _chunks(self, table: str, view: memoryview, *, is_last: bool) -> Iterator[Found]:
         base = self.pos
         wanted = None if table != "records" else HEADS if self.choice else CHECKED if self.quick else None
         self._prepare(table)
@@ -248,7 +243,7 @@ class Walk:
                 return
             self.text.release(end)
 
-    def _chosen(self, heads: Chunk, view: memoryview, base: int) -> Iterator[Part | Finding]:
+    def _chosen(self, heads: Chunk, view: memoryview, base: int) -> Iterator[Found]:
         """Records that are asked for, and how many are left out; of those nothing but the head is decoded."""
         choice = self.choice or Choice()
         is_first, self.is_behind_first = not self.is_behind_first, True
@@ -271,7 +266,7 @@ class Walk:
         yield Part(span, len(heads), "records", decoded, suspect=suspect, taken=taken)
         yield from _not_utf8(decoded, starts, ends[-1])
 
-    def _records(self, chunk: Chunk, view: memoryview, base: int) -> Iterator[Part | Finding]:
+    def _records(self, chunk: Chunk, view: memoryview, base: int) -> Iterator[Found]:
         decoded = Decoded(chunk)
         marks = marks_of(decoded, view, base, self.version)
         starts, ends = _positions(chunk.starts), _positions(chunk.ends)
@@ -290,25 +285,31 @@ class Walk:
         suspect = "nested" if span.start < self.nested_to else None
         return Part(span, end - first, "records", decoded, first, suspect)
 
-    def _marked(self, mark: Mark, decoded: Decoded, starts: array[int], ends: array[int]) -> Iterator[Part | Finding]:
+    def _marked(self, mark: Mark, decoded: Decoded, starts: array[int], ends: array[int]) -> Iterator[Found]:
         """Rows that are odd in the same way: lost, or shown with a remark."""
         span = Span(starts[mark.row], ends[mark.row + mark.rows - 1])
         detail = dict(mark.detail)
         if mark.rows > 1:
             detail["records"] = mark.rows
-        if self.is_strict or mark.code not in LENIENT:
-            yield self._found(mark.code, span, {**detail, "lost": lost_record(decoded, mark.row, mark.rows)})
+        lost = lost_record(decoded, mark.row, mark.rows)
+        if mark.code not in LENIENT:
+            yield self._found(mark.code, span, {**detail, "lost": lost})
             return
-        if mark.mended:
-            part = self._mended(mark.mended, span)
-            yield part or self._found(BROKEN, span, detail)
-        else:
-            part = self._part(decoded, mark.row, mark.row + mark.rows, starts, ends)
-            yield replace(part, suspect=part.suspect or SUSPECT.get(mark.code))
-        if part:
-            yield self._remark(mark.code, span.end, detail if "at" in detail else {"at": span.start, **detail})
 
-    def _mended(self, canonical: bytes, span: Span) -> Part | None:
+        def part() -> Part | None:
+            if mark.mended:
+                return self._mended(mark.mended, span, mark.code)
+            made = self._part(decoded, mark.row, mark.row + mark.rows, starts, ends)
+            return replace(made, suspect=made.suspect or SUSPECT.get(mark.code))
+
+        yield from self.rules.judged(mark.code, span, part, detail, lost, self.hint)
+
+    def _refused(self, notes: list[Note], span: Span, part: Making, lost: str = "") -> Iterator[Found]:
+        """What becomes of an entry that one tool refuses."""
+        detail = {"at": notes[0].at, "reason": notes[0].reason}
+        return self.rules.judged(refusal(notes), span, part, detail, lost, self.hint)
+
+    def _mended(self, canonical: bytes, span: Span, code: Code | None = None) -> Part | None:
         """An entry that only one tool reads, from the bytes that both would."""
         table = TABLES[canonical[:4]]
         chunk = next(columns.scan(KERNELS[table], canonical))
@@ -317,12 +318,13 @@ class Walk:
         starts, ends = (pa.array([place], pa.int64()) for place in (span.start, span.end))
         chunk = replace(chunk, starts=starts, ends=ends)
         suspect = "nested" if span.start < self.nested_to else None
+        refused_by = REFUSED_BY.get(code) if code else None
         written, labels = self._written(canonical)
         if table != "records":
-            return Part(span, 1, table, chunk, 0, suspect, written, labels)
+            return Part(span, 1, table, chunk, 0, suspect, refused_by, written, labels)
         decoded = Decoded(chunk)
         wrong = [SUSPECT[code] for code in wrong_contents(decoded)]
-        return Part(span, 1, table, decoded, 0, suspect or (wrong[0] if wrong else None), written, labels)
+        return Part(span, 1, table, decoded, 0, suspect or (wrong[0] if wrong else None), refused_by, written, labels)
 
     def _written(self, canonical: bytes) -> tuple[bytes, dict[str, object]]:
         """A mended entry in the words of the file's version, and its labels; not all can be mended, as long names."""
@@ -331,34 +333,45 @@ class Walk:
         look.unit()
         return written, {"version": self.version, **({"one_tool_only": True} if look.notes else {})}
 
-    def _globals(self, chunk: Chunk, view: memoryview, base: int) -> Iterator[Part | Finding]:
+    def _globals(self, chunk: Chunk, view: memoryview, base: int) -> Iterator[Found]:
         """Indexes and UDFs, which are few, so that each gets a closer look."""
         table = "indexes" if "path" in chunk.batch.schema.names else "udfs"
         starts, ends = _positions(chunk.starts), _positions(chunk.ends)
         first = 0
         for row, (start, end) in enumerate(zip(starts, ends, strict=True)):
             look = Look(view[: end - base], start - base, self.version)
-            try:
-                unit = look.unit()
-            except Broken as broken:
-                found: Part | Finding = self._found(BROKEN, Span(start, end), _told(broken, base))
-            else:
-                notes = _moved(look.notes, base)
-                if not notes and not _is_broken_context(chunk, row):
-                    continue
-                suspect = "nested" if start < self.nested_to else None
-                mended, labels = self._written(encode(unit)) if notes else (b"", {})
-                found = Part(Span(start, end), 1, table, chunk, row, suspect, mended, labels)
-                if notes and self.is_strict:
-                    found = self._found(refusal(notes), found.span, {"at": notes[0].at, "reason": notes[0].reason})
+            odd = list(self._odd_global(look, table, chunk, row, base))
+            if not odd:
+                continue
             if first < row:
                 yield self._global_part(table, chunk, first, row, starts, ends)
             first = row + 1
-            yield found
-            if isinstance(found, Part):
-                yield from self._remarks(chunk, row, end, _moved(look.notes, base))
+            yield from odd
         if first < len(chunk):
             yield self._global_part(table, chunk, first, len(chunk), starts, ends)
+
+    def _odd_global(self, look: Look, table: str, chunk: Chunk, row: int, base: int) -> Iterator[Found]:
+        """An index or a UDF that is not simply intact; nothing if it is."""
+        span = Span(chunk.starts[row].as_py(), chunk.ends[row].as_py())
+        try:
+            unit = look.unit()
+        except Broken as broken:
+            yield self._found(BROKEN, span, _told(broken, base))
+            return
+        notes, is_context_broken = _moved(look.notes, base), _is_broken_context(chunk, row)
+        suspect = "nested" if span.start < self.nested_to else None
+        part = Part(span, 1, table, chunk, row, suspect)
+
+        def mended() -> Part:
+            written, labels = self._written(encode(unit))
+            return replace(part, refused_by=REFUSED_BY[refusal(notes)], mended=written, labels=labels)
+
+        if notes:
+            yield from self._refused(notes, span, mended, _lost(unit))
+        elif is_context_broken:
+            yield part
+        if is_context_broken:
+            yield Finding(BROKEN_CONTEXT, Span(span.end, span.end), {"index": chunk.batch["name"][row].as_py()})
 
     def _global_part(
         self, table: str, chunk: Chunk, first: int, end: int, starts: array[int], ends: array[int]
@@ -366,15 +379,9 @@ class Walk:
         suspect = "nested" if starts[first] < self.nested_to else None
         return Part(Span(starts[first], ends[end - 1]), end - first, table, chunk, first, suspect)
 
-    def _remarks(self, chunk: Chunk, row: int, end: int, notes: list[Note]) -> Iterator[Finding]:
-        if notes:
-            yield self._remark(refusal(notes), end, {"at": notes[0].at, "reason": notes[0].reason})
-        if _is_broken_context(chunk, row):
-            yield Finding(BROKEN_CONTEXT, Span(end, end), {"index": chunk.batch["name"][row].as_py()})
-
     # Entries that they do not read.
 
-    def _closer(self, view: memoryview, *, is_last: bool) -> Iterator[Part | Finding]:
+    def _closer(self, view: memoryview, *, is_last: bool) -> Iterator[Found]:
         """One entry that no kernel reads: as one tool reads it, or past it."""
         look = Look(view, 0, self.version)
         try:
@@ -392,17 +399,22 @@ class Walk:
         self.pos = self.last_complete = span.end
         yield from self._alone(unit, span, notes)
 
-    def _alone(self, unit: Unit, span: Span, notes: list[Note]) -> Iterator[Part | Finding]:
-        """An entry that a tool reads and the kernel does not: as a part of its own, or as a finding."""
-        detail: dict[str, object] = {"at": notes[0].at, "reason": notes[0].reason} if notes else {"at": span.start}
-        part = self._mended(encode(unit), span)
-        code = refusal(notes) if notes else BROKEN if part is None else CODES_OF.get(part.suspect or "")
-        if part is None or (code and self.is_strict):
-            yield self._found(code or BROKEN, span, {**detail, "lost": _lost(unit)})
+    def _alone(self, unit: Unit, span: Span, notes: list[Note]) -> Iterator[Found]:
+        """An entry that a tool reads and the kernel does not."""
+        canonical, lost = encode(unit), _lost(unit)
+        if notes:
+            yield from self._refused(notes, span, lambda: self._mended(canonical, span, refusal(notes)), lost)
             return
-        yield part if notes else replace(part, mended=b"")
-        if code:
-            yield self._remark(code, span.end, detail)
+        mended = self._mended(canonical, span)
+        if mended is None:
+            yield self._found(BROKEN, span, {"at": span.start, "lost": lost})
+            return
+        part = replace(mended, mended=b"")
+        wrong = wrong_contents(part.content) if isinstance(part.content, Decoded) else []
+        if wrong:
+            yield from self.rules.judged(wrong[0], span, lambda: part, {"at": span.start}, lost, self.hint)
+        else:
+            yield part
 
     def _broken(self, broken: Broken, view: memoryview) -> Iterator[Finding]:
         """What is wrong with the entry that starts here; then the place is at the next one."""
@@ -477,9 +489,6 @@ class Walk:
 
     def _found(self, code: Code, span: Span, detail: Mapping[str, object]) -> Finding:
         return Finding(code, span, detail, self.hint)
-
-    def _remark(self, code: Code, end: int, detail: Mapping[str, object]) -> Finding:
-        return Finding(LENIENT[code], Span(end, end), detail)
 
 
 def _without_doubt(chunk: Chunk, view: memoryview, *, is_last: bool) -> tuple[Chunk, bool]:

@@ -39,7 +39,7 @@ from thawline.formats.borg.repository import Repository
 from thawline.formats.borg.store import LostChunk, Store
 from thawline.model import Code, Finding, Run, Span
 from thawline.source import Source
-from thawline.wording import counted, quoted
+from thawline.wording import counted, grouped, quoted
 
 NAMED = 20
 """Files of an archive that are named one by one."""
@@ -147,7 +147,8 @@ class Check:
     def _missing(self, entries: pa.Table) -> Iterator[Finding]:
         for pack_id, chunks in _by_pack(entries):
             kept = sum(map(self._is_known, chunks))
-            lost = f"{counted(len(chunks), 'chunk')}, of which {kept} are in other packs"
+            elsewhere = f"{grouped(kept)} {'is' if kept == 1 else 'are'} in other packs"
+            lost = f"{counted(len(chunks), 'chunk')}, of which {elsewhere}"
             yield self._found(MISSING_PACK, {"pack_id": pack_id, "lost": lost})
 
     def _wrong(self, entries: pa.Table) -> Iterator[Finding]:

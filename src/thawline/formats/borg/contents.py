@@ -13,6 +13,7 @@ from thawline.formats.borg.findings import BAD_DATA, BAD_ID, BAD_META, BAD_TAG
 from thawline.formats.borg.header import MAGIC
 from thawline.formats.borg.modes import Mode
 from thawline.model import Code
+from thawline.wording import counted, grouped
 
 LARGEST_PLAINTEXT = 128 << 20
 """Borg itself gives up on a chunk that decompresses to more."""
@@ -91,9 +92,12 @@ def read_meta(payload: bytes) -> Meta:
 def check_size(meta: Meta, len_payload: int) -> None:
     """Raise `Flaw` unless the meta map and the data slot agree on its size: that pins both ends of both slots."""
     if meta.csize != len_payload:
-        raise Flaw(BAD_META, f"the meta map says {meta.csize} bytes of data, the data slot holds {len_payload}")
+        raise Flaw(
+            BAD_META,
+            f"the meta map says {counted(meta.csize, 'byte')} of data, the data slot holds {grouped(len_payload)}",
+        )
     if meta.psize is not None and not 0 <= meta.psize <= meta.csize:
-        raise Flaw(BAD_META, f"its psize is {meta.psize}, of {meta.csize} bytes")
+        raise Flaw(BAD_META, f"its psize is {grouped(meta.psize)}, of {counted(meta.csize, 'byte')}")
 
 
 def read_content(slots: Slots, mode: Mode) -> Content:
@@ -124,7 +128,9 @@ def decompress(meta: Meta, payload: bytes) -> bytes:
     is_plain = meta.ctype == 0 and len(stored) <= most
     plaintext = stored if is_plain else _decompressed(CODECS[meta.ctype], stored, most)
     if meta.size is not None and len(plaintext) != meta.size:
-        raise Flaw(BAD_DATA, f"it decompresses to {len(plaintext)} bytes, its meta map says {meta.size}")
+        raise Flaw(
+            BAD_DATA, f"it decompresses to {counted(len(plaintext), 'byte')}, its meta map says {grouped(meta.size)}"
+        )
     return plaintext
 
 

@@ -14,6 +14,7 @@ from thawline.formats.borg.contents import Content, Flaw, read_content
 from thawline.formats.borg.judging import CONTENT_COLUMNS, judge_envelopes, slots_of
 from thawline.formats.borg.modes import UNKNOWN, mode_of
 from thawline.source import LocalSource, RemoteSource, open_source
+from thawline.wording import counted, grouped
 
 OPEN_PACKS = 8
 
@@ -62,7 +63,9 @@ class Store:
         """The plaintext of a chunk that has this size; `LostChunk` if it has another."""
         plaintext = self.get(chunk_id).plaintext
         if len(plaintext) != size:
-            raise LostChunk(f"chunk {chunk_id} holds {len(plaintext)} bytes, and {size} belong there")
+            raise LostChunk(
+                f"chunk {chunk_id} holds {counted(len(plaintext), 'byte')}, and {grouped(size)} belong there"
+            )
         return plaintext
 
     def _read(self, row: int) -> Content:

@@ -6,6 +6,7 @@ Layout: https://kafka.apache.org/documentation/#messageformat
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ from thawline.formats import Claim, Content, Format, Member, Reading
 from thawline.formats.kafka import checkpoints, messages, partition, records, sidecars, tables
 from thawline.formats.kafka.checks import Checksums
 from thawline.formats.kafka.contents import content_of
+from thawline.formats.kafka.control import broken_control
 from thawline.formats.kafka.findings import CODES, DAMAGED_LENGTH, DAMAGED_MAGIC
 from thawline.formats.kafka.heads import HEAD_SIZE, LATEST_MAGIC, MESSAGES, Heads, head_at, table_at, walk
 from thawline.formats.kafka.indexes import build_indexes
@@ -156,10 +158,23 @@ class Kafka(Format):
 
     def _rows(self, source: Source, heads: Heads, table: str, request: Request) -> Reading:
         if table != "records":
-            yield self._counted(heads), tables.batches(source, heads, table, request.columns, request)
+            yield from self._of_heads(source, heads, table, request)
             return
         for chosen, is_chosen in _chosen(heads, request.selection):
             yield from self._decoded(source, chosen, is_chosen, request)
+
+    def _of_heads(self, source: Source, heads: Heads, table: str, request: Request) -> Reading:
+        """Rows of a table that is made of heads and control records; only those are opened."""
+        broken = broken_control(source, heads, self.max_batch_bytes) if table == "control" else ()
+        first, positions = 0, heads.rows["position"].to_pylist()
+        for finding in [*broken, None]:
+            end = bisect_left(positions, finding.span.start) if finding else len(heads)
+            if first < end:
+                part = heads.part(first, end)
+                yield self._counted(part), tables.batches(source, part, table, request.columns, request)
+            if finding:
+                yield finding
+            first = end + 1
 
     def tail(self, source: Source, rows: int, table: str, columns: Collection[str]) -> list[pa.RecordBatch] | None:
         """The last records: heads tell which batches hold them, and only those are read."""
@@ -177,7 +192,9 @@ class Kafka(Format):
                 continue
             for part in self._decoded(source, item, is_chosen=True, request=self._request(source, columns)):
                 if isinstance(part, Finding):
-                    return None
+                    if part.severity == "error":
+                        return None
+                    continue
                 found += part[1]
         return last(found, rows)
 

@@ -12,6 +12,7 @@ from thawline.errors import SourceError
 from thawline.folder import Folder
 from thawline.formats.kafka.findings import BAD_EPOCHS, BAD_METADATA
 from thawline.model import Code, Finding, Report, Run, Span, report
+from thawline.wording import counted, grouped
 
 LEADER_EPOCHS = "leader-epoch-checkpoint"
 METADATA = "partition.metadata"
@@ -143,7 +144,9 @@ def offset_above(folder: Folder, name: str, topic: str | None, partition: int | 
 
 def _data(folder: Folder, name: str) -> bytes:
     if folder.files()[name] > LARGEST:
-        raise BadText(f"it has {folder.files()[name]} bytes, and {LARGEST} are the most that are read of it")
+        raise BadText(
+            f"it has {counted(folder.files()[name], 'byte')}, and {grouped(LARGEST)} are the most that are read of it"
+        )
     return folder.read(name, LARGEST)
 
 

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from thawline import codecs, specs
 from thawline.formats.kafka import records
 from thawline.formats.kafka.heads import Heads
-from thawline.formats.kafka.rows import MICROSECONDS, Request
+from thawline.formats.kafka.rows import MICROSECONDS, Part, Request
 from thawline.formats.kafka.selection import Selection
 from thawline.model import Finding
 from thawline.source import Source
@@ -51,13 +51,22 @@ def control_batches(
     source: Source, heads: Heads, columns: Collection[str], max_batch_bytes: int = codecs.DEFAULT_MAX_BYTES
 ) -> Iterator[pa.RecordBatch]:
     """Control records of some units: the columns that are asked for. Units that cannot be read are passed over."""
+    for part in _decode(source, heads, (*OF_RECORDS, "key"), max_batch_bytes):
+        if not isinstance(part, Finding):
+            yield from (_decoded(batch, columns) for batch in part[2])
+
+
+def broken_control(source: Source, heads: Heads, max_batch_bytes: int) -> Iterator[Finding]:
+    """What is wrong with control records of some units: what `control_batches` passes over."""
+    return (part for part in _decode(source, heads, (), max_batch_bytes) if isinstance(part, Finding))
+
+
+def _decode(source: Source, heads: Heads, columns: tuple[str, ...], max_batch_bytes: int) -> Iterator[Part | Finding]:
     chosen = heads.rows.filter(heads.rows["is_control"])
     if not chosen.num_rows:
         return
-    request = Request((*OF_RECORDS, "key"), Selection(control=True), max_batch_bytes=max_batch_bytes)
-    for part in records.decode(source, Heads(chosen), request):
-        if not isinstance(part, Finding):
-            yield from (_decoded(batch, columns) for batch in part[2])
+    request = Request(columns, Selection(control=True), max_batch_bytes=max_batch_bytes)
+    yield from records.decode(source, Heads(chosen), request)
 
 
 def _decoded(batch: pa.RecordBatch, columns: Collection[str]) -> pa.RecordBatch:

@@ -73,8 +73,9 @@ BAD_WRAPPER = Code(
     "KAF110",
     "the compressed message set breaks a rule",
     "error",
-    "A compressed message of magic 0 or 1 holds messages. These do not add up: there are none, one is compressed "
-    "again, is cut short or has a wrong checksum of its own, or their offsets do not lead to that of the wrapper.",
+    "A compressed message of magic 0 or 1 holds messages. These do not add up: there is none that is whole, one is "
+    "compressed again, breaks a rule or has a wrong checksum of its own, or their offsets do not lead to that of the "
+    "wrapper.",
 )
 MISSING_SEGMENT = Code(
     "KAF111",
@@ -180,6 +181,15 @@ UNFINISHED_FILE = Code(
     "A .cleaned file is the unfinished output of the log cleaner or of a split: a broker throws it away, and so does "
     "this reader. A .swap file is complete and takes the place of the segments that it covers.",
 )
+CUT_WRAPPER = Code(
+    "KAF208",
+    "the compressed message set ends inside a message",
+    "warning",
+    "A compressed message of magic 0 or 1 holds messages, and the last of them is not whole. The checksum is right, so "
+    "the producer sent it like this. Kafka gives the whole messages and ignores the rest without a word, and this "
+    "reader gives the same. With magic 1, offsets count back from the last message that is whole, in Kafka as here, so "
+    "that those of the set are higher by as many as are cut.",
+)
 PREALLOCATED = Code(
     "KAF301",
     "zeros to the end of the file",
@@ -220,5 +230,6 @@ CODES = (
     BAD_CHECKSUM, TORN_TAIL, NO_BATCH, DAMAGED_LENGTH, DAMAGED_MAGIC, BAD_OFFSET, BAD_CODEC, BAD_RECORDS, TOO_LARGE,
     BAD_WRAPPER, MISSING_SEGMENT, BAD_INDEX, BAD_TIME_INDEX, BAD_TRANSACTION_INDEX, BAD_SNAPSHOT, BAD_EPOCHS,
     BAD_METADATA, BAD_CHECKPOINT, EPOCH_FALLS, OFFSETS_RESTART, NAME_MISMATCH, INDEX_LEFT_OVER, EPOCHS_MISMATCH,
-    SNAPSHOT_MISMATCH, UNFINISHED_FILE, PREALLOCATED, DELETED_FILE, OPEN_TRANSACTION, MISSING_INDEX, BELOW_START,
+    SNAPSHOT_MISMATCH, UNFINISHED_FILE, CUT_WRAPPER, PREALLOCATED, DELETED_FILE, OPEN_TRANSACTION, MISSING_INDEX,
+    BELOW_START,
 )  # fmt: skip

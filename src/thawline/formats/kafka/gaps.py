@@ -34,9 +34,11 @@ from thawline.formats.kafka.heads import (
     head_at,
     table_at,
 )
+from thawline.formats.kafka.losses import lost_batch
 from thawline.generated.kernels.tables import TABLES
 from thawline.model import Code, Finding, Span
 from thawline.source import Source
+from thawline.wording import numbered
 
 LENGTH_AT, BEFORE_LENGTH = 8, 12
 CRC_AT = {BATCHES: 17, MESSAGES: 12}
@@ -201,15 +203,18 @@ class Gaps:
 
     def _lost(self, span: Span, table: str, floor: int, following: int | None) -> str:
         """What is lost, in offsets as far as the units around it tell."""
-        behind = f"{following - 1}" if following is not None and following > floor else "the end of the segment"
-        between = f"offsets {floor + 1} to {behind}"
         if table == BATCHES and span.size >= HEAD_SIZE:
             base, count = self._integer(span.start, 8), self._integer(span.start + HEAD_SIZE - 4, 4)
             last = base + self._integer(span.start + 23, 4)
             fits = floor < base <= last and (following is None or last < following) and 0 < count <= last - base + 1
             if fits and last - floor < MOST_OFFSETS:
-                return f"1 batch of {count} record{'s' if count > 1 else ''}, offsets {base} to {last}"
-        return f"records in {between}"
+                return lost_batch(count, base, last)
+        if following is None or following <= floor:
+            return f"records in offsets {floor + 1} to the end of the segment"
+        is_gap = following > floor + 1
+        return (
+            f"records in {numbered('offset', floor + 1, following - 1)}" if is_gap else "nothing: offsets run on behind"
+        )
 
     def _integer(self, at: int, size: int) -> int:
         return int.from_bytes(self.source.view(at, at + size), "big", signed=True)

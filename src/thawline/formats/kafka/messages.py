@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 from thawline import codecs, columns
 from thawline.chunks import Break, Chunk, Ranges
 from thawline.errors import CodecError
-from thawline.formats.kafka.findings import BAD_WRAPPER
+from thawline.formats.kafka.findings import BAD_WRAPPER, CUT_WRAPPER
+from thawline.formats.kafka.gaps import BEFORE_LENGTH, LEAST_LENGTH, LENGTH_AT
 from thawline.formats.kafka.heads import MESSAGES, NO_TIMESTAMP, Heads
 from thawline.formats.kafka.records import GROUP_BYTES, not_decompressed
 from thawline.formats.kafka.rows import Failure, Part, Records, Request, Units, parts
@@ -60,7 +61,7 @@ def _wrapped(source: Source, heads: Heads, request: Request) -> Iterator[Part | 
         while first < len(chunk):
             opened = _Opened(wrappers, first, request)
             part = heads.part(row + first, row + opened.end)
-            yield from parts(Units.of(part), opened.records(), opened.failed, request)
+            yield from parts(Units.of(part), opened.records(), opened.failed, request, opened.cut)
             first = opened.end
         row += len(chunk)
 
@@ -69,7 +70,7 @@ class _Opened:
     """Some wrappers, decompressed one behind the other, until there is enough to decode."""
 
     def __init__(self, wrappers: pa.RecordBatch, first: int, request: Request) -> None:
-        self.request, self.failed = request, dict[int, Failure]()
+        self.request, self.failed, self.cut = request, dict[int, Failure](), dict[int, Failure]()
         pieces: list[bytes] = []
         stretches: list[tuple[int, int, int]] = []
         at, self.end = 0, first
@@ -106,17 +107,30 @@ class _Opened:
         chunks = []
         for item in columns.scan(MESSAGES, self.data, self.ranges, columns=(*INNER, *wire)):
             if isinstance(item, Break):
-                self._fail(
-                    item.range_index,
-                    f"a message in it cannot be read: {item.failure.reason}",
-                    field=f"{item.failure.spec}: {item.failure.path}",
-                    payload_offset=item.at - self.ranges.starts[item.range_index],
-                )
+                self._broken(item)
             else:
                 self._check(item)
                 chunks.append(item)
         shifts = self._shifts(chunks)
         return [self._placed(chunk, shifts, wire) for chunk in chunks]
+
+    def _broken(self, item: Break) -> None:
+        """Take note of a message that cannot be read: it breaks a rule, or it is the last one and not all there."""
+        index, start = item.range_index, self.ranges.starts[item.range_index]
+        left = self.ranges.ends[index] - item.start
+        if left < BEFORE_LENGTH or LEAST_LENGTH <= self._length(item.start) > left - BEFORE_LENGTH:
+            self.cut[index] = Failure(CUT_WRAPPER, {"payload_offset": item.start - start, "left": left})
+            return
+        self._fail(
+            index,
+            f"a message in it cannot be read: {item.failure.reason}",
+            field=f"{item.failure.spec}: {item.failure.path}",
+            payload_offset=item.at - start,
+        )
+
+    def _length(self, start: int) -> int:
+        """The length of the message that starts here, as it says itself."""
+        return int.from_bytes(self.data[start + LENGTH_AT : start + BEFORE_LENGTH], "big", signed=True)
 
     def _check(self, chunk: Chunk) -> None:
         """Find messages that are compressed again, or whose own checksum is wrong, which Kafka does not look at."""
@@ -139,6 +153,8 @@ class _Opened:
             ends = pc.indices_nonzero(pc.not_equal(chunk.ranges.slice(1), chunk.ranges.slice(0, rows))).to_pylist()
             for row in (*ends, rows):
                 lasts[chunk.ranges[row].as_py()] = chunk.batch["offset"][row].as_py()
+        for index in self.cut.keys() - lasts.keys():
+            self._fail(index, "it holds no whole message")
         shifts = []
         for index, (offset, magic) in enumerate(
             zip(self.wrappers["offset"].to_pylist(), self.wrappers["magic"].to_pylist(), strict=True)

@@ -31,6 +31,7 @@ from thawline.formats.kafka.survey import Extent, Survey, survey
 from thawline.formats.kafka.transactions import Transactions
 from thawline.model import Code, Finding, Report, Run, Span, report
 from thawline.source import Source
+from thawline.wording import numbered
 
 SEGMENT = re.compile(r"(\d{20})\.log(|\.swap|\.cleaned|\.deleted)")
 CHECKPOINT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
@@ -232,12 +233,12 @@ class _Partition:
     def _missing(self) -> Iterator[Finding]:
         for before, after in self.survey.breaks():
             if not self.survey.has_gaps and not before.ends_damaged:
-                lost = _offsets(before.next, after.base - 1)
+                lost = numbered("offset", before.next, after.base - 1)
                 yield self._found(MISSING_SEGMENT, {"between": f"{before.name} and {after.name}", "lost": lost})
         extents = self.survey.extents
         if extents and not extents[-1].ends_damaged and (proof := max(self._named_ends(), default=None)):
             end = self.survey.end
-            lost = _offsets(end, proof[0] - 1)
+            lost = numbered("offset", end, proof[0] - 1)
             yield self._found(MISSING_SEGMENT, {"proof": proof[1], "ends_at": end, "lost": lost})
 
     def _named_ends(self) -> Iterator[tuple[int, str]]:
@@ -322,12 +323,8 @@ class _Partition:
         start = checkpoints.offset_above(self.folder, checkpoints.LOG_STARTS, self.topic, self.partition)
         first = next((extent.first for extent in self.survey.extents if extent.first is not None), None)
         if start is not None and first is not None and first < start:
-            detail = {"log_start_offset": start, "below": _offsets(first, min(start, self.survey.end) - 1)}
+            detail = {"log_start_offset": start, "below": numbered("offset", first, min(start, self.survey.end) - 1)}
             yield self._found(BELOW_START, detail, f"cat --offsets {start}..")
-
-
-def _offsets(first: int, last: int) -> str:
-    return f"offsets {first} to {last}" if first < last else f"offset {first}"
 
 
 def _unfinished(source: Source) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from thawline import columns
 from thawline.formats.kafka import numbers, plain
 from thawline.formats.kafka.heads import Heads
+from thawline.formats.kafka.losses import lost_unit
 from thawline.formats.kafka.selection import Selection
 from thawline.literals import repeated, texts
 from thawline.model import Code, Finding, Span
@@ -92,32 +93,42 @@ class Failure:
     hint: str = ""
 
 
+NOTHING: Mapping[int, Failure] = {}
 Part = tuple[Heads, int, list[pa.RecordBatch]]
 """Units that follow one another, how many records they hold, and those of them that are asked for."""
 
 
 def parts(
-    units: Units, groups: Sequence[Records], failed: Mapping[int, Failure], request: Request
+    units: Units,
+    groups: Sequence[Records],
+    failed: Mapping[int, Failure],
+    request: Request,
+    remarked: Mapping[int, Failure] = NOTHING,
 ) -> Iterator[Part | Finding]:
-    """Units with their records, and a finding for each that failed, in file order."""
+    """Units with their records, a finding for each that failed, and one behind each that is remarked on."""
     heads = units.heads
     built = [_Built(records, units, request) for records in groups]
     first = 0
-    for unit in [*sorted(failed), len(heads)]:
-        if first < unit:
-            found = [piece for item in built if (piece := item.part(first, unit)) is not None]
-            yield heads.part(first, unit), sum(rows for rows, _ in found), [batch for _, batch in found]
+    for unit in [*sorted({*failed, *remarked}), len(heads)]:
+        end = unit + (unit in remarked and unit not in failed)
+        if first < end:
+            found = [piece for item in built if (piece := item.part(first, end)) is not None]
+            yield heads.part(first, end), sum(rows for rows, _ in found), [batch for _, batch in found]
         if unit in failed:
             yield _finding(heads.part(unit, unit + 1), failed[unit])
+        elif unit in remarked:
+            yield _remark(heads.part(unit, unit + 1).end, remarked[unit])
         first = unit + 1
+
+
+def _remark(end: int, failure: Failure) -> Finding:
+    """What is said about a unit that is returned."""
+    return Finding(failure.code, Span(end, end), failure.detail, failure.hint)
 
 
 def _finding(heads: Heads, failure: Failure) -> Finding:
     facts = heads.rows.to_pylist()[0]
-    count, base, last = facts["num_records"], facts["base_offset"], facts["last_offset"]
-    lost = f"1 batch of {count} record{'s' if count != 1 else ''}, offsets {base} to {last}"
-    if count is None:
-        lost = f"1 compressed message set, offsets up to {last}"
+    lost = lost_unit(facts["num_records"], facts["base_offset"], facts["last_offset"])
     return Finding(failure.code, Span(heads.start, heads.end), {**failure.detail, "lost": lost}, failure.hint)
 
 

@@ -15,6 +15,7 @@ from thawline.formats.kafka.gaps import Gaps, offset_at
 from thawline.formats.kafka.heads import Heads, walk
 from thawline.model import Finding, Span
 from thawline.source import Source
+from thawline.wording import counted, numbered
 
 RELEASE_BYTES = 64 << 20
 """So much is read before it is said that it is not needed any more; to say so takes a while in a large file."""
@@ -41,6 +42,7 @@ class Segment:
         self.floor = first_offset - 1
         """The last offset so far."""
         self.epoch = -1
+        """That of the last batch that has one."""
 
     def items(self, start: int = 0, *, is_explained: bool = True) -> Iterator[Heads | Finding]:
         """Intact units and findings from a position to the end of the file; their spans tile that."""
@@ -112,17 +114,20 @@ class Segment:
         for outlier in outliers:
             if first < outlier:
                 yield heads.part(first, outlier)
-            yield self._bad_offset(heads.part(outlier, outlier + 1))
+            yield self._bad_offset(heads, outlier)
             first = outlier + 1
         if first < end:
             yield heads.part(first, end)
 
-    def _bad_offset(self, heads: Heads) -> Finding:
-        facts = heads.rows.to_pylist()[0]
+    def _bad_offset(self, heads: Heads, row: int) -> Finding:
+        """A unit whose offset does not fit; the one before it does, for what stands out is a single one."""
+        one = heads.part(row, row + 1)
+        facts = one.rows.to_pylist()[0]
         count = facts["num_records"]
-        lost = f"1 batch of {count} records" if count is not None else "1 compressed message set"
-        detail = {"base_offset": facts["base_offset"], "last_offset_before": self.floor, "lost": lost}
-        return self.gaps.found(BAD_OFFSET, Span(heads.start, heads.end), detail)
+        lost = "1 compressed message set" if count is None else f"1 batch of {counted(count, 'record')}"
+        before = heads.rows["last_offset"][row - 1].as_py() if row else self.floor
+        detail = {"base_offset": facts["base_offset"], "last_offset_before": before, "lost": lost}
+        return self.gaps.found(BAD_OFFSET, Span(one.start, one.end), detail)
 
     def _restarts(self, heads: Heads, rows: tuple[int, ...]) -> Iterator[tuple[int, Finding]]:
         if rows:
@@ -131,19 +136,20 @@ class Segment:
             yield rows[0], Finding(OFFSETS_RESTART, Span(at, at), {"at": at, "offset": offset, "places": len(rows)})
 
     def _falling_epochs(self, heads: Heads) -> Iterator[tuple[int, Finding]]:
+        """One remark about the places where the epoch is below that of the batch before; some batches have none."""
         epochs = heads.rows["leader_epoch"]
-        highest, before = pc.max(epochs).as_py(), self.epoch
-        self.epoch = max(highest, before)
-        if epochs[0].as_py() >= before and (pc.min(epochs).as_py() == highest or _never_falls(epochs)):
+        before, self.epoch = self.epoch, epochs[-1].as_py()
+        if epochs[0].as_py() >= before and _never_falls(epochs):
             return
         falls = []
         for row, epoch in enumerate(epochs.to_pylist()):
             if 0 <= epoch < before:
                 falls.append(row)
-            before = max(before, epoch)
+            before = epoch if epoch >= 0 else before
+        self.epoch = before
         if falls:
             at = heads.rows["position"][falls[0]].as_py()
-            detail = {"at": at, "leader_epoch": epochs[falls[0]].as_py(), "batches": len(falls)}
+            detail = {"at": at, "leader_epoch": epochs[falls[0]].as_py(), "places": len(falls)}
             yield falls[0], Finding(EPOCH_FALLS, Span(at, at), detail)
 
     def _gap(self, start: int) -> Generator[Finding, None, int]:
@@ -161,16 +167,18 @@ class Segment:
     def _lost_by_broker(self, start: int) -> dict[str, object]:
         """What a broker would lose besides: everything behind the first damage, intact or not."""
         rest = Segment(self.source, first_offset=self.floor + 1)
-        batches, first, last = 0, None, None
+        batches = 0
+        first: int | None = None
+        last: int | None = None
         for item in rest.items(start, is_explained=False):
             if isinstance(item, Heads):
                 batches += len(item)
                 first = item.rows["base_offset"][0].as_py() if first is None else first
                 last = item.rows["last_offset"][-1].as_py()
-        if not batches:
+        if last is None:
             return {}
         first = last if first is None else first
-        spared = f"{batches} intact batch{'es' if batches > 1 else ''}, offsets {first}..{last}"
+        spared = f"{counted(batches, 'intact batch')}, {numbered('offset', first, last)}"
         return {"broker": f"would truncate here and lose {spared}"}
 
 

@@ -30,6 +30,7 @@ from thawline.formats.kafka.rows import MICROSECONDS, microseconds
 from thawline.generated.kernels.tables import TABLES
 from thawline.model import Code, Finding, Run, Span
 from thawline.source import Source
+from thawline.wording import counted, grouped
 
 SCHEMAS = {
     "index": pa.schema([("offset", pa.int64()), ("relative_offset", pa.int32()), ("position", pa.int32())]),
@@ -267,7 +268,10 @@ def _wrong_snapshot(source: Source) -> dict[str, object]:
         return {"reason": f"its head {specs.reason_of(error)}"}
     size = SNAPSHOT_HEAD + count * KINDS["snapshot"].entry_size
     if size != source.size:
-        return {"reason": f"it counts {count} producers, which would be {size} bytes and not {source.size}"}
+        due = counted(size, "byte")
+        return {
+            "reason": f"it counts {counted(count, 'producer')}, which would be {due} and not {grouped(source.size)}"
+        }
     computed = checksums.crc32c(source.view(0, source.size), COVERED_FROM)
     return {} if head.crc == computed else {"crc_stored": head.crc, "crc_computed": computed}
 
@@ -373,4 +377,4 @@ class _Entries:
 
 
 def _lost(entries: int) -> str:
-    return f"{entries} entr{'ies' if entries > 1 else 'y'} of the index, no record"
+    return f"{counted(entries, 'entry')} of the index, no record"

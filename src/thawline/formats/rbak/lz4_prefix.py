@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from thawline.errors import CodecError
+from thawline.wording import counted, grouped
 
 LEAST_MATCH = 4
 MORE = 15
@@ -27,7 +28,9 @@ def decoded_prefix(data: memoryview, max_bytes: int) -> Iterator[bytes]:
             break
     yield bytes(out[:size])
     if len(out) < size:
-        raise CodecError(f"lz4_sized_block: makes no sense from byte {at} on, {len(out)} of {size} bytes decoded")
+        raise CodecError(
+            f"lz4_sized_block: makes no sense from byte {at} on, {grouped(len(out))} of {counted(size, 'byte')} decoded"
+        )
 
 
 def _sequence(data: memoryview, at: int, out: bytearray, size: int) -> tuple[int, bool]:
