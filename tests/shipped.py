@@ -26,6 +26,7 @@ OUT = Path("out")
 IMPORTED = ("thawline.cli", "thawline.formats", "thawline.rendering", "thawline.verbs")
 """Imported once instead of by every command."""
 ON_A_FILE = [
+    "FILE",
     "identify FILE",
     "info FILE",
     "stats FILE",
@@ -82,19 +83,19 @@ def _commands(files: list[str]) -> Iterator[list[str]]:
 def outcome(arguments: list[str]) -> tuple[int, str, str, str]:
     """Exit code, stdout, stderr and a hash of the output of a command, which runs in a process of its own."""
     OUT.mkdir()
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as written:
         child = os.fork()
         if child == 0:
             os.dup2(out.fileno(), 1)
             os.dup2(err.fileno(), 2)
             code = run(arguments)
+            os.write(written.fileno(), _written().encode())  # here, since Arrow reads with threads, which do not fork
             sys.stderr.flush()
             os._exit(code)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        said = [_read(file) for file in (out, err)]
-    written = _written()
+        said = [_read(file) for file in (out, err, written)]
     shutil.rmtree(OUT)
-    return code, said[0], said[1], written
+    return code, said[0], said[1], said[2]
 
 
 def _read(file: IO[bytes]) -> str:

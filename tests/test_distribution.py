@@ -200,7 +200,7 @@ def test_an_installation_says_of_every_file_what_the_checkout_says(
 ) -> None:
     remark, names, said = said_by(installed.python, files, THAWLINE_NATIVE=native)
     assert remark == (REMARK if "without" in installed.kind and native == "1" else "")
-    assert set(names) - {"glance"} == {line.partition(" ")[0] for line in said}
+    assert set(names) - {"glance"} <= {line.partition(" ")[0] for line in said}
     for line, outcome in said.items():
         assert "Traceback" not in outcome.err, f"{line}: {outcome.err}"
         assert outcome.code in CONTRACT, f"{line}: {outcome.err}"
