@@ -5,12 +5,15 @@ import os
 import stat
 import subprocess
 import sys
+from contextlib import ExitStack
+from contextvars import copy_context
 from pathlib import Path
 
 import pytest
 
 from thawline.errors import SourceError
-from thawline.outputs import refuse_same_file, replacing
+from thawline.outputs import protect, replacing
+from thawline.source import open_source
 
 
 def names(folder: Path) -> list[str]:
@@ -144,29 +147,94 @@ except SourceError as error:
     assert names(tmp_path) == []
 
 
-@pytest.mark.parametrize("name", ["in.rbf", "./in.rbf", "soft", "hard"])
+NAMES_OF_AN_INPUT = ["in.rbf", "./in.rbf", "soft", "hard", "twice", "folder/in.rbf"]
+
+
+@pytest.fixture
+def linked(tmp_path: Path) -> Path:
+    """A folder with an input that many names lead to."""
+    (tmp_path / "in.rbf").write_bytes(b"RBF1")
+    (tmp_path / "soft").symlink_to(tmp_path / "in.rbf")
+    (tmp_path / "twice").symlink_to("soft")
+    (tmp_path / "hard").hardlink_to(tmp_path / "in.rbf")
+    (tmp_path / "folder").symlink_to(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", NAMES_OF_AN_INPUT)
 @pytest.mark.parametrize("scheme", ["", "file://"])
-def test_the_input_is_refused_as_a_target_by_any_of_its_names(tmp_path: Path, name: str, scheme: str) -> None:
-    source = tmp_path / "in.rbf"
-    source.write_bytes(b"RBF1")
-    (tmp_path / "soft").symlink_to(source)
-    (tmp_path / "hard").hardlink_to(source)
-    with pytest.raises(SourceError, match="is the input itself"):
-        refuse_same_file(f"{scheme}{source}", tmp_path / name)
+def test_what_is_protected_is_never_written_by_any_of_its_names(linked: Path, name: str, scheme: str) -> None:
+    def write() -> None:
+        protect([f"{scheme}{linked / 'in.rbf'}"])
+        with replacing(linked / name, overwrite=True) as file:
+            file.write(b"new")
+
+    with pytest.raises(SourceError, match="is an input, which is never written to"):
+        copy_context().run(write)
+    assert (linked / "in.rbf").read_bytes() == b"RBF1"
+
+
+@pytest.mark.parametrize("name", NAMES_OF_AN_INPUT)
+def test_what_is_open_for_reading_is_never_written_by_any_of_its_names(linked: Path, name: str) -> None:
+    with open_source(linked / "in.rbf"):
+        with pytest.raises(SourceError, match="is an input"), replacing(linked / name, overwrite=True):
+            pass
+        with pytest.raises(SourceError, match="is an input"), replacing(linked / "in.rbf"):
+            pass
+    with replacing(linked / "in.rbf", overwrite=True) as file:  # it was an input
+        file.write(b"new")
+    assert (linked / "in.rbf").read_bytes() == b"new"
+
+
+def test_an_input_that_is_opened_while_the_output_is_written_is_not_written_either(linked: Path) -> None:
+    with ExitStack() as opened, pytest.raises(SourceError, match="is an input"):
+        with replacing(linked / "soft", overwrite=True):
+            opened.enter_context(open_source(linked / "in.rbf"))
+    assert (linked / "in.rbf").read_bytes() == b"RBF1"
 
 
 @pytest.mark.parametrize("source", ["<bytes>", "s3://bucket/in.rbf", "missing", "a\0b"])
 def test_an_input_that_is_no_local_file_is_never_the_target(tmp_path: Path, source: str) -> None:
+    def write() -> None:
+        protect([source])
+        for name in ("out", "new"):
+            with replacing(tmp_path / name, overwrite=True) as file:
+                file.write(b"new")
+
     (tmp_path / "out").touch()
-    refuse_same_file(source, tmp_path / "out")
-    refuse_same_file(source, tmp_path / "new")
+    copy_context().run(write)
+    assert (tmp_path / "out").read_bytes() == b"new"
 
 
 def test_stdin_is_refused_as_a_target_where_it_is_that_file(tmp_path: Path) -> None:
-    code = "import sys, pathlib, thawline.outputs as o; o.refuse_same_file('<stdin>', pathlib.Path(sys.argv[1]))"
-    (tmp_path / "in").write_bytes(b"RBF1")
-    (tmp_path / "other").touch()
-    for name, failed in (("in", True), ("other", False)):
-        with (tmp_path / "in").open("rb") as stdin:
-            run = subprocess.run([sys.executable, "-c", code, tmp_path / name], stdin=stdin, stderr=-1, check=False)
-        assert (b"is the input itself" in run.stderr) == failed
+    log = Path(__file__).parent / "golden" / "rbf" / "many-frames.rbf"
+    (tmp_path / "in.jsonl").write_bytes(log.read_bytes())
+    for name, code in (("in.jsonl", 2), ("other.jsonl", 0)):
+        command = [sys.executable, "-m", "thawline", "convert", "-", "-o", tmp_path / name, "--overwrite"]
+        with (tmp_path / "in.jsonl").open("rb") as stdin:
+            assert subprocess.run(command, stdin=stdin, capture_output=True, check=False).returncode == code
+    assert (tmp_path / "in.jsonl").read_bytes() == log.read_bytes()
+
+
+def test_an_index_that_is_a_link_to_its_segment_does_not_empty_it(tmp_path: Path) -> None:
+    segment = tmp_path / "00000000000000000100.log"
+    segment.write_bytes((Path(__file__).parent / "golden" / "kafka" / "v2-none.log").read_bytes())
+    before = segment.read_bytes()
+    for suffix in (".index", ".timeindex"):
+        segment.with_suffix(suffix).symlink_to(segment.name)
+    command = [sys.executable, "-m", "thawline", "kafka", "index", segment, "--overwrite"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (run.returncode, segment.read_bytes()) == (2, before)
+    assert "is an input, which is never written to" in run.stderr
+
+
+def test_a_manifest_does_not_replace_a_segment(tmp_path: Path) -> None:
+    golden = Path(__file__).parent / "golden" / "rbak" / "many-records.lz4"
+    (tmp_path / "backup").mkdir()
+    segment = tmp_path / "backup" / "segment-0001.lz4"
+    segment.write_bytes(golden.read_bytes())
+    command = [sys.executable, "-m", "thawline", "rbak", "manifest", tmp_path / "backup", "-o", segment, "--overwrite"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (run.returncode, segment.read_bytes()) == (2, golden.read_bytes())
+    command[-2] = tmp_path / "backup" / "manifest.json"
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0

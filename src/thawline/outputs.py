@@ -1,7 +1,8 @@
 """Files that appear under their name when they are complete, or not at all.
 
 An output is written beside its target under a temporary name. It gets its own name once its last byte is on the disk;
-an error or Ctrl-C removes it. What stood under that name before is replaced only if the caller said so.
+an error or Ctrl-C removes it. What stood under that name before is replaced only if the caller said so, and never if it
+is an input: a file that is open for reading here, or that the command was told to protect, by whatever name.
 """
 
 from __future__ import annotations
@@ -10,18 +11,47 @@ import io
 import os
 import secrets
 import stat
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from thawline.errors import SourceError
+from thawline.source import Identity, identity_of, open_files
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # collections.abc has it from Python 3.12 on
 
-__all__ = ["refuse_same_file", "replacing"]
+__all__ = ["protect", "replacing"]
+
+_PROTECTED: ContextVar[tuple[_Inputs, ...]] = ContextVar("protected", default=())
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    """Files that must not be written to."""
+
+    names: tuple[str, ...]
+
+    @cached_property
+    def identities(self) -> frozenset[Identity]:
+        """Which files those are, whatever leads to them."""
+        return frozenset(found for name in self.names if (found := identity_of(name)))
+
+
+def protect(names: Iterable[str]) -> None:
+    """Take files for inputs from now on, in this context: nothing is written to them, whatever links point where."""
+    _PROTECTED.set((*_PROTECTED.get(), _Inputs(tuple(names))))
+
+
+def _refuse_input(target: Path) -> None:
+    """Raise `SourceError` if the target is an input, by the file that its name leads to: inputs are never written."""
+    found = identity_of(str(target))
+    if found and (found in open_files() or any(found in inputs.identities for inputs in _PROTECTED.get())):
+        raise SourceError(f"{target}: is an input, which is never written to; choose another name")
 
 
 @contextmanager
@@ -31,6 +61,7 @@ def replacing(target: Path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     `SourceError` if the target is there already, unless it may be overwritten; if there is no folder to put it in; or
     if a write fails. Another process that makes the target meanwhile is not overwritten either.
     """
+    _refuse_input(target)
     _refuse(target, overwrite=overwrite)
     # To write to a link is to write where it points; replacing the link itself would leave the old file behind.
     target = Path(os.path.realpath(target))
@@ -41,28 +72,11 @@ def replacing(target: Path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             raw.sync()
+        _refuse_input(target)  # once more: inputs may have been opened since
         (_replace if overwrite else _link)(partial, target)
         _sync_folder(target.parent)
     finally:
         partial.unlink(missing_ok=True)
-
-
-def refuse_same_file(source_name: str, target: Path) -> None:
-    """Raise `SourceError` if the target is the file that is read, by whatever name: inputs are never written to."""
-    try:
-        given = _stat(source_name)
-        there = target.stat()
-    except (OSError, ValueError):
-        return  # one of them is no local file, so they are not the same
-    if os.path.samestat(given, there):
-        raise SourceError(f"{target}: is the input itself, which is never written to; choose another name")
-
-
-def _stat(source_name: str) -> os.stat_result:
-    if source_name == "<stdin>":
-        return os.fstat(sys.stdin.fileno())
-    scheme, _, path = source_name.rpartition("://")
-    return Path(path if scheme in {"file", "local"} else source_name).stat()
 
 
 class _Output(io.FileIO):

@@ -17,6 +17,7 @@ from collections import OrderedDict
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Protocol, Self
+from weakref import WeakSet
 
 from thawline.errors import MissingExtra, SourceError
 
@@ -24,6 +25,10 @@ STDIN = "-"
 EXTRAS = {"s3": "s3", "s3a": "s3"}
 """Schemes of URLs, and the extra that reads them."""
 PAGE = mmap.ALLOCATIONGRANULARITY
+
+Identity = tuple[int, int]
+"""Device and inode of a file: the same by whatever name, link or hard link it is reached."""
+_OPEN: WeakSet[LocalSource] = WeakSet()
 
 Readable = str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes]
 """What can be opened: a path, `-` for stdin, a URL, bytes, or a binary file object."""
@@ -67,6 +72,8 @@ class LocalSource:
         self._map = data if isinstance(data, mmap.mmap) else None
         self._whole = memoryview(data).cast("B")
         self.size = len(self._whole)
+        self.identity = _identity(os.fstat(file.fileno())) if file is not None else None
+        _OPEN.add(self)
 
     def view(self, start: int, end: int) -> memoryview:
         """The bytes `[start, end)`, without a copy."""
@@ -88,6 +95,7 @@ class LocalSource:
 
     def close(self) -> None:
         """Unmap the file, once no view of it is left."""
+        _OPEN.discard(self)
         self._whole.release()
         if self._map is not None:
             try:
@@ -187,6 +195,26 @@ class RemoteSource:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def open_files() -> set[Identity]:
+    """The files that are open for reading in this process."""
+    return {source.identity for source in list(_OPEN) if source.identity}
+
+
+def identity_of(name: str) -> Identity | None:
+    """Which file a name leads to, be it a path, a URL of a local file or stdin; None if it is none on this machine."""
+    scheme, _, path = name.rpartition("://")
+    try:
+        if name in {STDIN, "<stdin>"}:
+            return _identity(os.fstat(sys.stdin.fileno()))
+        return _identity(Path(path if scheme in {"file", "local"} else name).stat())
+    except (OSError, ValueError, AttributeError):  # no such file, a name that no path can be, or a closed stdin
+        return None
+
+
+def _identity(status: os.stat_result) -> Identity:
+    return status.st_dev, status.st_ino
 
 
 def open_source(readable: Readable, name: str | None = None) -> LocalSource | RemoteSource:

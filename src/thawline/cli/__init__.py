@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from contextvars import copy_context
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
@@ -117,7 +118,7 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run `thawline`; its exit code."""
     try:
-        code = _dispatch(arguments)
+        code = copy_context().run(_dispatch, arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         _silence()

@@ -50,10 +50,13 @@ def manifest(
     otherwise. Segments that the backup tool would refuse are left out, and the exit code is then 1: salvage them first.
     DIR itself is not written to, unless OUT lies in it.
     """
+    from thawline.folder import Folder
+    from thawline.formats import get
     from thawline.formats.rbak.rebuild import rebuild
-    from thawline.outputs import replacing
+    from thawline.outputs import protect, replacing
     from thawline.rendering.words import counted, quoted
 
+    protect(member.path for member in get("rbak").members(Folder(folder)))
     done = rebuild(folder, backup_id=backup_id, completed_at=completed_at)
     if output is None:
         run.stdout.write(done.data)
@@ -121,8 +124,7 @@ def _rewritten(run: Session, target: Path, given: dict[str, Any]) -> tuple[Rewri
         endless = {"segment_max_bytes": given["segment_max_bytes"], "segment_max_interval_ms": 1 << 62}
         count = to_backup(messages, target, backup_id=given["backup_id"], **coding, **endless)
         return done, counted(count, "segment")
-    name = run.inputs[0].path
-    return done, exact(to_segment(messages, name, target, Coding(**coding), overwrite=given["overwrite"]))
+    return done, exact(to_segment(messages, target, Coding(**coding), overwrite=given["overwrite"]))
 
 
 def _files(run: Session) -> Iterator[WatchedFile]:

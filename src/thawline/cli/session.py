@@ -16,6 +16,7 @@ from thawline.files import Group
 from thawline.folder import Unread
 from thawline.formats import resolve
 from thawline.model import Finding, Report, Run, Span
+from thawline.outputs import protect
 from thawline.progress import Progress, WatchedSource
 from thawline.rendering.console import console, say
 from thawline.rendering.findings import unread_object
@@ -99,6 +100,7 @@ class Session:
             options.files, recursive=options.recursive, format_name=options.input_format, settings=self.settings
         )
         self.inputs, self.groups, self.unread = given.files, given.groups, given.unread
+        protect(found.path for found in self.inputs)
         self.stdout: BinaryIO = sys.stdout.buffer
         self.console = console(sys.stdout, options.color)
         self.progress = Progress("none" if options.quiet and options.progress == "auto" else options.progress)

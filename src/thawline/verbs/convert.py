@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from thawline.cold import ColdFile
 from thawline.errors import ThawlineError
-from thawline.outputs import refuse_same_file, replacing
+from thawline.outputs import replacing
 from thawline.rendering.console import console
 from thawline.rendering.rows import Kind, RowSink
 from thawline.rendering.values import Bytes
@@ -40,7 +40,6 @@ def convert(
     kind = kind_of(target)
     with replacing(target, overwrite=overwrite) as file, RowSink(kind, file, console(sys.stdout), mode) as sink:
         for cold in files:
-            refuse_same_file(cold.name, target)
             schema, batches = columns_of(cold, columns), cat(cold, columns, where=where)
             if named:
                 schema, batches = schema.insert(0, pa.field("file", pa.string())), with_file(batches, cold.name)

@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 from thawline.cold import ColdFile
 from thawline.errors import SourceError
 from thawline.model import OUT, Finding, Rescue, Run, Span
-from thawline.outputs import refuse_same_file, replacing
+from thawline.outputs import replacing
 from thawline.source import Source
 
 __all__ = ["Cut", "Salvaged", "salvage", "truncate", "write_indexes"]
@@ -111,7 +111,6 @@ def salvage(
     """
     if isinstance(cold.format, Rescuing):
         return _rescue(cold, cold.format, target, overwrite=overwrite, include_suspects=include_suspects)
-    refuse_same_file(cold.name, target)
     recovering = _recovering(cold) if recover and not isinstance(cold.format, Mending) else None
     format_ = cold.format.for_salvage()
     items = cold.watched(format_.scan(cold.source))
@@ -131,7 +130,6 @@ def _rescue(cold: ColdFile, rescuing: Rescuing, target: Path, *, overwrite: bool
     found = rescuing.rescue(cold.source, include_suspects=include_suspects)
     if target.is_dir():
         target /= found.name
-    refuse_same_file(cold.name, target)
     with replacing(target, overwrite=overwrite) as file:
         written = sum(file.write(part) for part in found.parts)
     advice = tuple(line.replace(OUT, shlex.quote(str(target))) for line in found.advice)
@@ -145,7 +143,6 @@ def truncate(cold: ColdFile, target: Path, at: int, *, overwrite: bool = False) 
     """
     if not isinstance(cold.format, Cuttable):
         raise SourceError(f"{cold.name}: {cold.format.title} files have no places to cut at; salvage it without one")
-    refuse_same_file(cold.name, target)
     cold.format.check_cut(cold.source, cold.scan(), at)
     with replacing(target, overwrite=overwrite) as file:
         for start in range(0, at, PIECE):

@@ -13,7 +13,7 @@ from thawline.formats.aerospike.reading import Item, items_of
 from thawline.formats.aerospike.salvage import chosen
 from thawline.formats.aerospike.strictness import strictness
 from thawline.model import Finding, Run
-from thawline.outputs import refuse_same_file, replacing
+from thawline.outputs import replacing
 from thawline.verbs.where import value_of
 
 
@@ -34,7 +34,6 @@ def rewrite(cold: ColdFile, target: Path, where: Mapping[str, str], *, overwrite
     """
     if not isinstance(cold.format, Aerospike):
         raise SourceError(f"{cold.name}: is no Aerospike backup but {cold.format.title}")
-    refuse_same_file(cold.name, target)
     schema = cold.every_column
     for name, text in where.items():
         if name not in schema.names:

@@ -15,7 +15,7 @@ from thawline.cold import ColdFile
 from thawline.formats.rbak import plain
 from thawline.formats.rbak.encoding import Coding, SegmentBuilder
 from thawline.formats.rbak.writer import RbakWriter
-from thawline.outputs import refuse_same_file, replacing
+from thawline.outputs import replacing
 from thawline.verbs.where import matching
 
 COLUMNS = ("vhost", "queue", "backed_up_at_ms", "record_json", "headers", "headers_json", "headers_at")
@@ -112,9 +112,8 @@ def to_backup(messages: Iterable[Message], target: Path, **options: Any) -> int:
     return len(writer.segments)
 
 
-def to_segment(messages: Iterable[Message], source: str, target: Path, coding: Coding, *, overwrite: bool) -> int:
+def to_segment(messages: Iterable[Message], target: Path, coding: Coding, *, overwrite: bool) -> int:
     """Write messages as one segment; how many bytes it has."""
-    refuse_same_file(source, target)
     builder = SegmentBuilder(coding)
     with replacing(target, overwrite=overwrite) as file:
         for message in messages:
