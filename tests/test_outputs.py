@@ -187,9 +187,9 @@ def test_what_is_open_for_reading_is_never_written_by_any_of_its_names(linked: P
 
 
 def test_an_input_that_is_opened_while_the_output_is_written_is_not_written_either(linked: Path) -> None:
-    with ExitStack() as opened, pytest.raises(SourceError, match="is an input"):
-        with replacing(linked / "soft", overwrite=True):
-            opened.enter_context(open_source(linked / "in.rbf"))
+    target = linked / "soft"
+    with ExitStack() as opened, pytest.raises(SourceError, match="is an input"), replacing(target, overwrite=True):
+        opened.enter_context(open_source(linked / "in.rbf"))
     assert (linked / "in.rbf").read_bytes() == b"RBF1"
 
 
