@@ -17,7 +17,7 @@ from thawline.errors import FormatError, UnknownFormat
 from thawline.files import Group, Tree
 from thawline.folder import File, Folder, Unread
 from thawline.formats import Claim, Format, Member, Reading
-from thawline.model import Finding, Report, Run, Span, report
+from thawline.model import Finding, Report, Run, report
 from thawline.notebook import card
 from thawline.source import LocalSource, Readable, Source, open_source
 
@@ -148,14 +148,12 @@ class ColdFile(ArrowRows):
         schema = self.projected(columns)
         wanted = [name for name in schema.names if name != CORRUPT]
         reading: Reading = self.watched(self.format.read(self.source, self.table, wanted))
-        given: Span | None = None
         for item in reading:
             if not isinstance(item, Finding):
-                given = item[0].given
                 for batch in item[1]:
                     yield _widened(batch, schema)
             elif item.severity == "error":
-                yield from self._damage(item, schema, is_given=item.span == given)
+                yield from self._damage(item, schema)
 
     def projected(self, columns: Collection[str] | None) -> pa.Schema:
         """The schema of some columns, in the table's order; ValueError names those that there are."""
@@ -169,11 +167,11 @@ class ColdFile(ArrowRows):
             )
         return pa.schema([field for field in offered if field.name in columns])
 
-    def _damage(self, finding: Finding, schema: pa.Schema, *, is_given: bool) -> Iterator[pa.RecordBatch]:
+    def _damage(self, finding: Finding, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         if self.on_error == "raise":
             message = f"{finding.code.id} {finding.message}, up to byte {finding.span.end:#x}"
             raise FormatError(message, file=self.name, offset=finding.span.start)
-        if self.on_error == "keep" and finding.span.size and not is_given:
+        if self.on_error == "keep" and finding.span.size and not finding.is_given:
             end = min(finding.span.end, finding.span.start + LONGEST_CORRUPT)
             corrupt = {CORRUPT: bytes(self.source.view(finding.span.start, end))}
             yield pa.RecordBatch.from_pylist([corrupt], schema=schema)

@@ -61,6 +61,8 @@ class Finding:
     """Facts about this one: what was expected, what is lost."""
     hint: str = ""
     """What the reader can do about it: a command."""
+    is_given: bool = False
+    """Whether all rows that it is about are given all the same, by the run before it."""
 
     @property
     def message(self) -> str:

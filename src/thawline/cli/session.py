@@ -15,7 +15,7 @@ from thawline.errors import SourceError, ThawlineError, UnknownFormat
 from thawline.files import Group
 from thawline.folder import Unread
 from thawline.formats import resolve
-from thawline.model import Finding, Report, Run, Span
+from thawline.model import Finding, Report, Run
 from thawline.outputs import protect
 from thawline.progress import Progress, WatchedSource
 from thawline.rendering.console import console, say
@@ -62,20 +62,19 @@ class WatchedFile(ColdFile):
     def watched(self, items: Iterator[Item]) -> Iterator[Item]:
         """The items of a scan, each counted as it goes by."""
         self.errors = self.skipped = self.damaged_bytes = self.given_rows = 0
-        given: Span | None = None
         for item in items:
             met: Any = item[0] if isinstance(item, tuple) else item
             # Whoever asks for the next item is done with the ones before it.
             self.source.release(met.span.start)
-            if isinstance(met, Finding) and met.severity == "error" and met.span != given:
+            if isinstance(met, Finding) and met.severity == "error" and not met.is_given:
                 self.skipped += 1
                 self.damaged_bytes += met.span.size
                 self._meet()
-            given = met.given if isinstance(met, Run) else None
-            if given:
+            is_given = isinstance(met, Run) and met.given is not None
+            if is_given:
                 # Whoever has rows enough will not ask for the finding behind them.
                 self._meet()
-            yield (met, self._counted(item[1])) if given and isinstance(item, tuple) else item  # type: ignore[misc]
+            yield (met, self._counted(item[1])) if is_given and isinstance(item, tuple) else item  # type: ignore[misc]
 
     def _meet(self) -> None:
         self.errors += 1

@@ -104,20 +104,19 @@ class Reader:
             self.log(f"{source.name}: skipped {units}, {spared.size} of {part.weight} bytes")
 
     def _shaped(self, source: Source, items: Placed) -> Iterator[pa.RecordBatch]:
-        given: Span | None = None
         for item in items:
             if not isinstance(item, Finding):
-                given, batch = item
+                span, batch = item
                 if batch.num_rows:
-                    yield self._batch(source, given, {name: batch[name] for name in batch.schema.names}, batch.num_rows)
+                    yield self._batch(source, span, {name: batch[name] for name in batch.schema.names}, batch.num_rows)
             elif item.severity == "error":
-                yield from self._damage(source, item, is_given=item.span == given)
+                yield from self._damage(source, item)
 
-    def _damage(self, source: Source, finding: Finding, *, is_given: bool) -> Iterator[pa.RecordBatch]:
+    def _damage(self, source: Source, finding: Finding) -> Iterator[pa.RecordBatch]:
         if self.settings.mode == "FAILFAST":
             message = f"{finding.code.id} {finding.message}, up to byte {finding.span.end:#x}"
             raise FormatError(message, file=source.name, offset=finding.span.start)
-        if self.settings.mode == "PERMISSIVE" and finding.span.size and not is_given:
+        if self.settings.mode == "PERMISSIVE" and finding.span.size and not finding.is_given:
             end = min(finding.span.end, finding.span.start + LONGEST_CORRUPT)
             corrupt = pa.array([bytes(source.view(finding.span.start, end))], pa.binary())
             yield self._batch(source, finding.span, {self.settings.corrupt: corrupt}, 1)

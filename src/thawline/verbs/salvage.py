@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 
 from thawline.cold import ColdFile
 from thawline.errors import SourceError
-from thawline.model import OUT, Finding, Rescue, Run, Span
+from thawline.model import OUT, Finding, Rescue, Run
 from thawline.outputs import replacing
 from thawline.source import Source
 
@@ -180,8 +180,6 @@ class _Tally:
     suspects: int = 0
     lost: list[Finding] = field(default_factory=list)
     recovered: list[Run] = field(default_factory=list)
-    given: Span | None = None
-    """The damaged stretch whose units have just passed, or were held back."""
 
     def kept(self, items: Iterable[Run | Finding]) -> Iterator[Run | Finding]:
         """The items but for the suspects."""
@@ -191,14 +189,13 @@ class _Tally:
             else:
                 self._count(item)
                 yield item
-            self.given = item.given if isinstance(item, Run) else None
 
     def _count(self, item: Run | Finding) -> None:
         if isinstance(item, Run):
             self.units += item.units
             self.rows += item.rows
             self.recovered += [replace(item, span=item.given or item.span)] if "recovered" in item.labels else []
-        elif item.severity == "error" and item.span != self.given:
+        elif item.severity == "error" and not item.is_given:
             self.lost.append(item)
 
     def result(self, target: Path, written: int) -> Salvaged:

@@ -97,9 +97,9 @@ class Aerospike(Format):
     def _rules(self) -> Strictness:
         return strictness(self.strict)
 
-    def _items(self, source: Source, choice: Choice | None = None) -> Iterator[Item]:
+    def _items(self, source: Source) -> Iterator[Item]:
         """Everything in a file; before each finding the entries that are given although it is about them."""
-        return (given for item in items_of(source, self._rules, choice=choice) for given in item.given())
+        return (given for item in items_of(source, self._rules) for given in item.given())
 
     def scan(self, source: Source) -> Iterator[Run | Finding]:
         """Intact entries and findings, in file order."""
@@ -116,16 +116,21 @@ class Aerospike(Format):
     def read(self, source: Source, table: str, columns: Collection[str]) -> Reading:
         """The same with rows, those of entries that count as damaged and can be read among them."""
         choice = self._choice
-        for item in self._items(source, choice if table == "records" else None):
-            if isinstance(item.shown, Finding):
-                yield item.shown
+        for item in items_of(source, self._rules, choice=choice if table == "records" else None):
+            if isinstance(item.shown, Run):
+                yield item.shown, self._batches(item.part, table, columns)
                 continue
-            # What a finding is about is not counted as intact, also where its rows are given.
-            run, part = replace(item.shown, units=0) if item.shown.given else item.shown, item.part
-            if part is None or part.taken == 0:
-                yield run, ()
-            elif not run.given or part.table == table:
-                yield run, part.batches(table, columns, self._columns, choice)
+            given = item.doubted()
+            run, part = (given.shown, given.part) if given else (None, None)
+            if isinstance(run, Run) and part and part.table == table:
+                # What a finding is about is not counted as intact, also where its rows are given.
+                yield replace(run, units=0), self._batches(part, table, columns)
+                yield replace(item.shown, is_given=True)
+            else:
+                yield item.shown
+
+    def _batches(self, part: Part | None, table: str, columns: Collection[str]) -> Iterable[pa.RecordBatch]:
+        return () if part is None or part.taken == 0 else part.batches(table, columns, self._columns, self._choice)
 
     def read_run(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Reading:
         """Rows of a run; what it says is left out are entries of other namespaces and sets."""
@@ -146,7 +151,7 @@ class Aerospike(Format):
 
     def _rows(self, parts: Iterable[Part], table: str, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
         for part in parts:
-            yield from part.batches(table, columns, self._columns, self._choice)
+            yield from self._batches(part, table, columns)
 
     def units(self, source: Source, run: Run) -> Iterator[Span]:
         """The entries of a run; of a compressed file the run itself, since they have no bytes of their own there."""

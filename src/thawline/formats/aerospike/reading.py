@@ -44,10 +44,13 @@ class Item:
     for before the next item is."""
 
     def given(self) -> Iterator[Item]:
-        """The item with what is given before it: runs, and the finding last."""
-        if found := self.doubted():
+        """The item with what is given before it: a run, and the finding last."""
+        found = self.doubted()
+        if found and isinstance(self.shown, Finding):
             yield found
-        yield self
+            yield replace(self, shown=replace(self.shown, is_given=True))
+        else:
+            yield self
 
 
 def recognised(source: Source) -> Claim | None:
