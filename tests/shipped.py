@@ -14,6 +14,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
@@ -68,7 +69,7 @@ def main() -> None:
 
 def _tell(what: list[Any]) -> None:
     sys.stdout.write(f"{json.dumps(what)}\n")
-    sys.stdout.flush()  # what is not written yet would be written by every child, too
+    sys.stdout.flush()  # or else it would go where the next command prints
 
 
 def _commands(files: list[str]) -> Iterator[list[str]]:
@@ -81,21 +82,28 @@ def _commands(files: list[str]) -> Iterator[list[str]]:
 
 
 def outcome(arguments: list[str]) -> tuple[int, str, str, str]:
-    """Exit code, stdout, stderr and a hash of the output of a command, which runs in a process of its own."""
+    """Exit code, stdout, stderr of a command, and a hash of what it wrote."""
     OUT.mkdir()
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as written:
-        child = os.fork()
-        if child == 0:
-            os.dup2(out.fileno(), 1)
-            os.dup2(err.fileno(), 2)
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        with redirected(1, out), redirected(2, err):
             code = run(arguments)
-            os.write(written.fileno(), _written().encode())  # here, since Arrow reads with threads, which do not fork
+            sys.stdout.flush()
             sys.stderr.flush()
-            os._exit(code)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        said = [_read(file) for file in (out, err, written)]
+        said = code, _read(out), _read(err), _written()
     shutil.rmtree(OUT)
-    return code, said[0], said[1], said[2]
+    return said
+
+
+@contextmanager
+def redirected(descriptor: int, file: IO[bytes]) -> Iterator[None]:
+    """What this process prints goes to a file. A process for each command would import everything each time."""
+    kept = os.dup(descriptor)
+    os.dup2(file.fileno(), descriptor)
+    try:
+        yield
+    finally:
+        os.dup2(kept, descriptor)
+        os.close(kept)
 
 
 def _read(file: IO[bytes]) -> str:
