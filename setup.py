@@ -31,6 +31,7 @@ INCLUDED = [
     "bytes.h",
     "crc.h",
     "ripemd160.h",
+    "faults.h",
 ]
 
 native = Extension(

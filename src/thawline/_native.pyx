@@ -22,6 +22,19 @@ cdef extern from "bits.h" nogil:
     void prepare_numbers(int most)
     long long read_bytes(const unsigned char *, long long, unsigned char *, long long *)
 
+cdef extern from "faults.h" nogil:
+    enum: SHRUNK
+    ctypedef struct fault:
+        long long start
+        long long end
+        int reason
+    ctypedef struct region:
+        int count
+        fault faults[64]
+    region regions[1024]
+    int guard_region(const void *start, size_t size, int fd)
+    void unguard_region(int slot)
+
 cdef extern from "ripemd160.h" nogil:
     void prepare_hashes(int use_wide)
     void rmd_hash(const unsigned char *data, const long long *starts, const long long *ends, int count, unsigned char *out)
@@ -43,6 +56,24 @@ include "json_text.py"
 include "rbak_headers.py"
 include "rbak_rows.py"
 include "scans.py"
+
+
+def guard(const unsigned char[::1] buf, int fd):
+    """Let reads of a mapped file go on where a page of it cannot be read; a slot to ask what that was, or -1."""
+    return guard_region(&buf[0], <size_t>buf.shape[0], fd) if buf.shape[0] else -1
+
+
+def unguard(int slot):
+    """Give a slot back, before the file is unmapped."""
+    unguard_region(slot)
+
+
+def faults(int slot):
+    """Start, end, and whether the file was cut there, of what could not be read and was read as zeros."""
+    return [
+        (regions[slot].faults[index].start, regions[slot].faults[index].end, regions[slot].faults[index].reason == SHRUNK)
+        for index in range(regions[slot].count)
+    ]
 
 
 def uses_crc32c_instruction():

@@ -14,6 +14,7 @@ import pyarrow as pa
 from thawline import formats
 from thawline.batches import last
 from thawline.errors import FormatError, UnknownFormat
+from thawline.faults import readable, with_faults
 from thawline.files import Group, Tree
 from thawline.folder import File, Folder, Unread
 from thawline.formats import Claim, Format, Member, Reading
@@ -117,11 +118,11 @@ class ColdFile(ArrowRows):
 
     def scan(self) -> Iterator[Run | Finding]:
         """Intact runs and findings, in file order; their spans tile the file."""
-        return self.watched(self.format.scan(self.source))
+        return self.watched(with_faults(self.format.scan(self.source), self.source))
 
     def outline(self) -> Iterator[Run | Finding]:
         """The same as far as the heads of units tell, where the format has such; else after a look at every byte."""
-        return self.watched(self.format.outline(self.source))
+        return self.watched(with_faults(self.format.outline(self.source), self.source))
 
     def watched(self, items: Iterator[Item]) -> Iterator[Item]:
         """The items of a scan on their way to whoever asked for them."""
@@ -147,10 +148,10 @@ class ColdFile(ArrowRows):
         """
         schema = self.projected(columns)
         wanted = [name for name in schema.names if name != CORRUPT]
-        reading: Reading = self.watched(self.format.read(self.source, self.table, wanted))
+        reading: Reading = self.watched(with_faults(self.format.read(self.source, self.table, wanted), self.source))
         for item in reading:
             if not isinstance(item, Finding):
-                for batch in item[1]:
+                for batch in readable(*item, self.source):
                     yield _widened(batch, schema)
             elif item.severity == "error":
                 yield from self._damage(item, schema)

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Sequence
 from typing import IO, Literal
 
 from rich.cells import cell_len
@@ -13,7 +14,7 @@ from rich.cells import cell_len
 from thawline.rendering.console import WIDTH, room_of
 from thawline.rendering.folding import cut, shortened
 from thawline.rendering.words import grouped, human, printable
-from thawline.source import Source
+from thawline.source import Fault, Source
 
 Mode = Literal["auto", "none", "json"]
 
@@ -108,6 +109,10 @@ class WatchedSource:
         """The same file where views of any size cost nothing."""
         found = self.source.on_disk()
         return self if found is self.source else WatchedSource(found, self.progress)
+
+    def faults(self) -> Sequence[Fault]:
+        """What could not be read so far."""
+        return self.source.faults()
 
     def close(self) -> None:
         """Let go of the file."""

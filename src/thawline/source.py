@@ -14,6 +14,9 @@ import stat
 import sys
 import tempfile
 from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Protocol, Self
@@ -22,6 +25,8 @@ from weakref import WeakSet
 from thawline.errors import MissingExtra, SourceError
 
 STDIN = "-"
+SHRUNK = "the file was cut while it was read"
+FAILED = "the disk gave an input/output error"
 EXTRAS = {"s3": "s3", "s3a": "s3"}
 """Schemes of URLs, and the extra that reads them."""
 PAGE = mmap.ALLOCATIONGRANULARITY
@@ -32,6 +37,15 @@ _OPEN: WeakSet[LocalSource] = WeakSet()
 
 Readable = str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes]
 """What can be opened: a path, `-` for stdin, a URL, bytes, or a binary file object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Bytes `[start, end)` that could not be read: zeros stand for them."""
+
+    start: int
+    end: int
+    reason: str
 
 
 class Source(Protocol):
@@ -54,6 +68,10 @@ class Source(Protocol):
         """The same file where views of any size cost nothing: itself if it is local, else a copy on disk."""
         ...
 
+    def faults(self) -> Sequence[Fault]:
+        """What could not be read so far, and was read as zeros; it grows while the file is read."""
+        ...
+
     def close(self) -> None:
         """Let go of the file."""
         ...
@@ -73,6 +91,7 @@ class LocalSource:
         self._whole = memoryview(data).cast("B")
         self.size = len(self._whole)
         self.identity = _identity(os.fstat(file.fileno())) if file is not None else None
+        self._guard = _Guard(data, file) if isinstance(data, mmap.mmap) and file is not None else None
         _OPEN.add(self)
 
     def view(self, start: int, end: int) -> memoryview:
@@ -93,9 +112,15 @@ class LocalSource:
         """Itself."""
         return self
 
+    def faults(self) -> Sequence[Fault]:
+        """Pages that the disk did not give, or that were cut off while the file was read."""
+        return self._guard.faults() if self._guard else ()
+
     def close(self) -> None:
         """Unmap the file, once no view of it is left."""
         _OPEN.discard(self)
+        if self._guard:
+            self._guard.close()
         self._whole.release()
         if self._map is not None:
             try:
@@ -112,6 +137,42 @@ class LocalSource:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+class _Guard:
+    """Lets reads of a mapped file go on where a page of it cannot be read; without it, that ends the process.
+
+    Only the native module can do it. Where that was not built, there is no guard.
+    """
+
+    def __init__(self, mapped: mmap.mmap, file: IO[bytes]) -> None:
+        self._native = _native()
+        self._slot = self._native.guard(mapped, file.fileno()) if self._native else -1
+        self._last: tuple[Fault, ...] = ()
+
+    def faults(self) -> Sequence[Fault]:
+        """What could not be read so far, in the order of the file."""
+        if self._slot < 0:
+            return self._last
+        found = sorted(self._native.faults(self._slot))
+        return [Fault(start, end, SHRUNK if is_cut else FAILED) for start, end, is_cut in found]
+
+    def close(self) -> None:
+        """Stop, before the file is unmapped."""
+        if self._slot >= 0:
+            self._last = tuple(self.faults())
+            self._native.unguard(self._slot)
+            self._slot = -1
+
+
+@cache
+def _native() -> Any:
+    """The native module; None where it was not built, or is switched off."""
+    try:
+        from thawline import _native as module  # noqa: PLC0415 - it is optional
+    except ImportError:
+        return None
+    return None if os.environ.get("THAWLINE_NATIVE") == "0" else module
 
 
 class RemoteSource:
@@ -179,6 +240,10 @@ class RemoteSource:
                 raise
             self._blocks.clear()
         return self._copy
+
+    def faults(self) -> Sequence[Fault]:
+        """What could not be read of the copy on disk, if there is one; a range that cannot be fetched is an error."""
+        return self._copy.faults() if self._copy is not None else ()
 
     def close(self) -> None:
         """Close the connection, and remove the copy."""

@@ -152,9 +152,10 @@ def explain(run: Session, name: str | None) -> int:
 
 
 def _codes() -> dict[str, Code]:
+    from thawline.faults import UNREADABLE
     from thawline.formats import FORMATS, get
 
-    return {code.id: code for name in FORMATS for code in get(name).codes}
+    return {code.id: code for code in (*(code for name in FORMATS for code in get(name).codes), UNREADABLE)}
 
 
 def _explanation(code: Code, width: int) -> str:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from thawline.cold import LONGEST_CORRUPT
 from thawline.errors import FormatError, SourceError
+from thawline.faults import readable, with_faults
 from thawline.formats import Format, Reading
 from thawline.model import Code, Finding, Run, Span
 from thawline.options import BadOption
@@ -148,7 +149,16 @@ def _cast(array: pa.Array, field: pa.Field, file: str) -> pa.Array:
 
 
 def items_of(format_: Format, source: Source, part: Part, table: str, columns: list[str]) -> Reading:
-    """Runs with their rows, and findings, of a part."""
+    """Runs with their rows, and findings, of a part; rows of what could not be read are left out."""
+    for item in with_faults(_items_of(format_, source, part, table, columns), source):
+        yield item if isinstance(item, Finding) else (item[0], _readable(*item, source))
+
+
+def _readable(run: Run, batches: Iterable[pa.RecordBatch], source: Source) -> Iterable[pa.RecordBatch]:
+    return batches if batches == () else readable(run, batches, source)  # nothing at all says that it was spared
+
+
+def _items_of(format_: Format, source: Source, part: Part, table: str, columns: list[str]) -> Reading:
     if part.items is None:
         yield from format_.read(source, table, columns)
         return

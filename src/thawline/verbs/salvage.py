@@ -10,6 +10,7 @@ from typing import Protocol, runtime_checkable
 
 from thawline.cold import ColdFile
 from thawline.errors import SourceError
+from thawline.faults import with_faults
 from thawline.model import OUT, Finding, Rescue, Run
 from thawline.outputs import replacing
 from thawline.source import Source
@@ -113,7 +114,7 @@ def salvage(
         return _rescue(cold, cold.format, target, overwrite=overwrite, include_suspects=include_suspects)
     recovering = _recovering(cold) if recover and not isinstance(cold.format, Mending) else None
     format_ = cold.format.for_salvage()
-    items = cold.watched(format_.scan(cold.source))
+    items = cold.watched(with_faults(format_.scan(cold.source), cold.source))
     if isinstance(format_, Mending):
         items = format_.mend(cold.source, items)
     elif recovering:
