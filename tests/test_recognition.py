@@ -7,6 +7,8 @@ import gzip
 import io
 import lzma
 import sqlite3
+import subprocess
+import sys
 import tarfile
 import time
 import zipfile
@@ -201,3 +203,12 @@ def test_hostile_files_are_looked_at_in_bounded_time(name: str) -> None:
 
 def test_every_format_has_names_and_a_search() -> None:
     assert set(NAMES) == set(SEARCHES) == set(FORMATS)
+
+
+def test_a_segment_that_was_compressed_as_a_file_is_told_for_what_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "00000000000000000100.log"
+    path.write_bytes(gzip.compress((GOLDEN / "kafka" / "v2-none.log").read_bytes()))
+    command = [sys.executable, "-m", "thawline", "verify", "--format", "table", path.name]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    assert "looks like gzip: decompress it first" in run.stdout

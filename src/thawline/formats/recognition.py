@@ -136,6 +136,12 @@ def resemblance(source: Source) -> str:
     return _kind_of_text(head, is_whole=source.size <= HEAD)
 
 
+def likeness(source: Source) -> str:
+    """What a file begins like that is not of any format here, and what to do about it; empty if nothing is known."""
+    found = _likeness(source)
+    return f"{found.name}: {found.remedy}" if found and found.remedy else found.name if found else ""
+
+
 def suspects(source: Source) -> list[Suspicion]:
     """Formats that a file's name or a unit in its first megabyte speaks for; what finds most units comes first."""
     if not source.size:

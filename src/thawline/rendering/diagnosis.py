@@ -10,6 +10,7 @@ from pathlib import Path, PurePath
 from rich.text import Text
 
 from thawline.cold import ColdFile
+from thawline.formats.recognition import likeness
 from thawline.model import Finding, Report, Severity, Span
 from thawline.rendering.folding import Line
 from thawline.rendering.words import counted, exact, grouped, printable, quoted, share
@@ -184,7 +185,7 @@ def _verdict(cold: ColdFile, report: Report) -> Iterator[Text]:
     is_are = "is" if report.damaged_bytes == 1 else "are"
     yield _fact("how bad", f"{damaged} ({share(report.damaged_bytes, report.size)}) {is_are} damaged")
     yield _fact("readable", _readable(cold, report, places))
-    yield _fact("looks like", _cause(report, places))
+    yield _fact("looks like", _cause(cold, report, places))
     for title, line in zip(("next", *[""] * 9), _next_commands(cold, report), strict=False):
         yield _fact(title, line)
 
@@ -218,11 +219,13 @@ def _readable(cold: ColdFile, report: Report, damaged: list[Span]) -> str:
     return f"{_intact(cold, report)} at {', '.join(map(str, islice(intact, SHOWN_SPANS)))}{more}"
 
 
-def _cause(report: Report, damaged: list[Span]) -> str:
+def _cause(cold: ColdFile, report: Report, damaged: list[Span]) -> str:
     """What such damage usually comes from; mostly, where it lies is all that tells."""
     known = next((finding.detail[CAUSE] for finding in report.findings if CAUSE in finding.detail), None)
     if known is not None:
         return str(known)
+    if not report.units and (other := likeness(cold.source)):
+        return other
     if not report.units:
         return "another format or version, or a file that lost its beginning"
     if len(damaged) > 1:
