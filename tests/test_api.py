@@ -24,7 +24,7 @@ from pyarrow import parquet
 
 import thawline
 from thawline.cold import CORRUPT, ColdFile
-from thawline.errors import FormatError, SourceError, ThawlineError, UnknownFormat
+from thawline.errors import FormatError, MissingExtra, SourceError, ThawlineError, UnknownFormat
 from thawline.source import LocalSource, RemoteSource, open_source
 from tools.bench.attack import file_of, frame
 
@@ -510,3 +510,10 @@ def test_objects_say_what_they_are(tmp_path: Path) -> None:
     folder = thawline.open_folder(hostile)
     assert "kafka, 1 file, records" in repr(folder)
     assert "&lt;script&gt;-0" in folder._repr_html_()
+
+
+def test_a_url_that_needs_an_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "s3fs", None)
+    for read in (thawline.open, thawline.open_folder):
+        with pytest.raises(MissingExtra, match=r"pip install 'thawline\[s3\]'"):
+            read("s3://bucket/log.rbf")
