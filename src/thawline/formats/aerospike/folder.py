@@ -16,6 +16,7 @@ from thawline.formats.aerospike.findings import (
     UNREADABLE_METADATA,
     WRONG_COUNTS,
 )
+from thawline.formats.aerospike.metadata import LARGEST, NoMetadata, metadata_of
 from thawline.formats.aerospike.reading import items_of
 from thawline.formats.aerospike.soundness import quick_look
 from thawline.formats.aerospike.strictness import LENIENTLY
@@ -25,7 +26,6 @@ from thawline.source import Source, open_source
 from thawline.wording import counted
 
 METADATA = "metadata.yaml"
-LARGEST_METADATA = 1 << 16
 LEVELS = 2
 """How many folders above the files the metadata may lie."""
 
@@ -111,35 +111,31 @@ def _first_files(accounts: Mapping[str, Account]) -> Iterator[Finding]:
 
 def _compared(folder: Folder, counted: Mapping[str, int], namespaces: Collection[str]) -> Iterator[Finding]:
     """The counts of metadata.yaml against those of the files."""
-    found = _metadata(folder)
-    if found is None:
+    place = _metadata(folder)
+    if place is None:
         return
-    import yaml  # noqa: PLC0415 - only backups of the service have such a file
-
-    place, text = found
+    path = place.path_of(METADATA)
     try:
-        stated = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError):
-        stated = None
-    if not isinstance(stated, dict) or not isinstance(stated.get("record-count"), int):
-        yield _whole(UNREADABLE_METADATA, {"file": place})
+        stated = metadata_of(place.read(METADATA, LARGEST))
+    except (NoMetadata, SourceError) as error:
+        yield _whole(UNREADABLE_METADATA, {"file": path, "reason": str(error)})
         return
-    if stated.get("namespace") and namespaces and stated["namespace"] not in namespaces:
+    if stated.namespace and namespaces and stated.namespace not in namespaces:
         return  # it lies above the folder and is about another namespace
-    for name, count in counted.items():
-        if isinstance(stated.get(name), int) and stated[name] != count:
-            yield _whole(WRONG_COUNTS, {"file": place, "count": name, "stated": stated[name], "found": count})
+    for name, count in stated.counts.items():
+        if count != counted[name]:
+            yield _whole(WRONG_COUNTS, {"file": path, "count": name, "stated": count, "found": counted[name]})
 
 
-def _metadata(folder: Folder) -> tuple[str, bytes] | None:
-    """The metadata of a backup, beside its files or above them."""
+def _metadata(folder: Folder) -> Folder | None:
+    """Where the metadata of a backup lies: beside its files or above them."""
     places = [folder]
     if not folder.is_remote:
         places += [Folder(str(parent)) for parent in list(Path(folder.path).resolve().parents)[:LEVELS]]
     for place in places:
         try:
             if place.has(METADATA):
-                return place.path_of(METADATA), place.read(METADATA, LARGEST_METADATA)
+                return place
         except SourceError:
             return None
     return None
