@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from backups import HEADER, numbered
 
 import thawline
 from thawline import asb_values, columns
+from thawline.errors import SourceError
 from thawline.formats import aerospike
 from thawline.formats.aerospike import digests as digests_module
 from thawline.formats.aerospike import folder as folder_module
@@ -176,3 +178,37 @@ def test_a_copy_of_the_format_in_another_process_starts_anew(backup: Path) -> No
     copy = pickle.loads(pickle.dumps(opened.format))  # noqa: S301 - our own
     assert copy == opened.format
     assert copy.tally.accounts == {}
+
+
+@pytest.fixture
+def broken(backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of the backup that can be listed and not opened."""
+    path, opened = backup / "test_00000.asb", folder_module.open_source
+
+    def refusing(source: Any) -> Any:
+        if str(source) == str(path):
+            raise SourceError(errno.EIO, f"{source}: Input/output error")
+        return opened(source)
+
+    monkeypatch.setattr(folder_module, "open_source", refusing)
+    monkeypatch.setattr("thawline.folder.open_source", refusing)
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_file_that_cannot_be_read_costs_itself_only(backup: Path) -> None:
+    (backup / "metadata.yaml").write_text(metadata(backup, records=99))
+    opened = thawline.open_folder(backup, bins="columns")
+    members = opened.members
+    assert [Path(member.path).name for member in members] == sorted(path.name for path in backup.glob("*.asb"))
+    with thawline.open(members[1].path, "aerospike", bins=members[1].format.bins) as cold:
+        assert "n" in cold.schema.names
+    (report,) = opened.format.accounts(opened.folder)
+    assert report.findings == [], "neither its records nor the mark of the first file are missed"
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_copy_among_files_that_can_be_read_is_found_all_the_same(backup: Path) -> None:
+    (backup / "test_00007.asb").write_bytes((backup / "test_00001.asb").read_bytes())
+    opened = thawline.open_folder(backup)
+    (report,) = opened.format.accounts(opened.folder)
+    assert [finding.code.id for finding in report.findings] == ["ASB113"]

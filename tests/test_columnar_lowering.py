@@ -130,6 +130,7 @@ def test_an_if_stores_nulls_where_it_does_not_hold(tmp_path: Path) -> None:
     assert when.otherwise == [
         ir.Store(ir.Rows(), "n", "value", ir.Constant(0)),
         ir.Store(ir.Rows(), "n", "valid", ir.Constant(0)),
+        ir.Store(ir.Rows(), "s", "start", ir.Constant(0)),
         ir.Store(ir.Rows(), "s", "length", ir.Constant(-1)),
         ir.Gather(ir.Rows(), "s", None, ir.Constant(0), nullable=True),
     ]

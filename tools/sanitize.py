@@ -1,7 +1,8 @@
 """The kernels under AddressSanitizer and with bounds checks: `python -m tools.sanitize`.
 
 Builds the native module that way into a temporary folder, proves that it sees what it is there to see, and runs
-`tests/test_agreement.py` with it: golden files, vectors and mutants in blocks of memory that end where they end.
+`tests/test_agreement.py` with it: golden files, vectors and mutants in blocks of memory that end where they end. Memory
+that is fresh is filled with each of `filled.PATTERNS` in turn, so that a slot nobody wrote is seen when read.
 
 Two guards watch, since neither sees all. AddressSanitizer sees what C code does with addresses (checksums, memcpy),
 but only at the end of a block, and Arrow rounds its blocks up. Cython's bounds checks see every index into a buffer or
@@ -22,10 +23,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from tools.filled import PATTERNS
+
 ROOT = Path(__file__).parents[1]
 SOURCES = ("src", "generated", "setup.py", "pyproject.toml", "README.md")
 TESTS = "exact_size or ranges or range or outgrows or native_checksums"
 """Tests that read with compiled kernels only, or that make them read in uncommon ways."""
+QUICK_LOOK = ("tests/test_aerospike_memory.py", "tests/test_aerospike_soundness.py")
+"""Tests of what works on the arrays that kernels leave."""
 MUTANTS = 5_000
 
 _PYBUF_READ = 0x100
@@ -56,15 +61,15 @@ def main() -> int:
         "--mutants",
         type=int,
         default=MUTANTS,
-        help="of each table's golden files, and as many of its vectors (%(default)s)",
+        help="of each table's golden files, and as many of its vectors, over all patterns (%(default)s)",
     )
     arguments.add_argument("tests", nargs="*", help="more test files, run whole")
     options = arguments.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         package = build(Path(folder))
-        environment = sanitized(package, options.mutants)
+        environment = sanitized(package, options.mutants // len(PATTERNS) + 1)
         prove(environment, package)
-        return run_tests(environment, options.tests)
+        return max(run_tests(environment | {"THAWLINE_FILL": name}, options.tests) for name in PATTERNS)
 
 
 def build(folder: Path) -> Path:
@@ -137,15 +142,15 @@ def read_one_byte_too_many(part: str, package: str) -> None:
 
 
 def run_tests(environment: Mapping[str, str], more: list[str]) -> int:
-    """Run the tests; what a kernel cannot pass on is an error."""
-    pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--durations=3"]
+    """Run the tests in memory that is filled; what a kernel cannot pass on is an error."""
+    print(f"fresh memory holds the pattern {environment['THAWLINE_FILL']}", flush=True)
+    pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tools.filled", "--durations=3"]
     pytest += ["-W", "error::pytest.PytestUnraisableExceptionWarning"]
     pytest += ["--capture=sys"]  # what the sanitizer says as it ends the process must not be held back
     agreement = ["tests/test_agreement.py", "-m", "fuzz or not fuzz", "-k", TESTS]
     codes = [
         subprocess.run([*pytest, *selection], cwd=ROOT, env=environment, check=False).returncode
-        for selection in (agreement, more)
-        if selection
+        for selection in (agreement, [*QUICK_LOOK, *more])
     ]
     return max(codes)
 

@@ -372,6 +372,7 @@ def _scan_aerospike_indexes(
                     column__context__valid[row] = 1
             else:
                 if wants__context:
+                    column__context__start[row] = 0
                     column__context__length[row] = -1
                 if gathers__context:
                     column__context__offset[row + 1] = filled__context
@@ -409,6 +410,7 @@ def _scan_aerospike_indexes(
                     column__expression__valid[row] = 1
             else:
                 if wants__expression:
+                    column__expression__start[row] = 0
                     column__expression__length[row] = -1
                 if gathers__expression:
                     column__expression__offset[row + 1] = filled__expression
@@ -792,6 +794,7 @@ def _scan_aerospike_records(
                         column__key_double__valid[row] = 1
                 else:
                     if wants__key_double:
+                        column__key_double__start[row] = 0
                         column__key_double__length[row] = -1
                     if gathers__key_double:
                         column__key_double__offset[row + 1] = filled__key_double
@@ -872,6 +875,7 @@ def _scan_aerospike_records(
                     pos += 1
                 else:
                     if wants__key_data:
+                        column__key_data__start[row] = 0
                         column__key_data__length[row] = -1
                     if gathers__key_data:
                         column__key_data__offset[row + 1] = filled__key_data
@@ -892,11 +896,13 @@ def _scan_aerospike_records(
                     column__key_integer__value[row] = 0
                     column__key_integer__valid[row] = 0
                 if wants__key_double:
+                    column__key_double__start[row] = 0
                     column__key_double__length[row] = -1
                 if gathers__key_double:
                     column__key_double__offset[row + 1] = filled__key_double
                     column__key_double__valid[row] = 0
                 if wants__key_data:
+                    column__key_data__start[row] = 0
                     column__key_data__length[row] = -1
                 if gathers__key_data:
                     column__key_data__offset[row + 1] = filled__key_data
@@ -1036,6 +1042,7 @@ def _scan_aerospike_records(
                     column__set__length[row] = (-2 - set_length_1) if (set_escapes_1 != 0) else set_length_1
             else:
                 if wants__set:
+                    column__set__start[row] = 0
                     column__set__length[row] = -1
             if fourth_line_1 == 115:
                 if not (end - pos >= 4):
@@ -1359,6 +1366,7 @@ def _scan_aerospike_records(
                         column__bins__double__valid[rows__bins] = 1
                 else:
                     if wants__bins__double:
+                        column__bins__double__start[rows__bins] = 0
                         column__bins__double__length[rows__bins] = -1
                     if gathers__bins__double:
                         column__bins__double__offset[rows__bins + 1] = filled__bins__double
@@ -1439,6 +1447,7 @@ def _scan_aerospike_records(
                     pos += 1
                 else:
                     if wants__bins__data:
+                        column__bins__data__start[rows__bins] = 0
                         column__bins__data__length[rows__bins] = -1
                     if gathers__bins__data:
                         column__bins__data__offset[rows__bins + 1] = filled__bins__data
@@ -2051,6 +2060,7 @@ def _scan_borg_blobs(
                     column__meta_iv__valid[row] = 1
             else:
                 if wants__meta_session_id:
+                    column__meta_session_id__start[row] = 0
                     column__meta_session_id__length[row] = -1
                 if gathers__meta_session_id:
                     column__meta_session_id__offset[row + 1] = filled__meta_session_id
@@ -2092,6 +2102,7 @@ def _scan_borg_blobs(
                     column__meta_tag__valid[row] = 1
             else:
                 if wants__meta_tag:
+                    column__meta_tag__start[row] = 0
                     column__meta_tag__length[row] = -1
                 if gathers__meta_tag:
                     column__meta_tag__offset[row + 1] = filled__meta_tag
@@ -2194,6 +2205,7 @@ def _scan_borg_blobs(
                     column__data_iv__valid[row] = 1
             else:
                 if wants__data_session_id:
+                    column__data_session_id__start[row] = 0
                     column__data_session_id__length[row] = -1
                 if gathers__data_session_id:
                     column__data_session_id__offset[row + 1] = filled__data_session_id
@@ -2235,6 +2247,7 @@ def _scan_borg_blobs(
                     column__data_tag__valid[row] = 1
             else:
                 if wants__data_tag:
+                    column__data_tag__start[row] = 0
                     column__data_tag__length[row] = -1
                 if gathers__data_tag:
                     column__data_tag__offset[row + 1] = filled__data_tag
@@ -3051,6 +3064,7 @@ def _scan_kafka_messages(
                     column__key__valid[row] = 1
             else:
                 if wants__key:
+                    column__key__start[row] = 0
                     column__key__length[row] = -1
                 if gathers__key:
                     column__key__offset[row + 1] = filled__key
@@ -3089,6 +3103,7 @@ def _scan_kafka_messages(
                     column__value__valid[row] = 1
             else:
                 if wants__value:
+                    column__value__start[row] = 0
                     column__value__length[row] = -1
                 if gathers__value:
                     column__value__offset[row + 1] = filled__value
@@ -3719,6 +3734,7 @@ def _scan_kafka_records(
                     column__key__valid[row] = 1
             else:
                 if wants__key:
+                    column__key__start[row] = 0
                     column__key__length[row] = -1
                 if gathers__key:
                     column__key__offset[row + 1] = filled__key
@@ -3776,6 +3792,7 @@ def _scan_kafka_records(
                     column__value__valid[row] = 1
             else:
                 if wants__value:
+                    column__value__start[row] = 0
                     column__value__length[row] = -1
                 if gathers__value:
                     column__value__offset[row + 1] = filled__value
@@ -3914,6 +3931,7 @@ def _scan_kafka_records(
                         column__headers__value__valid[rows__headers] = 1
                 else:
                     if wants__headers__value:
+                        column__headers__value__start[rows__headers] = 0
                         column__headers__value__length[rows__headers] = -1
                     if gathers__headers__value:
                         column__headers__value__offset[rows__headers + 1] = filled__headers__value

@@ -26,9 +26,12 @@ LONGEST_MESSAGE = cython.declare(cython.longlong, 1024)
 def _token_size(
     buf: cython.const[cython.uchar][::1], start: cython.longlong, length: cython.longlong
 ) -> cython.longlong:
-    """How many bytes a token has without its backslashes; -1 if one of them is NUL."""
+    """How many bytes a token has without its backslashes, 0 if it is not there; -1 if one of them is NUL."""
     size: cython.longlong = 0
-    end: cython.longlong = start + length if length >= 0 else start - 2 - length
+    end: cython.longlong
+    if length == -1:
+        return 0
+    end = start + length if length >= 0 else start - 2 - length
     while start < end:
         if length < 0 and buf[start] == 92:
             start += 1
@@ -50,8 +53,11 @@ def _put_token(
     out: cython.uchar[::1],
     at: cython.longlong,
 ) -> cython.longlong:
-    """Copy a token without its backslashes; where it ends."""
-    end: cython.longlong = start + length if length >= 0 else start - 2 - length
+    """Copy a token without its backslashes, if it is there; where it ends."""
+    end: cython.longlong
+    if length == -1:
+        return at
+    end = start + length if length >= 0 else start - 2 - length
     while start < end:
         if length < 0 and buf[start] == 92:
             start += 1
@@ -81,7 +87,7 @@ def _put_usual_key(
         return -1
     if letter == 73:
         return _put_key_number(integer, out, at)
-    if letter == 68 or length > LONGEST_MESSAGE - 64:
+    if letter == 68 or length < 0 or length > LONGEST_MESSAGE - 64:
         return -1
     if letter == 83 or is_compact:
         return _copied(buf, start, length, out, at)
@@ -123,6 +129,8 @@ def _is_sound_data(
 ) -> cython.bint:
     """Whether text is UTF-8, base-64 is right, and what is in it is what the letter says."""
     after: cython.longlong
+    if length < 0:
+        return False
     if letter == 83 or letter == 71:
         return _is_utf8(buf, start, start + length)
     if is_compact and letter != 88:

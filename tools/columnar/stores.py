@@ -101,6 +101,7 @@ def nulls(rows: ir.Rows, columns: list[Column]) -> Iterator[ir.Statement]:
     """Stores for a row in which optional columns are absent."""
     for column in columns:
         if column.kind in SLICES:
+            yield ir.Store(rows, column.name, "start", ir.Constant(0))
             yield ir.Store(rows, column.name, "length", ir.Constant(-1))
             if column.kind in GATHERED:
                 yield ir.Gather(rows, column.name, None, ir.Constant(0), column.nullable)

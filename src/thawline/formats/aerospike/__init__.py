@@ -10,11 +10,13 @@ writes, are fine either way.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import Literal, Self
 
 import pyarrow as pa
 
+from thawline.errors import SourceError
 from thawline.folder import Folder
 from thawline.formats import Claim, Format, Member, Reading
 from thawline.formats.aerospike import folder, salvage
@@ -59,16 +61,23 @@ class Aerospike(Format):
     """No option: what scans of the members of a folder have told, for the account of the whole."""
 
     def prepared(self, sources: Iterable[Source]) -> Self:
-        """The format that knows the names and types of the bins, if they are to be columns: a pass over the files."""
+        """The format that knows the names and types of the bins, if they are to be columns: a pass over the files.
+
+        A file that cannot be read has nothing to say here; whoever reads it hears why.
+        """
         if self.bins != "columns":
             return self
         learning = Learning()
         for source in sources:
-            for item in self._items(source):
-                if item.part and isinstance(item.part.content, Decoded):
-                    learning.add(item.part.content)
+            with suppress(SourceError):
+                self._learn(learning, source)
         taken = [*SCHEMAS["records"].names, *PLACE.names]
         return replace(self, bins=learning.columns(name for name in taken if name != "bins"))
+
+    def _learn(self, learning: Learning, source: Source) -> None:
+        for item in self._items(source):
+            if item.part and isinstance(item.part.content, Decoded):
+                learning.add(item.part.content)
 
     @property
     def _columns(self) -> BinColumns | None:

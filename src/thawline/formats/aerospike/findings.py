@@ -146,8 +146,9 @@ UNREADABLE_METADATA = Code(
     "ASB208",
     "metadata.yaml cannot be read",
     "warning",
-    "The file that the Backup Service writes beside a backup is no YAML, or has no count of records in it, so the "
-    "counts of the backup were not compared with anything.",
+    "The file that the Backup Service writes beside a backup is no flat YAML mapping with a count of records in it, or "
+    "has what the service never writes: tags, anchors, a count that is none. The detail says which. The counts of the "
+    "backup were not compared with anything.",
 )
 NO_FIRST_FILE = Code(
     "ASB209",

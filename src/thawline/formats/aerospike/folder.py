@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from thawline.formats.aerospike.findings import (
     UNREADABLE_METADATA,
     WRONG_COUNTS,
 )
+from thawline.formats.aerospike.metadata import LARGEST, NoMetadata, metadata_of
 from thawline.formats.aerospike.reading import items_of
 from thawline.formats.aerospike.soundness import quick_look
 from thawline.formats.aerospike.strictness import LENIENTLY
@@ -25,7 +27,6 @@ from thawline.source import Source, open_source
 from thawline.wording import counted
 
 METADATA = "metadata.yaml"
-LARGEST_METADATA = 1 << 16
 LEVELS = 2
 """How many folders above the files the metadata may lie."""
 
@@ -57,37 +58,47 @@ def holdings(folder: Folder) -> Iterator[str]:
 
 
 def _opened(folder: Folder, names: Iterable[str]) -> Iterator[Source]:
-    """Files one after the other, each closed when the next is asked for."""
+    """Files that can be opened, one after the other, each closed when the next is asked for."""
     for name in names:
-        with folder.open(name) as source:
+        try:
+            source = folder.open(name)
+        except SourceError:
+            continue  # whoever reads it as one of the members hears why
+        with source:
             yield source
 
 
 def accounts(format_: Format, folder: Folder, tally: Tally) -> Iterator[Report]:
-    """The account of a backup as a whole. Files that were scanned and are intact are not read again."""
+    """The account of a backup as a whole. Files that were scanned and are intact are not read again.
+
+    A file that cannot be read, which its own report says, leaves out what cannot be told without it.
+    """
     files = files_of(folder)
     report = Report(folder.path, format_.name, 0)
     try:
-        found = {name: _account(folder.path_of(name), tally) for name in files}
-        for finding in (*_repeated(found, tally), *_first_files(found)):
+        found = {name: account for name in files if (account := _account(folder.path_of(name), tally))}
+        is_whole = len(found) == len(files)
+        for finding in (*_repeated(found, tally), *_first_files(found, is_whole=is_whole)):
             report.add(finding)
     finally:
         tally.close()
-    counted = {name: sum(account.counts[name] for account in found.values()) for name in COUNTS.values()}
-    counted |= {"file-count": len(files), "byte-count": sum(files.values())}
+    counted = {"file-count": len(files), "byte-count": sum(files.values())}
+    if is_whole:
+        counted |= {name: sum(account.counts[name] for account in found.values()) for name in COUNTS.values()}
     namespaces = {name for account in found.values() for name in account.namespaces}
     for finding in _compared(folder, counted, namespaces):
         report.add(finding)
     yield report.complete()
 
 
-def _account(path: str, tally: Tally) -> Account:
+def _account(path: str, tally: Tally) -> Account | None:
+    """What a file holds; None if it cannot be read."""
     if path not in tally.accounts:
-        with open_source(path) as source:
+        with suppress(SourceError), open_source(path) as source:
             items = items_of(source, LENIENTLY, quick=quick_look(keeps_digests=True))
             for _ in tally.watched(path, items, is_strict=False):
                 pass
-    return tally.accounts[path]
+    return tally.accounts.get(path)
 
 
 def _repeated(accounts: Mapping[str, Account], tally: Tally) -> Iterator[Finding]:
@@ -100,46 +111,42 @@ def _repeated(accounts: Mapping[str, Account], tally: Tally) -> Iterator[Finding
         yield _whole(DUPLICATE_RECORDS, {"records": records, "digest": repeated[0].first.hex(), "files": files})
 
 
-def _first_files(accounts: Mapping[str, Account]) -> Iterator[Finding]:
+def _first_files(accounts: Mapping[str, Account], *, is_whole: bool) -> Iterator[Finding]:
     """Of the files of a backup one says that it is the first."""
     first = [name for name, account in accounts.items() if account.is_first]
     if len(first) > 1:
         yield _whole(FIRST_FILES, {"files": ", ".join(first)})
-    elif not first:
+    elif not first and is_whole:
         yield _whole(NO_FIRST_FILE, {"files": len(accounts)})
 
 
 def _compared(folder: Folder, counted: Mapping[str, int], namespaces: Collection[str]) -> Iterator[Finding]:
     """The counts of metadata.yaml against those of the files."""
-    found = _metadata(folder)
-    if found is None:
+    place = _metadata(folder)
+    if place is None:
         return
-    import yaml  # noqa: PLC0415 - only backups of the service have such a file
-
-    place, text = found
+    path = place.path_of(METADATA)
     try:
-        stated = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError):
-        stated = None
-    if not isinstance(stated, dict) or not isinstance(stated.get("record-count"), int):
-        yield _whole(UNREADABLE_METADATA, {"file": place})
+        stated = metadata_of(place.read(METADATA, LARGEST))
+    except (NoMetadata, SourceError) as error:
+        yield _whole(UNREADABLE_METADATA, {"file": path, "reason": str(error)})
         return
-    if stated.get("namespace") and namespaces and stated["namespace"] not in namespaces:
+    if stated.namespace and namespaces and stated.namespace not in namespaces:
         return  # it lies above the folder and is about another namespace
-    for name, count in counted.items():
-        if isinstance(stated.get(name), int) and stated[name] != count:
-            yield _whole(WRONG_COUNTS, {"file": place, "count": name, "stated": stated[name], "found": count})
+    for name, count in stated.counts.items():
+        if name in counted and count != counted[name]:
+            yield _whole(WRONG_COUNTS, {"file": path, "count": name, "stated": count, "found": counted[name]})
 
 
-def _metadata(folder: Folder) -> tuple[str, bytes] | None:
-    """The metadata of a backup, beside its files or above them."""
+def _metadata(folder: Folder) -> Folder | None:
+    """Where the metadata of a backup lies: beside its files or above them."""
     places = [folder]
     if not folder.is_remote:
         places += [Folder(str(parent)) for parent in list(Path(folder.path).resolve().parents)[:LEVELS]]
     for place in places:
         try:
             if place.has(METADATA):
-                return place.path_of(METADATA), place.read(METADATA, LARGEST_METADATA)
+                return place
         except SourceError:
             return None
     return None
