@@ -16,7 +16,7 @@ import blake3
 
 from thawline import columns
 from thawline.chunks import Break
-from thawline.formats.borg.contents import Flaw, decompress, read_meta
+from thawline.formats.borg.contents import Allowance, Flaw, Known, decompress, read_meta
 from thawline.formats.borg.header import (
     ENVELOPES,
     HEADER_SIZE,
@@ -28,7 +28,7 @@ from thawline.formats.borg.header import (
     header_by_meta,
     pack_header,
 )
-from thawline.formats.borg.judging import CONTENT_COLUMNS, Known, judge_contents
+from thawline.formats.borg.judging import CONTENT_COLUMNS, judge_contents
 from thawline.formats.borg.modes import SEALED, mode_of
 from thawline.formats.borg.walk import Located, Stretch
 from thawline.model import Finding, Span
@@ -67,6 +67,7 @@ class Repair:
     ) -> None:
         self.view, self.pack_id, self.located, self.version = view, pack_id, located, repository_version
         self.budget = HASH_BUDGET
+        self.allowance = Allowance()
 
     def attempt(self, items: Sequence[Stretch | Finding]) -> Repaired | None:
         """The pack as it was, if one of the ways leads there."""
@@ -155,7 +156,7 @@ class Repair:
         item = next(columns.scan("borg_blobs", blob, columns=CONTENT_COLUMNS))
         if isinstance(item, Break) or item.ends[0].as_py() != len(blob):
             return None
-        judged = judge_contents(item, self.version)
+        judged = judge_contents(item, self.version, self.allowance)
         return None if judged.flaws else judged.contents.get(0, False)
 
     def _headers(self, span: Span, found: Header) -> Iterator[Header]:
