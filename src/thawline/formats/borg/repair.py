@@ -36,8 +36,10 @@ from thawline.model import Finding, Span
 MOST_TRIES = 512
 MOST_DAMAGES = 16
 """With more damaged places than this, nobody tries to mend all of them at once."""
-HASH_BUDGET = 4 << 30
-"""Bytes that may be hashed for one repair."""
+HASHED_ANYWAY, HASHED_TIMES = 256 << 20, 80
+"""Bytes that may be hashed for one repair, and as many more as the pack has, so many times."""
+MOST_HEADERS = 500
+"""Headers that are tried in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,8 @@ class Repair:
         self, view: memoryview, pack_id: str, located: Mapping[int, Located], repository_version: int | None
     ) -> None:
         self.view, self.pack_id, self.located, self.version = view, pack_id, located, repository_version
-        self.budget = HASH_BUDGET
+        self.budget = HASHED_ANYWAY + HASHED_TIMES * len(view)
+        self.headers = MOST_HEADERS
         self.allowance = Allowance()
 
     def attempt(self, items: Sequence[Stretch | Finding]) -> Repaired | None:
@@ -135,7 +138,7 @@ class Repair:
         """A damaged blob with each header that fits what is behind it."""
         found = header_at(self.view, span.start, any_magic=True)
         for right in self._headers(span, found) if found else ():
-            if right.end == span.end and self._judged(right) is not None:
+            if self._judged(right) is not None:
                 yield self._with_header(found, right, span.end)
 
     def proven(self, span: Span) -> Piece | None:
@@ -145,7 +148,7 @@ class Repair:
         """
         found = header_at(self.view, span.start, any_magic=True)
         for right in self._headers(span, found) if found else ():
-            known = self._judged(right) if right.end == span.end else None
+            known = self._judged(right)
             if known and known.verified_by and ("tag" in known.verified_by or right.chunk_id in self._given(right)):
                 return self._with_header(found, right, span.end)
         return None
@@ -163,10 +166,13 @@ class Repair:
         """Headers that the blob in a span may have had."""
         if span.size > LARGEST_OBJECT:
             return
-        for sized in self._sizes(span, found):
+        for sized in dict.fromkeys(header for header in self._sizes(span, found) if header.end == span.end):
             for version in sorted(ENVELOPES, key=lambda version: version != found.version):
                 whole = replace(sized, version=version)
                 for chunk_id in dict.fromkeys(self._ids(whole)):
+                    self.headers -= 1
+                    if self.headers < 0:
+                        return
                     yield replace(whole, chunk_id=chunk_id)
 
     def _sizes(self, span: Span, found: Header) -> Iterator[Header]:

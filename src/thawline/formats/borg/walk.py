@@ -72,6 +72,12 @@ class Stretch:
         """The bytes that they take."""
         return Span(self.judged.start(self.first), self.judged.end(self.last - 1))
 
+    def kinds(self) -> dict[tuple[int, int], None]:
+        """Object versions and key types of the blobs, each pair once."""
+        batch = self.judged.chunk.batch.slice(self.first, len(self))
+        pairs = zip(batch["version"].to_pylist(), batch["meta_key_type"].to_pylist(), strict=True)
+        return dict.fromkeys(pairs)
+
     def __len__(self) -> int:
         return self.last - self.first
 
