@@ -9,9 +9,9 @@ import msgpack
 
 from thawline import codecs
 from thawline.errors import CodecError
-from thawline.formats.borg.findings import BAD_DATA, BAD_ID, BAD_META, BAD_TAG
+from thawline.formats.borg.findings import BAD_DATA, BAD_ID, BAD_META, BAD_SLOT, BAD_TAG
 from thawline.formats.borg.header import LARGEST_META, MAGIC
-from thawline.formats.borg.modes import Mode
+from thawline.formats.borg.modes import UNKNOWN, Mode, mode_of
 from thawline.model import Code
 from thawline.wording import counted, grouped, printable
 
@@ -138,6 +138,14 @@ def _number(found: dict[object, object], key: str) -> int:
 
 def _shown(value: object) -> str:
     return printable(f"{value!r:.40}")
+
+
+def known_mode(slots: Slots, repository_version: int | None) -> Mode:
+    """The mode of a blob; `Flaw` if its key type names none."""
+    mode = mode_of(slots.version, slots.key_type, repository_version)
+    if mode is UNKNOWN:
+        raise Flaw(BAD_SLOT, f"key type {slots.key_type:#04x} names no mode of object version {slots.version}")
+    return mode
 
 
 def check_size(meta: Meta, len_payload: int) -> None:

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thawline.chunks import Chunk
-from thawline.formats.borg.contents import Allowance, Flaw, Known, Slots, check_content
+from thawline.formats.borg.contents import Allowance, Flaw, Known, Slots, check_content, known_mode
 from thawline.formats.borg.findings import BAD_SLOT
-from thawline.formats.borg.modes import SEALED, UNKNOWN, Mode, mode_of
+from thawline.formats.borg.modes import SEALED
 
 ENVELOPE_COLUMNS = (
     "version", "chunk_id", "len_meta", "len_data", "meta_key_type", "data_key_type", "meta_iv", "data_iv",
@@ -102,17 +102,10 @@ def judge_contents(chunk: Chunk, repository_version: int | None, allowance: Allo
             continue
         slots = Slots(*blob)
         try:
-            judged.contents[row] = check_content(slots, _known_mode(slots, repository_version), allowance)
+            judged.contents[row] = check_content(slots, known_mode(slots, repository_version), allowance)
         except Flaw as flaw:
             judged.flaws[row] = flaw
     return judged
-
-
-def _known_mode(slots: Slots, repository_version: int | None) -> Mode:
-    mode = mode_of(slots.version, slots.key_type, repository_version)
-    if mode is UNKNOWN:
-        raise Flaw(BAD_SLOT, f"key type {slots.key_type:#04x} names no mode of object version {slots.version}")
-    return mode
 
 
 def slots_of(batch: pa.RecordBatch, row: int) -> Slots:

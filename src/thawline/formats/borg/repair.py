@@ -16,7 +16,17 @@ import blake3
 
 from thawline import columns
 from thawline.chunks import Break
-from thawline.formats.borg.contents import Allowance, Flaw, Known, decompress, read_meta
+from thawline.formats.borg.contents import (
+    Allowance,
+    Flaw,
+    Known,
+    Slots,
+    check_content,
+    decompress,
+    known_mode,
+    read_meta,
+)
+from thawline.formats.borg.envelopes import opened
 from thawline.formats.borg.header import (
     ENVELOPES,
     HEADER_SIZE,
@@ -28,7 +38,7 @@ from thawline.formats.borg.header import (
     header_by_meta,
     pack_header,
 )
-from thawline.formats.borg.judging import CONTENT_COLUMNS, judge_contents
+from thawline.formats.borg.judging import ENVELOPE_COLUMNS, judge_envelopes
 from thawline.formats.borg.modes import SEALED, mode_of
 from thawline.formats.borg.walk import Located, Stretch
 from thawline.model import Finding, Span
@@ -156,11 +166,20 @@ class Repair:
     def _judged(self, header: Header) -> Known | Literal[False] | None:
         """What a blob with this header holds; False if that needs the key, None if it is no blob."""
         blob = _bytes_of(header) + bytes(self.view[header.start + HEADER_SIZE : header.end])
-        item = next(columns.scan("borg_blobs", blob, columns=CONTENT_COLUMNS))
-        if isinstance(item, Break) or item.ends[0].as_py() != len(blob):
+        if blob[HEADER_SIZE : HEADER_SIZE + 1] and blob[HEADER_SIZE] not in SEALED:
+            return self._read(opened(memoryview(blob)))
+        item = next(columns.scan("borg_blobs", blob, columns=ENVELOPE_COLUMNS))
+        is_blob = not isinstance(item, Break) and item.ends[0].as_py() == len(blob) and not judge_envelopes(item).flaws
+        return False if is_blob else None
+
+    def _read(self, slots: Slots | None) -> Known | None:
+        """What a blob holds that is not encrypted; None if it is no blob."""
+        if slots is None:
             return None
-        judged = judge_contents(item, self.version, self.allowance)
-        return None if judged.flaws else judged.contents.get(0, False)
+        try:
+            return check_content(slots, known_mode(slots, self.version), self.allowance)
+        except Flaw:
+            return None
 
     def _headers(self, span: Span, found: Header) -> Iterator[Header]:
         """Headers that the blob in a span may have had."""
