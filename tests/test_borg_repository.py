@@ -319,6 +319,7 @@ def test_a_lost_part_of_the_item_stream_costs_the_items_in_it() -> None:
         )
         stream = b"".join(map(msgpack.packb, items))
         parts = (stream[:700], stream[700:1500], stream[1500:])
+        size = len(stream)
 
         def get(self, chunk_id: str) -> Any:
             from thawline.formats.borg.contents import Content, Meta  # noqa: PLC0415 - only here

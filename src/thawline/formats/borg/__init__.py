@@ -19,7 +19,7 @@ from thawline.formats.borg.findings import CODES
 from thawline.formats.borg.header import MAGIC, first_header, header_at
 from thawline.formats.borg.index import index_batches, scan_index, table_start
 from thawline.formats.borg.ledger import Ledger
-from thawline.formats.borg.naming import HASH_RULES, hash_rule, id_in
+from thawline.formats.borg.naming import HASH_RULES, HASHES, id_in, pack_rule
 from thawline.formats.borg.repository import CONFIG, MANIFEST, Repository, is_repository
 from thawline.formats.borg.rescue import rescue, surviving
 from thawline.formats.borg.rows import BLOBS, CONTENT, INDEX, PAYLOADS, SLOTS, Pack, blob_batches
@@ -27,6 +27,8 @@ from thawline.formats.borg.walk import Depth, Stretch, Walk
 from thawline.model import Finding, Report, Rescue, Run, Span, report
 from thawline.source import LocalSource, Source, open_source
 
+GENERATIONS = {rule: version for version, rule in HASH_RULES.items()}
+"""Repository versions by what names of packs are."""
 LOOKED_AT = 1 << 16
 """How much of a file's start is searched for a blob."""
 
@@ -53,6 +55,11 @@ class Borg(Format):
         """A pack starts with a magic, an index with another; a damaged pack has the magic further on."""
         if table_start(source) is not None:
             return Claim(self.name, "index", "starts as a table of borghash", "certain", "index")
+        name = id_in(source.name)
+        if not source.size and name in {made(memoryview(b"")).hex() for made in HASHES.values()}:
+            return Claim(
+                self.name, "unknown", "is empty and named by the hash of nothing, a pack without blobs", "likely"
+            )
         head = bytes(source.view(0, min(source.size, LOOKED_AT)))
         if head.startswith(MAGIC):
             header = header_at(memoryview(head), 0)
@@ -60,7 +67,7 @@ class Borg(Format):
             return Claim(self.name, version, "starts with BORG_OBJ", "certain")
         at = first_header(memoryview(head))
         if at is not None:
-            is_named = id_in(source.name) or source.name.endswith(".pack")
+            is_named = name or source.name.endswith(".pack")
             why = f"has BORG_OBJ at {at:#x}, but not at its start"
             return Claim(self.name, "unknown", why, "likely" if is_named else "possible")
         return None
@@ -132,13 +139,8 @@ class Borg(Format):
         pack_id, version = id_in(source.name), self._version
         if pack_id is None:
             return Pack(None, "none", version)
-        local = source.on_disk()
-        rule = hash_rule(local.view(0, source.size), pack_id, version)
-        if rule == "none":
-            header = header_at(local.view(0, source.size), 0)
-            is_chunk = header and header.end == source.size and header.chunk_id.hex() == pack_id
-            return Pack(pack_id, "chunk_id" if is_chunk else "none", version)
-        return Pack(pack_id, rule, version or (5 if rule == "blake3" else 4))
+        rule = pack_rule(source.on_disk().view(0, source.size), pack_id, version)
+        return Pack(pack_id, rule, version or GENERATIONS.get(rule))
 
     def _run(self, stretch: Stretch, pack: Pack) -> Run:
         labels: dict[str, object] = {"rule": pack.rule, "repository": pack.repository_version}

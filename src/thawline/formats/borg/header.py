@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import Any
 
 import msgpack
 
@@ -23,6 +22,8 @@ LARGEST_OBJECT = 20_971_479
 """MAX_DATA_SIZE, header included."""
 LARGEST_META = 64 << 10
 """Borg b25 refuses a longer meta slot; real ones have some hundred bytes."""
+USUAL_META = 1 << 10
+"""A meta map that is to tell the size of a damaged blob is looked for in so many bytes."""
 LEAST_SEALED = HEADER_SIZE + 2 * 48
 """An encrypted blob has at least this many bytes."""
 FIRST_BLOCK, LAST_BLOCK = 1 << 10, 1 << 20
@@ -88,17 +89,17 @@ _SEALED_BYTES = frozenset(bytes([key_type]) for key_type in SEALED)
 
 
 def _sizes_by_meta(view: memoryview, slot: int, envelope: int) -> tuple[int, int] | None:
-    payload = view[slot + envelope : slot + envelope + LARGEST_META]
+    payload = view[slot + envelope : slot + envelope + USUAL_META]
     if not payload or payload[0] not in FIXMAP:
         return None
-    unpacker = msgpack.Unpacker(max_buffer_size=LARGEST_META)
+    unpacker = msgpack.Unpacker(max_buffer_size=USUAL_META, max_map_len=len(FIXMAP), max_array_len=len(FIXMAP))
     unpacker.feed(payload)
     try:
-        meta: Any = unpacker.unpack()
+        meta: object = unpacker.unpack()
     except (ValueError, msgpack.UnpackException, RecursionError):
         return None
     csize = meta.get("csize") if isinstance(meta, dict) else None
-    if not isinstance(csize, int) or not 0 <= csize <= LARGEST_OBJECT:
+    if type(csize) is not int or not 0 <= csize <= LARGEST_OBJECT:
         return None
     len_meta = envelope + unpacker.tell()
     data = slot + len_meta

@@ -24,7 +24,7 @@ from thawline.formats.borg.rows import INDEX, index_batch
 from thawline.model import Finding, Run, Span
 from thawline.outputs import replacing
 from thawline.source import Source
-from thawline.wording import counted
+from thawline.wording import counted, printable
 
 TABLE = "borg_index_entries"
 MAGIC = b"BORGHASH"
@@ -35,6 +35,8 @@ FIELDS = ["flags", "size", "pack_id", "obj_offset", "obj_size"]
 LAYOUT = {"key_size": 32, "value_size": 48, "byte_order": "little", "value_format": ["I", "I", "32s", "I", "I"]}
 """What the description must say for the entries to be those of the spec."""
 LONGEST_DESCRIPTION = 1 << 16
+MOST_ENTRIES = (1 << 32) - 1
+"""A borghash table counts with 32 bits."""
 ENTRY = 80
 ON_DISK_FLAGS = 0x01000000
 EMPTY_CAPACITY = 1000
@@ -76,13 +78,18 @@ def read_head(source: Source) -> Head:
     parsed = specs.parse("borg_index", data, file=source.name, base=start)
     description = _description(parsed.description)
     for key, value in LAYOUT.items():
-        if description.get(key) != value:
-            message = f"its description says {key} {description.get(key)!r:.60}, must be {value!r}"
+        told = description.get(key)
+        if type(told) is not type(value) or told != value:
+            message = f"its description says {key} {_shown(told)}, must be {value!r}"
             raise FormatError(message, file=source.name, offset=start + 16)
     used = description.get("used")
-    if not isinstance(used, int) or used < 0:
-        raise FormatError(f"its description says used {used!r:.60}", file=source.name, offset=start + 16)
+    if type(used) is not int or not 0 <= used <= MOST_ENTRIES:
+        raise FormatError(f"its description says used {_shown(used)}", file=source.name, offset=start + 16)
     return Head(start, start + len(data), used)
+
+
+def _shown(value: object) -> str:
+    return printable(f"{value!r:.60}")
 
 
 def _description(text: bytes) -> dict[str, Any]:

@@ -8,24 +8,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thawline.chunks import Chunk
-from thawline.formats.borg.contents import Flaw, Meta, Slots, read_content
+from thawline.formats.borg.contents import Allowance, Flaw, Known, Slots, check_content, known_mode
 from thawline.formats.borg.findings import BAD_SLOT
-from thawline.formats.borg.modes import SEALED, UNKNOWN, Mode, mode_of
+from thawline.formats.borg.modes import SEALED
 
 ENVELOPE_COLUMNS = (
     "version", "chunk_id", "len_meta", "len_data", "meta_key_type", "data_key_type", "meta_iv", "data_iv",
     "meta_session_id", "data_session_id",
 )  # fmt: skip
+SLOT_COLUMNS = ("version", "chunk_id", "meta_key_type", "meta_tag", "meta_payload", "data_tag", "data_payload")
+"""The columns that `Slots` is made of, in its order."""
 CONTENT_COLUMNS = (*ENVELOPE_COLUMNS, "meta_tag", "data_tag", "meta_payload", "data_payload")
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What is kept of a blob that could be read."""
-
-    meta: Meta
-    plain_size: int
-    verified_by: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,33 +90,24 @@ def _envelope_flaw(batch: pa.RecordBatch, row: int) -> Flaw:
     return Flaw(BAD_SLOT, f"the counter of the meta slot is {meta}, that of the data slot {data}; it must be one less")
 
 
-def judge_contents(chunk: Chunk, repository_version: int | None) -> Judged:
+def judge_contents(chunk: Chunk, repository_version: int | None, allowance: Allowance) -> Judged:
     """The same, and of every blob that can be read without a key its content."""
     judged = judge_envelopes(chunk)
     sealed = pc.is_in(chunk.batch["meta_key_type"], pa.array(list(SEALED), chunk.batch["meta_key_type"].type))
     if pc.all(sealed).as_py():
         return judged
-    for row in pc.indices_nonzero(pc.invert(sealed)).to_pylist():
-        if row in judged.flaws:
+    blobs = zip(*(chunk.batch[name].to_pylist() for name in SLOT_COLUMNS), strict=True)
+    for row, (blob, is_sealed) in enumerate(zip(blobs, sealed.to_pylist(), strict=True)):
+        if is_sealed or row in judged.flaws:
             continue
-        slots = slots_of(chunk.batch, row)
+        slots = Slots(*blob)
         try:
-            read = read_content(slots, _known_mode(slots, repository_version))
-            # Not the plaintext: a chunk of blobs that are a megabyte each may decompress to a terabyte.
-            judged.contents[row] = Known(read.meta, len(read.plaintext), read.verified_by)
+            judged.contents[row] = check_content(slots, known_mode(slots, repository_version), allowance)
         except Flaw as flaw:
             judged.flaws[row] = flaw
     return judged
 
 
-def _known_mode(slots: Slots, repository_version: int | None) -> Mode:
-    mode = mode_of(slots.version, slots.key_type, repository_version)
-    if mode is UNKNOWN:
-        raise Flaw(BAD_SLOT, f"key type {slots.key_type:#04x} names no mode of object version {slots.version}")
-    return mode
-
-
 def slots_of(batch: pa.RecordBatch, row: int) -> Slots:
     """One blob, out of its envelopes."""
-    names = ("version", "chunk_id", "meta_key_type", "meta_tag", "meta_payload", "data_tag", "data_payload")
-    return Slots(*(batch[name][row].as_py() for name in names))
+    return Slots(*(batch[name][row].as_py() for name in SLOT_COLUMNS))

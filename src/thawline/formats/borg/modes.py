@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
+import blake3 as blake3_package
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from thawline.checksums import blake3, sha256
 
 Hash = Callable[[bytes], bytes]
+HASHING: dict[Hash, Callable[[], Any]] = {sha256: hashlib.sha256, blake3: blake3_package.blake3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,11 @@ class Mode:
     """The hash that is each slot's tag; None where there is no tag, or a keyed one."""
     is_sealed: bool = False
     """Whether its slots are encrypted."""
+
+    @property
+    def hashing(self) -> Callable[[], Any] | None:
+        """The hash whose value is the chunk_id, to be fed piece by piece."""
+        return HASHING[self.id_hash] if self.id_hash else None
 
 
 UNKNOWN = Mode("unknown")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from thawline.checksums import blake3, sha256
+from thawline.formats.borg.header import header_at
 
 Rule = Literal["sha256", "blake3", "chunk_id", "none"]
 
@@ -33,3 +34,12 @@ def hash_rule(data: memoryview, name: str, repository_version: int | None = None
         if HASHES[rule](data).hex() == name:
             return rule
     return "none"
+
+
+def pack_rule(view: memoryview, pack_id: str, repository_version: int | None = None) -> Rule:
+    """What the name of a pack is found to be: a hash of its bytes, the id of its only blob, or neither."""
+    rule = hash_rule(view, pack_id, repository_version)
+    header = header_at(view, 0)
+    if rule == "none" and header and header.end == len(view) and header.chunk_id.hex() == pack_id:
+        return "chunk_id"
+    return rule

@@ -16,7 +16,17 @@ import blake3
 
 from thawline import columns
 from thawline.chunks import Break
-from thawline.formats.borg.contents import Flaw, decompress, read_meta
+from thawline.formats.borg.contents import (
+    Allowance,
+    Flaw,
+    Known,
+    Slots,
+    check_content,
+    decompress,
+    known_mode,
+    read_meta,
+)
+from thawline.formats.borg.envelopes import opened
 from thawline.formats.borg.header import (
     ENVELOPES,
     HEADER_SIZE,
@@ -28,7 +38,7 @@ from thawline.formats.borg.header import (
     header_by_meta,
     pack_header,
 )
-from thawline.formats.borg.judging import CONTENT_COLUMNS, Known, judge_contents
+from thawline.formats.borg.judging import ENVELOPE_COLUMNS, judge_envelopes
 from thawline.formats.borg.modes import SEALED, mode_of
 from thawline.formats.borg.walk import Located, Stretch
 from thawline.model import Finding, Span
@@ -36,8 +46,10 @@ from thawline.model import Finding, Span
 MOST_TRIES = 512
 MOST_DAMAGES = 16
 """With more damaged places than this, nobody tries to mend all of them at once."""
-HASH_BUDGET = 4 << 30
-"""Bytes that may be hashed for one repair."""
+HASHED_ANYWAY, HASHED_TIMES = 256 << 20, 80
+"""Bytes that may be hashed for one repair, and as many more as the pack has, so many times."""
+MOST_HEADERS = 500
+"""Headers that are tried in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +78,9 @@ class Repair:
         self, view: memoryview, pack_id: str, located: Mapping[int, Located], repository_version: int | None
     ) -> None:
         self.view, self.pack_id, self.located, self.version = view, pack_id, located, repository_version
-        self.budget = HASH_BUDGET
+        self.budget = HASHED_ANYWAY + HASHED_TIMES * len(view)
+        self.headers = MOST_HEADERS
+        self.allowance = Allowance()
 
     def attempt(self, items: Sequence[Stretch | Finding]) -> Repaired | None:
         """The pack as it was, if one of the ways leads there."""
@@ -134,7 +148,7 @@ class Repair:
         """A damaged blob with each header that fits what is behind it."""
         found = header_at(self.view, span.start, any_magic=True)
         for right in self._headers(span, found) if found else ():
-            if right.end == span.end and self._judged(right) is not None:
+            if self._judged(right) is not None:
                 yield self._with_header(found, right, span.end)
 
     def proven(self, span: Span) -> Piece | None:
@@ -144,7 +158,7 @@ class Repair:
         """
         found = header_at(self.view, span.start, any_magic=True)
         for right in self._headers(span, found) if found else ():
-            known = self._judged(right) if right.end == span.end else None
+            known = self._judged(right)
             if known and known.verified_by and ("tag" in known.verified_by or right.chunk_id in self._given(right)):
                 return self._with_header(found, right, span.end)
         return None
@@ -152,20 +166,32 @@ class Repair:
     def _judged(self, header: Header) -> Known | Literal[False] | None:
         """What a blob with this header holds; False if that needs the key, None if it is no blob."""
         blob = _bytes_of(header) + bytes(self.view[header.start + HEADER_SIZE : header.end])
-        item = next(columns.scan("borg_blobs", blob, columns=CONTENT_COLUMNS))
-        if isinstance(item, Break) or item.ends[0].as_py() != len(blob):
+        if blob[HEADER_SIZE : HEADER_SIZE + 1] and blob[HEADER_SIZE] not in SEALED:
+            return self._read(opened(memoryview(blob)))
+        item = next(columns.scan("borg_blobs", blob, columns=ENVELOPE_COLUMNS))
+        is_blob = not isinstance(item, Break) and item.ends[0].as_py() == len(blob) and not judge_envelopes(item).flaws
+        return False if is_blob else None
+
+    def _read(self, slots: Slots | None) -> Known | None:
+        """What a blob holds that is not encrypted; None if it is no blob."""
+        if slots is None:
             return None
-        judged = judge_contents(item, self.version)
-        return None if judged.flaws else judged.contents.get(0, False)
+        try:
+            return check_content(slots, known_mode(slots, self.version), self.allowance)
+        except Flaw:
+            return None
 
     def _headers(self, span: Span, found: Header) -> Iterator[Header]:
         """Headers that the blob in a span may have had."""
         if span.size > LARGEST_OBJECT:
             return
-        for sized in self._sizes(span, found):
+        for sized in dict.fromkeys(header for header in self._sizes(span, found) if header.end == span.end):
             for version in sorted(ENVELOPES, key=lambda version: version != found.version):
                 whole = replace(sized, version=version)
                 for chunk_id in dict.fromkeys(self._ids(whole)):
+                    self.headers -= 1
+                    if self.headers < 0:
+                        return
                     yield replace(whole, chunk_id=chunk_id)
 
     def _sizes(self, span: Span, found: Header) -> Iterator[Header]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import configparser
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +26,9 @@ BEFORE_PACKS = 3
 DEPTH = 2
 """Folders between a repository and a pack: packs/ab/PACK."""
 LARGEST_CONFIG = 1 << 20
+LONGEST_VALUE = 1 << 10
+"""Letters of what is taken from a configuration: a version, an id."""
+LATEST_VERSION = 999
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +61,14 @@ class Repository:
             return {}
         if folder.has("config"):
             return _ini(_text(folder, "config"))
-        if folder.has("version"):
-            text = _text(folder, "version").strip()
-            found = {"id": _text(folder, "id").strip()} if folder.has("id") else {}
-            return {"version": text, **found} if text.isdecimal() else found
-        return {}
+        return {name: _text(folder, name).strip()[:LONGEST_VALUE] for name in ("version", "id") if folder.has(name)}
 
     @property
     def version(self) -> int | None:
         """The repository version: 4 for 2.0.0b22 to b24, 5 for b25."""
         text = self.config.get("version", "")
-        return int(text) if text.isdecimal() and len(text) < 4 else None  # noqa: PLR2004 - no year
+        is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(LATEST_VERSION))
+        return int(text) if is_number else None
 
     @property
     def is_old(self) -> bool:
@@ -184,13 +183,24 @@ def repository_of(name: str) -> Repository | None:
 
 
 def _text(folder: Folder, name: str) -> str:
-    return folder.read(name, LARGEST_CONFIG).decode("utf-8", "replace")
+    """What a small file says; nothing if it is none."""
+    try:
+        return folder.read(name, LARGEST_CONFIG).decode("utf-8", "replace")
+    except SourceError:
+        return ""
 
 
 def _ini(text: str) -> dict[str, str]:
-    parser = configparser.ConfigParser(interpolation=None, strict=False)
-    try:
-        parser.read_string(text)
-        return dict(parser["repository"]) if parser.has_section("repository") else {}
-    except configparser.Error:
-        return {}
+    """The section `repository` of a configuration: names and values, a line each.
+
+    Not by configparser: it collects the lines that it cannot read in a text, which costs their number squared.
+    """
+    found: dict[str, str] = {}
+    section = ""
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("[") and line.endswith("]"):
+            section = line[1:-1]
+        elif section == "repository" and "=" in line and not line.startswith(("#", ";")):
+            name, _, value = line.partition("=")
+            found[name.strip()[:LONGEST_VALUE].lower()] = value.strip()[:LONGEST_VALUE]
+    return found

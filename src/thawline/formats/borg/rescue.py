@@ -6,17 +6,19 @@ of the blobs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from thawline.formats.borg.findings import BAD_NAME
-from thawline.formats.borg.index import encode_index, read_index, table_start
+from thawline.formats.borg.header import HEADER_SIZE, Header, header_at
+from thawline.formats.borg.index import encode_index, read_index, scan_index, table_start
 from thawline.formats.borg.modes import VERSION_2
-from thawline.formats.borg.naming import HASH_RULES, HASHES, Rule, hash_rule, id_in
+from thawline.formats.borg.naming import HASH_RULES, HASHES, id_in, pack_rule
 from thawline.formats.borg.repair import Piece, Repair, Repaired
 from thawline.formats.borg.repository import Repository, repository_of
 from thawline.formats.borg.walk import Stretch, Walk
 from thawline.model import OUT, Finding, Rescue, Run, Span
-from thawline.source import Source
+from thawline.source import LocalSource, Source
 from thawline.wording import quoted
 
 PIECE = 4 << 20
@@ -24,14 +26,20 @@ REPOSITORY = "REPOSITORY"
 MOST_MENDED = 1_000
 """After so many blobs that could not be mended, the rest is left as it is."""
 UNDAMAGED = "the pack hashes to its name: it is not damaged, and this is a copy"
+STORED_LIKE_THAT = "the pack hashes to its name, so what is lost was stored like that; no repair can bring it back"
+NEWEST = 5
 GUESSED = "the new name is one of 2.0.0b25; for a repository of b23 or b24 say --repository-version 4"
 UNSEEN = "what was changed, cut off, doubled or moved; nothing but the name tells"
 CAUTION = (
     "careful: only the key can tell whether the content of these blobs is unchanged, and under its new name the pack",
     "passes a check of names; run `borg check --verify-data` on it before you rely on it",
 )
-ONLY_IN_4 = frozenset(VERSION_2[4]) - frozenset(VERSION_2[5])
-"""Key types that only repositories of version 4 have."""
+GENERATIONS = {
+    key_type: version
+    for version, other in ((4, 5), (5, 4))
+    for key_type in VERSION_2[version].keys() - VERSION_2[other].keys()
+}
+"""Repository versions by the key types of object version 2 that only one of them has."""
 
 
 def rescue(source: Source, repository: Repository | None, version: int | None, *, include_suspects: bool) -> Rescue:
@@ -56,22 +64,36 @@ class _Pack:
         self.source, self.repository = source.on_disk(), repository
         self.view = self.source.view(0, self.source.size)
         self.pack_id = id_in(source.name)
-        self.version = version or (repository.version if repository else None)
+        self.given = version or (repository.version if repository else None)
         located = repository.located(self.pack_id) if repository and self.pack_id else {}
-        self.items = list(Walk(self.source, "contents", self.version, located).items())
+        self.items = list(Walk(self.source, "contents", self.given, located).items())
+        self.version = self.given if self.given in HASH_RULES else _generation(self.view, self.items)
+        if self.version != self.given:
+            # As the new pack will be read: its name tells the version.
+            self.items = list(Walk(self.source, "contents", self.version, located).items())
         self.repair = Repair(self.view, self.pack_id or "", located, self.version)
+        self.has_errors = any(isinstance(item, Finding) and item.severity == "error" for item in self.items)
 
     def rescue(self, *, include_suspects: bool) -> Rescue:
         """The whole pack where its name proves it, else what is left of it."""
-        if self.pack_id and hash_rule(self.view, self.pack_id, self.version) != "none":
-            # The name proves every byte: nothing is to be rebuilt, whatever looks wrong was stored like that.
-            blobs = sum(len(item) for item in self.items if isinstance(item, Stretch))
-            return Rescue((self.view,), self.pack_id, blobs, blobs, (), (), 0, (UNDAMAGED,))
-        whole = self.repair.attempt(self.items) if self.pack_id else None
-        return self._whole(whole) if whole else self._surviving(include_suspects=include_suspects)
+        if not self.pack_id:
+            return self._surviving(include_suspects=include_suspects)
+        if pack_rule(self.view, self.pack_id, self.given) == "none":
+            whole = self.repair.attempt(self.items)
+            return self._whole(whole) if whole else self._surviving(include_suspects=include_suspects)
+        if self.has_errors:
+            found = self._surviving(include_suspects=include_suspects)
+            return replace(found, advice=(STORED_LIKE_THAT, *found.advice))
+        blobs = sum(len(item) for item in self.items if isinstance(item, Stretch))
+        return Rescue((self.view,), self.pack_id, blobs, blobs, (), (), 0, (UNDAMAGED,))
 
     def _whole(self, whole: Repaired) -> Rescue:
+        """The pack as its name says it was; what was broken when it was stored is left out all the same."""
         assert self.pack_id is not None  # noqa: S101 - without a name nothing is proven
+        if any(isinstance(item, Finding) for item in _walked(whole.parts, self.version)):
+            restored = LocalSource(self.source.name, b"".join(whole.parts))
+            found = _Pack(restored, self.repository, self.given).rescue(include_suspects=False)
+            return replace(found, repaired=(*whole.what, *found.repaired))
         advice = put_back(self.repository, self.pack_id)
         return Rescue(whole.parts, self.pack_id, whole.blobs, whole.blobs, (), whole.what, 0, advice)
 
@@ -87,19 +109,36 @@ class _Pack:
                 pieces.append(proven)
             elif item.severity == "error":
                 lost.append(item)
-        parts = tuple(part for piece in pieces for part in piece.parts)
-        name, units = self._name(parts), sum(piece.blobs for piece in pieces)
+        parts, units, dropped = self._clean(tuple(part for piece in pieces for part in piece.parts))
+        lost += dropped
         repaired = tuple(piece.what for piece in pieces if piece.what)
-        if self.pack_id and not lost:
+        if self.pack_id and not lost and not repaired:
             lost.append(Finding(BAD_NAME, Span(self.source.size, self.source.size), {"lost": UNSEEN}))
+        name = HASHES[HASH_RULES[self.version or NEWEST]](memoryview(b"".join(parts))).hex()
         advice = replace_pack(self.repository, self.pack_id, name) if units else ()
         told = (*self._caution(), *self._guess(), *advice)
         return Rescue(parts, name, units, units, tuple(lost), repaired, suspects, told)
 
+    def _clean(
+        self, parts: tuple[bytes | memoryview, ...]
+    ) -> tuple[tuple[bytes | memoryview, ...], int, list[Finding]]:
+        """What of a new pack holds when it is read as such, how many blobs that is, and what does not.
+
+        Blobs that are suspects are taken at the word of whoever wants them; beside others they may still be none.
+        """
+        dropped: list[Finding] = []
+        items = _walked(parts, self.version or NEWEST)
+        while flawed := [item for item in items if isinstance(item, Finding)]:
+            dropped += [replace(item, span=Span(self.source.size, self.source.size)) for item in flawed]
+            view = memoryview(b"".join(parts))
+            kept = [item.span for item in items if isinstance(item, Stretch) and not item.doubt]
+            parts = tuple(view[span.start : span.end] for span in kept)
+            items = _walked(parts, self.version or NEWEST)
+        return parts, sum(len(item) for item in items if isinstance(item, Stretch)), dropped
+
     def _guess(self) -> tuple[str, ...]:
         """A word on the name, where the blobs are of a kind that two generations name differently."""
-        is_sure = self.version in HASH_RULES or self._likely_rule() == "sha256"
-        return () if is_sure else (GUESSED,)
+        return () if self.version else (GUESSED,)
 
     def _caution(self) -> tuple[str, ...]:
         """A word on blobs that nothing but the key or the old name could have proven."""
@@ -116,19 +155,28 @@ class _Pack:
         parts = range(item.span.start, item.span.end, PIECE)
         return Piece(tuple(self.view[at : min(at + PIECE, item.span.end)] for at in parts), "", len(item))
 
-    def _name(self, parts: tuple[bytes | memoryview, ...]) -> str:
-        """The name of a new pack, by the rule of its generation: object version 2 and no hint means the newest."""
-        rule = HASH_RULES.get(self.version or 0) or self._likely_rule()
-        return HASHES[rule](memoryview(b"".join(parts))).hex()
 
-    def _likely_rule(self) -> Rule:
-        """The rule by what the blobs tell about their generation; the newest where they do not."""
-        for item in self.items:
-            if isinstance(item, Stretch):
-                version = item.judged.chunk.batch["version"][item.first].as_py()
-                is_old = version == 1 or item.judged.key_type(item.first) in ONLY_IN_4
-                return "sha256" if is_old else "blake3"
-        return "blake3"
+def _walked(parts: Iterable[bytes | memoryview], version: int | None) -> list[Stretch | Finding]:
+    """What a reader finds in a pack that is made of these parts."""
+    return list(Walk(LocalSource("", b"".join(parts)), "contents", version).items())
+
+
+def _generation(view: memoryview, items: Sequence[Stretch | Finding]) -> int | None:
+    """The repository version by what blobs tell, intact ones first; None where they are the same in all.
+
+    Version 1 of objects was written to repositories of version 4 only.
+    """
+    intact = [item for item in items if isinstance(item, Stretch)]
+    broken = [item.span.start for item in items if isinstance(item, Finding)]
+    kinds = [kind for item in intact for kind in item.kinds()]
+    kinds += [(header.version, view[start + HEADER_SIZE]) for start in broken if (header := _roomy(view, start))]
+    told = (4 if version == 1 else GENERATIONS.get(key_type) for version, key_type in kinds)
+    return next((version for version in told if version), None)
+
+
+def _roomy(view: memoryview, start: int) -> Header | None:
+    """The header at a position that has something behind it."""
+    return header_at(view, start) if start + HEADER_SIZE < len(view) else None
 
 
 def _index(source: Source, version: int | None) -> Rescue:
@@ -137,7 +185,8 @@ def _index(source: Source, version: int | None) -> Rescue:
     names = ("chunk_id", "pack_id", "offset", "length")
     data = encode_index(zip(*(entries[name].to_pylist() for name in names), strict=True))
     name = HASHES[HASH_RULES.get(version or 0, "sha256")](memoryview(data)).hex()
-    return Rescue((data,), name, 1, entries.num_rows, (), (), 0, ())
+    errors = (item for item in scan_index(source, version) if isinstance(item, Finding) and item.severity == "error")
+    return Rescue((data,), name, 1, entries.num_rows, tuple(errors), (), 0, ())
 
 
 def put_back(repository: Repository | None, pack_id: str) -> tuple[str, ...]:

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thawline.chunks import Chunk
-from thawline.formats.borg.contents import Flaw, decompress
+from thawline.formats.borg.contents import Flaw, Known, decompress
 from thawline.formats.borg.header import HEADER_SIZE
-from thawline.formats.borg.judging import Judged, Known, slots_of
+from thawline.formats.borg.judging import Judged, slots_of
 from thawline.formats.borg.modes import mode_names
 from thawline.formats.borg.naming import Rule
 from thawline.formats.borg.walk import Stretch

@@ -6,13 +6,13 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from thawline import columns
-from thawline.chunks import Break
 from thawline.errors import FormatError, SourceError, ThawlineError
-from thawline.formats.borg.contents import Content, Flaw, read_content
-from thawline.formats.borg.judging import CONTENT_COLUMNS, judge_envelopes, slots_of
-from thawline.formats.borg.modes import UNKNOWN, mode_of
+from thawline.formats.borg.contents import Content, Flaw, known_mode, read_content
+from thawline.formats.borg.envelopes import opened
+from thawline.formats.borg.header import HEADER_SIZE
+from thawline.formats.borg.modes import SEALED
 from thawline.source import LocalSource, RemoteSource, open_source
 from thawline.wording import counted, grouped
 
@@ -38,6 +38,8 @@ class Store:
         self.others: dict[bytes, list[int]] = {}
         """Further rows of chunks that are stored more than once."""
         self.places = places.combine_chunks()
+        self.size = int(pc.sum(places["size"]).as_py() or 0)
+        """Bytes of all blobs."""
         for row, chunk_id in enumerate(places["chunk_id"].to_pylist()):
             if self.rows.setdefault(chunk_id, row) != row:
                 self.others.setdefault(chunk_id, []).append(row)
@@ -73,14 +75,14 @@ class Store:
         source = self._source(pack_id.hex())
         if offset + size > source.size:
             raise SourceError(f"{source.name}: changed while it was read")
-        item = next(columns.scan("borg_blobs", source.view(offset, offset + size), columns=CONTENT_COLUMNS))
-        if isinstance(item, Break) or judge_envelopes(item).flaws:
+        blob = source.view(offset, offset + size)
+        slots = opened(blob)
+        key_type = blob[HEADER_SIZE] if size > HEADER_SIZE else 0
+        if slots is None and key_type not in SEALED:
             raise SourceError(f"{source.name}: the blob at {offset:#x} changed while the file was read")
-        slots = slots_of(item.batch, 0)
-        mode = mode_of(slots.version, slots.key_type, self.version)
-        if mode.is_sealed or mode is UNKNOWN:
-            raise Encrypted(f"{source.name}: is encrypted (mode {mode.name}); its content needs the key")
-        return read_content(slots, mode)
+        if slots is None:
+            raise Encrypted(f"{source.name}: is encrypted (mode {SEALED[key_type].name}); its content needs the key")
+        return read_content(slots, known_mode(slots, self.version))
 
     def _source(self, pack_id: str) -> LocalSource | RemoteSource:
         if pack_id not in self.open:

@@ -1,7 +1,9 @@
 """The forward walk over a pack: blob after blob, and on behind whatever is none.
 
 A blob's size is believed when the pack or another blob's magic is at its end, or when its meta map says the same.
-Else reading goes on at the next magic that starts a whole blob, looked for from inside the broken one.
+Else reading goes on at the next magic that starts a whole blob, looked for from inside the broken one. Packs inside of
+packs inside of packs would be read as often as they are deep; after a few times the size of the file, broken blobs are
+passed over as a whole.
 """
 
 from __future__ import annotations
@@ -9,11 +11,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
 from typing import Literal
 
 from thawline import columns
-from thawline.chunks import Break, Chunk, Ranges
-from thawline.formats.borg.contents import Flaw, check_size, read_meta
+from thawline.chunks import Break, Chunk
+from thawline.formats.borg.ahead import TABLE, Ahead, Searched
+from thawline.formats.borg.contents import Allowance, Flaw
 from thawline.formats.borg.findings import BAD_HEADER, BAD_ID, BAD_SIZE, BAD_SLOT, NO_BLOB, TORN
 from thawline.formats.borg.header import (
     CHUNK_ID,
@@ -24,6 +29,7 @@ from thawline.formats.borg.header import (
     MAGIC,
     SESSION,
     SIZES,
+    Header,
     header_at,
     header_by_meta,
     next_magic,
@@ -34,9 +40,10 @@ from thawline.model import Code, Finding, Span
 from thawline.source import Source
 from thawline.wording import counted, quoted
 
-TABLE = "borg_blobs"
 FIRST_ROWS = 64
-"""Blobs that are read in one go behind damage; four times as many the next time, up to what a chunk holds."""
+"""Blobs that are read in one go at first; four times as many the next time, up to what a chunk holds."""
+PATIENCE = 8
+"""How many times the size of a pack is read behind damage before broken blobs are passed over as a whole."""
 Doubt = Literal["", "nested", "uncertain"]
 Depth = Literal["heads", "contents"]
 
@@ -65,8 +72,25 @@ class Stretch:
         """The bytes that they take."""
         return Span(self.judged.start(self.first), self.judged.end(self.last - 1))
 
+    def kinds(self) -> dict[tuple[int, int], None]:
+        """Object versions and key types of the blobs, each pair once."""
+        batch = self.judged.chunk.batch.slice(self.first, len(self))
+        pairs = zip(batch["version"].to_pylist(), batch["meta_key_type"].to_pylist(), strict=True)
+        return dict.fromkeys(pairs)
+
     def __len__(self) -> int:
         return self.last - self.first
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the bytes at a position tell about a blob there, whatever they are worth."""
+
+    start: int
+    header: Header | None
+    """By its header, with any magic."""
+    by_meta: Header | None
+    """By its meta map."""
 
 
 Step = Generator[Stretch | Finding, None, int]
@@ -89,7 +113,7 @@ class Walk:
         self.depth, self.repository_version, self.located = depth, repository_version, located or {}
         self.offsets = sorted(self.located)
         self.owner = Span(0, 0)
-        """What the last broken blob claims to be its own, where nothing confirms it."""
+        """What the broken blob that reaches furthest claims to be its own, where nothing confirms it."""
         self.uncertain = Span(0, 0)
         """The last blob of which it is not sure where it ends."""
         self.key_type = 0
@@ -98,32 +122,53 @@ class Walk:
         """Session and counter of the last intact blob, where it is encrypted."""
         self.damage = False
         """Whether something was broken before here."""
-        self.searched = Span(0, 0)
-        """Where the next whole blob was looked for, up to where it was found."""
+        self.allowance = Allowance()
+        self.next_blob = Searched(self._find_blob)
+        self.told = Told(-1, None, None)
+
+    @cached_property
+    def ahead(self) -> Ahead:
+        """What is read behind damage."""
+        return Ahead(self.view, self.wanted, self._judge, self._find_blob)
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """Columns that are read of each blob."""
+        return CONTENT_COLUMNS if self.depth == "contents" else ENVELOPE_COLUMNS
+
+    @property
+    def is_tired(self) -> bool:
+        """Whether bytes were read so often that it is time to come to an end."""
+        return self.damage and self.ahead.read > PATIENCE * self.size
 
     def items(self) -> Iterator[Stretch | Finding]:
         """Intact blobs and findings, in file order; they tile the pack."""
-        position = 0
+        position = yield from self._flow()
         while position < self.size:
-            position = yield from self._advance(position)
+            found = self.ahead.at(position)
+            if isinstance(found, Break):
+                position = yield from self._broken(position, found)
+            else:
+                position = yield from self._rows(found.judged, found.first, found.last)
 
-    def _advance(self, position: int) -> Step:
-        """Blobs from here on, up to one that ends elsewhere than its header says."""
-        for item in self._chunks(position):
+    def _flow(self) -> Step:
+        """Blobs from the start of the pack, up to one that ends elsewhere than its header says."""
+        position = 0
+        for item in self._chunks():
             if isinstance(item, Break):
                 return (yield from self._broken(item.start, item))
             judged = self._judge(item)
             position = judged.end(len(judged) - 1)
-            resumed = yield from self._rows(judged)
+            resumed = yield from self._rows(judged, 0, len(judged))
             if resumed != position:
                 return resumed
         return position
 
-    def _chunks(self, start: int) -> Iterator[Chunk | Break]:
-        """Chunks from a position on, small ones first: behind damage there may be more of it."""
-        rows, wanted = FIRST_ROWS, CONTENT_COLUMNS if self.depth == "contents" else ENVELOPE_COLUMNS
+    def _chunks(self) -> Iterator[Chunk | Break]:
+        """Chunks of the pack, small ones first: what is behind a broken blob is read otherwise."""
+        start, rows = 0, FIRST_ROWS
         while start < self.size:
-            reading = columns.scan(TABLE, self.view[start:], columns=wanted, max_rows=rows)
+            reading = columns.scan(TABLE, self.view[start:], columns=self.wanted, max_rows=rows)
             for item in reading:
                 yield (moved := item.moved(start))
                 if isinstance(moved, Chunk) and rows < columns.MAX_ROWS:
@@ -134,37 +179,37 @@ class Walk:
 
     def _judge(self, chunk: Chunk) -> Judged:
         if self.depth == "contents":
-            return judge_contents(chunk, self.repository_version)
+            return judge_contents(chunk, self.repository_version, self.allowance)
         return judge_envelopes(chunk)
 
-    def _rows(self, judged: Judged) -> Step:
-        """The blobs of a chunk; the flawed ones as findings."""
-        last = len(judged) - 1
+    def _rows(self, judged: Judged, first: int, end: int) -> Step:
+        """Blobs of a chunk that follow one another; the flawed ones as findings."""
+        last = end - 1
         is_ended = self._is_border(judged.end(last))
-        first = 0
-        for row in sorted(judged.flaws):
+        for row in [row for row in range(first, end) if row in judged.flaws]:
             yield from self._stretches(judged, first, row)
             if row == last and not is_ended:
                 return (yield from self._broken(judged.start(row), judged.flaws[row]))
-            first, end = row + 1, self._extent(judged.start(row)) or judged.end(row)
-            yield self._flawed(judged, row, end)
-            if end != judged.end(row):
-                return end
+            first, extent = row + 1, self._extent(judged.start(row))
+            resumed = judged.end(row) if self.is_tired else extent or judged.end(row)
+            yield self._flawed(judged, row, resumed)
+            if resumed != judged.end(row):
+                return resumed
         if first > last or is_ended or self._is_pinned(judged, last):
-            yield from self._stretches(judged, first, last + 1)
+            yield from self._stretches(judged, first, end)
             return judged.end(last)
         yield from self._stretches(judged, first, last)
         return (yield from self._unconfirmed(judged, last))
 
     def _stretches(self, judged: Judged, first: int, last: int) -> Iterator[Stretch]:
-        """Rows of a chunk, those apart that lie inside what a broken blob claims."""
-        row = first
-        while row < last and self._is_nested(judged, row):
-            row += 1
-        if row > first:
-            yield Stretch(judged, first, row, "nested")
-        if last > row:
-            yield self._kept(Stretch(judged, row, last))
+        """Rows of a chunk, those apart that may be content of a broken blob."""
+        if not self.damage:
+            yield from [self._kept(Stretch(judged, first, last))] if last > first else []
+            return
+        for is_nested, group in groupby(range(first, last), lambda row: self._is_nested(judged, row)):
+            rows = list(group)
+            stretch = Stretch(judged, rows[0], rows[-1] + 1, "nested" if is_nested else "")
+            yield stretch if is_nested else self._kept(stretch)
 
     def _kept(self, stretch: Stretch) -> Stretch:
         """A stretch of the pack's own blobs; what later ones are compared with is theirs."""
@@ -178,11 +223,10 @@ class Walk:
 
         A magic inside encrypted bytes is one by chance, which no pack lives to see.
         """
-        if not self.damage:
-            return False
         if self.key_type and judged.key_type(row) != self.key_type:
             return True
-        return judged.end(row) <= self.owner.end and not judged.is_sealed(row)
+        is_sealed = judged.is_sealed(row) and self.view[self.owner.start + HEADER_SIZE] in SEALED
+        return judged.end(row) <= self.owner.end and not is_sealed
 
     def _is_border(self, position: int) -> bool:
         """Whether the pack ends here or a magic stands here."""
@@ -195,14 +239,14 @@ class Walk:
             return located.size == end - start
         if self.depth == "contents":
             return row in judged.contents
-        whole = self._blob_at(start)
-        return whole is not None and _has_right_size(whole)
+        by_meta = self._told(start).by_meta
+        return by_meta is not None and by_meta.end == end
 
     def _unconfirmed(self, judged: Judged, row: int) -> Step:
         """A blob of which only its header says where it ends, and nothing is there."""
         start, end = judged.start(row), judged.end(row)
-        following = self._next_blob(start + HEADER_SIZE)
-        if following < end:
+        following = self.next_blob(start + HEADER_SIZE)
+        if following < end and not self.is_tired:
             reason = f"it claims to end at {end:#x}, but a whole blob starts at {following:#x}"
             yield self._found(BAD_SIZE, Span(start, following), reason, self._lost(start))
             return following
@@ -218,18 +262,34 @@ class Walk:
         if extent := self._extent(start):
             yield self._found(code, Span(start, extent), reason, self._lost(start), at)
             return extent
-        following = self._next_blob(start + 1)
+        header = header_at(self.view, start)
+        if self.is_tired and header and header.is_possible and header.end <= self.size:
+            yield self._found(code, Span(start, header.end), reason, self._lost(start), at)
+            return header.end
+        following = self.next_blob(start + 1)
         if following == self.size and self._is_torn(start):
             yield self._found(TORN, Span(start, self.size), "", {"left": self.size - start, **self._lost(start)})
             return self.size
-        header = header_at(self.view, start)
+        self._claim(start)
         if header is None:
             yield self._found(NO_BLOB, Span(start, following), reason, self._doubt(start), at)
             return following
-        if header.end <= self.size:
-            self.owner = Span(start, header.end)
         yield self._found(code, Span(start, following), reason, self._lost(start), at)
         return following
+
+    def _claim(self, start: int) -> None:
+        """Take in how far a broken blob may reach: what lies within may be its content."""
+        header, by_meta = header_at(self.view, start), self._told(start).by_meta
+        claim = by_meta or (header if header and header.is_possible else None)
+        if claim and claim.end > self.owner.end:
+            self.owner = Span(start, claim.end)
+
+    def _told(self, start: int) -> Told:
+        """What is told about a blob at a position."""
+        if self.told.start != start:
+            any_magic = header_at(self.view, start, any_magic=True)
+            self.told = Told(start, any_magic, any_magic and header_by_meta(self.view, start))
+        return self.told
 
     def _doubt(self, start: int) -> dict[str, object]:
         """What it means for the blob before that its end could not be confirmed."""
@@ -240,7 +300,7 @@ class Walk:
 
     def _reason(self, start: int, cause: Break | Flaw) -> tuple[Code, str, int]:
         """What kind of damage a refusal is, and where."""
-        header, right = header_at(self.view, start), header_by_meta(self.view, start)
+        header, right = header_at(self.view, start), self._told(start).by_meta
         if header and right and self._is_border(right.end):
             for name, at in SIZES.items():
                 if getattr(header, name) != getattr(right, name):
@@ -266,20 +326,16 @@ class Walk:
         """Where a broken blob ends, if the index, its meta map or its sizes lead to another blob; else 0."""
         located = self.located.get(start)
         ends = [start + located.size] if located else []
-        headers = (header_by_meta(self.view, start), header_at(self.view, start, any_magic=True))
-        ends += [header.end for header in headers if header]
+        told = self._told(start)
+        ends += [header.end for header in (told.by_meta, told.header) if header]
         return next((end for end in ends if start < end <= self.size and self._is_border(end)), 0)
 
-    def _next_blob(self, start: int) -> int:
+    def _find_blob(self, start: int) -> int:
         """Where the next whole blob starts; the end of the pack if there is none."""
-        first = start
-        if self.searched.start <= start <= self.searched.end:
-            first, start = self.searched.start, self.searched.end
         while (start := next_magic(self.view, start)) < self.size:
             if self._is_whole(start):
                 break
             start += 1
-        self.searched = Span(first, start)
         return start
 
     def _is_whole(self, start: int) -> bool:
@@ -298,19 +354,6 @@ class Walk:
             return self.view[meta:][SESSION] == self.view[data:][SESSION]
         by_meta = header_by_meta(self.view, start)
         return self._is_border(header.end) or (by_meta is not None and by_meta.end == header.end)
-
-    def _blob_at(self, start: int) -> Judged | None:
-        """The blob that starts here, if the kernel finds one and its envelopes fit each other."""
-        header = header_at(self.view, start)
-        if header is None or not header.is_possible or header.end > self.size:
-            return None
-        size = header.end - start
-        ranges = Ranges.of([(0, size, 1)])
-        item = next(columns.scan(TABLE, self.view[start : header.end], ranges, columns=CONTENT_COLUMNS))
-        if isinstance(item, Break):
-            return None
-        judged = judge_envelopes(item.moved(start))
-        return None if judged.flaws else judged
 
     def _flawed(self, judged: Judged, row: int, end: int) -> Finding:
         start = judged.start(row)
@@ -334,7 +377,7 @@ class Walk:
 
     def _lost(self, start: int) -> dict[str, object]:
         located = self.located.get(start)
-        header = header_at(self.view, start, any_magic=True)
+        header = self._told(start).header
         known = located.chunk_id if located else header.chunk_id if header else b""
         if not known:
             return {"lost": "1 blob"}
@@ -351,16 +394,6 @@ class Walk:
         elif (sealed := self._sealed_between(span.end)) > 1:
             detail = {**detail, "lost": f"{counted(sealed, 'blob')}, as the counters around them tell"}
         return Finding(code, span, {**told, **detail}, f"thawline salvage {quoted(self.source.name)} -o .")
-
-
-def _has_right_size(found: Judged) -> bool:
-    """Whether a single blob has a meta map that says how large the data slot is, and says it right."""
-    try:
-        batch = found.chunk.batch
-        check_size(read_meta(batch["meta_payload"][0].as_py()), len(batch["data_payload"][0].as_buffer()))
-    except Flaw:
-        return False
-    return True
 
 
 __all__ = ["Depth", "Doubt", "Located", "Stretch", "Walk"]
