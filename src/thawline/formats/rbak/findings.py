@@ -100,8 +100,9 @@ TOO_LARGE = Code(
     "RBK114",
     "the payload is larger than the bound",
     "error",
-    "Decompression stopped at the bound, which is 1 GiB unless --max-payload says otherwise. Records before it are "
-    "given as rows. Raise the bound if the segment is to be trusted.",
+    "Decompression stopped at the bound, which is 1 GiB unless --max-payload says otherwise, or at a record that has "
+    "more than a sixteenth of that. Records before it are given as rows. Raise the bound if the segment is to be "
+    "trusted.",
 )
 OTHER_FILE = Code(
     "RBK120",
@@ -187,7 +188,8 @@ ODD_HEADERS = Code(
     "RBK204",
     "headers of an unknown shape",
     "warning",
-    "The column headers is null for these records; headers_json has what is there.",
+    "The column headers is null for these records; headers_json has what is there. The same is said of more than 65 536 "
+    "headers, which no message can have.",
 )
 INTERRUPTED = Code(
     "RBK205",
