@@ -27,7 +27,7 @@ RECORD_SHARE = 16
 unless told otherwise, and a byte of a body takes up to four of JSON."""
 LONGEST = 64 << 20
 LARGEST_BLOCK = 144 << 20
-"""An LZ4 block that holds more is decoded bit by bit. The tool ends a segment behind the record that reaches 128 MiB."""
+"""A larger LZ4 block is decoded piece by piece. The tool ends a segment at the record that reaches 128 MiB."""
 SMALL = 1 << 10
 """A payload of so few bytes is framed before a kernel would have been set up."""
 CLOSING = ord("}")
@@ -189,9 +189,7 @@ class _Framing:
         while at >= 0:
             size = int.from_bytes(view[at - HEAD : at], "little")
             is_there = size <= len(view) - at
-            if len(FIRST_KEY) <= size <= self.longest and (
-                view[at + size - 1] == CLOSING if is_there else not is_last
-            ):
+            if len(FIRST_KEY) <= size <= self.longest and (view[at + size - 1] == CLOSING if is_there else not is_last):
                 return at - HEAD
             at = self.buffer.find(FIRST_KEY, at + 1, len(view))
         return len(view) if is_last else max(start, len(view) - HEAD - len(FIRST_KEY))

@@ -264,7 +264,7 @@ def _integer(value: Any, kind: Kind) -> int | None:
 
 
 def _headers(text: str) -> list[dict[str, str | None]] | None:
-    """Keys and the JSON text of values, in any of the known shapes; None if it has none of them, or too many for a message."""
+    """Keys and the JSON text of values, in any of the known shapes; None if it has none of them or too many."""
     if text[0] == "{":
         entries = [_entry(key, text[start:end]) for key, start, end in _pairs(text, 0)]
     else:

@@ -32,6 +32,8 @@ STEP = 16 << 20
 """Bytes whose checksum is computed in one go, so that a mapped file need not be in memory as a whole."""
 
 Proof = Literal["crc32", "crc32c", ""]
+CRC32: Proof = "crc32"
+CRC32C: Proof = "crc32c"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +101,16 @@ def _proven(source: Source) -> Iterator[Segment]:
     starts, ends = places(source, MAGIC), array("q", (at - CHECKSUM for at in places(source, END_MAGIC)))
     position = 0
     for start, proof, proving in merge(
-        ((start, "crc32", proving) for start, proving in meetings(source, starts, ends, crc32)),
-        ((start, "crc32c", proving) for start, proving in meetings(source, starts, ends, crc32c)),
+        _by(CRC32, meetings(source, starts, ends, crc32)), _by(CRC32C, meetings(source, starts, ends, crc32c))
     ):
         first = bisect_left(proving, start + HEADER)
         if start >= position and first < len(proving):
             position = proving[first] + FOOTER
             yield Segment(Span(start, position), proof)
+
+
+def _by(proof: Proof, found: Iterator[tuple[int, list[int]]]) -> Iterator[tuple[int, Proof, list[int]]]:
+    return ((start, proof, proving) for start, proving in found)
 
 
 def _whole(source: Source) -> Segment | None:
