@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_MAX_BYTES",
     "Room",
+    "check_size",
     "decompress",
     "decompress_chunks",
     "kafka_codec",
@@ -234,12 +235,12 @@ def _bounded(codec: str, chunks: Iterator[bytes], max_bytes: int) -> Iterator[by
             if kept := chunk[: max_bytes - total]:
                 yield kept
             total += len(chunk)
-            _check_size(codec, total, max_bytes)
+            check_size(codec, total, max_bytes)
     except _LIBRARY_ERRORS as error:
         raise CodecError(f"{codec}: {error}") from error
 
 
-def _check_size(codec: str, size: int, limit: int, possible: int | None = None) -> None:
+def check_size(codec: str, size: int, limit: int, possible: int | None = None) -> None:
     """Refuse a size that the bound forbids, or that the input cannot possibly yield."""
     if possible is not None and size > possible:
         raise CodecError(f"{codec}: declares {counted(size, 'byte')}, its input yields {grouped(possible)} at most")
@@ -392,7 +393,7 @@ def _zstd_steps(
     head = _span("zstd", data, at, zstandard.frame_header_size(_span("zstd", data, at, 5)))
     frame = zstandard.get_frame_parameters(head)
     if frame.content_size != zstandard.CONTENTSIZE_UNKNOWN:
-        _check_size("zstd", frame.content_size, limit)
+        check_size("zstd", frame.content_size, limit)
     stream = decoder.decompressobj()
     stream.decompress(head)
     at, last = at + len(head), 0
@@ -491,7 +492,7 @@ def _none(data: memoryview, limit: int) -> Iterator[bytes]:
 
 def _snappy(data: memoryview, limit: int) -> Iterator[bytes]:
     size = cramjam.snappy.decompress_raw_len(data)
-    _check_size("snappy", size, limit, len(data) * 64 // 3)  # the densest element takes 3 bytes and copies 64
+    check_size("snappy", size, limit, len(data) * 64 // 3)  # the densest element takes 3 bytes and copies 64
     yield bytes(cramjam.snappy.decompress_raw(data))
 
 
@@ -521,7 +522,7 @@ def _lz4_block(data: memoryview, limit: int) -> Iterator[bytes]:
 
 def _lz4_sized_block(data: memoryview, limit: int) -> Iterator[bytes]:
     size = _uint32("lz4_sized_block", data, 0)
-    _check_size("lz4_sized_block", size, min(limit, _LZ4_OUTPUT_MAX), _LZ4_RATIO * (len(data) - 4))
+    check_size("lz4_sized_block", size, min(limit, _LZ4_OUTPUT_MAX), _LZ4_RATIO * (len(data) - 4))
     output: bytes = lz4.block.decompress(data[4:], uncompressed_size=size)
     if len(output) != size:
         raise CodecError(f"lz4_sized_block: declares {counted(size, 'byte')} and holds {grouped(len(output))}")

@@ -18,6 +18,9 @@ KEY_ESCAPED = cython.declare(cython.int, 4)
 VALUE_START = cython.declare(cython.int, 5)
 VALUE_LENGTH = cython.declare(cython.int, 6)
 
+# More than a frame of AMQP holds: a table of headers has to fit into one, of 128 KiB unless told otherwise.
+MOST_HEADERS = cython.declare(cython.longlong, 65536)
+
 
 @cython.cfunc
 @cython.nogil
@@ -138,9 +141,9 @@ def _rbak_headers(
     at: cython.longlong,
     is_kept: cython.int,
 ) -> cython.longlong:
-    """Number of headers in the right JSON `[pos, end)`; -1 if they have no known shape. If kept, they go to `cells`.
+    """Number of headers in the right JSON `[pos, end)`; -1 if they have no known shape or are too many for a message.
 
-    The first has the number `at` there.
+    If kept, they go to `cells`; the first has the number `at` there.
     """
     is_object: cython.bint = p[pos] == 123
     found: cython.longlong = 0
@@ -150,7 +153,7 @@ def _rbak_headers(
         return 0
     while True:
         pos = _rbak_entry(p, pos, end, stack, entry, member, is_object)
-        if pos < 0:
+        if pos < 0 or found >= MOST_HEADERS:
             return -1
         if is_kept:
             i = 0

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
-
-import orjson
 
 from thawline.checksums import sha256
 from thawline.codecs import decompress
@@ -19,9 +19,10 @@ from thawline.formats import Claim, Member
 from thawline.formats.rbak import findings, manifest
 from thawline.formats.rbak.manifest import Listed, Manifest
 from thawline.formats.rbak.segment import FOOTER, HEADER, LEAST, MAGIC, Header, Segment
+from thawline.formats.rbak.side_files import LARGEST, load
 from thawline.model import Finding, Report, Run, Span
 from thawline.source import Source
-from thawline.wording import counted
+from thawline.wording import counted, grouped
 
 if TYPE_CHECKING:
     from thawline.formats.rbak import Rbak
@@ -30,8 +31,9 @@ NAME = "rbak"
 SUFFIXES = (".rbak", ".zst", ".lz4")
 OTHER_FOLDERS = {"definitions", "state"}
 DEFINITIONS = {"": "none", ".zst": "zstd", ".lz4": "lz4"}
-LARGEST_MANIFEST = 256 << 20
-LARGEST_DEFINITIONS = 256 << 20
+LARGEST_DEFINITIONS = 32 << 20
+NAMED = 10_000
+"""Of segments that are missing, not listed or listed twice so many are named, and the rest is counted."""
 DEEPEST = 8
 """Folders inside one another that are looked into."""
 LOOKED_AT = 3
@@ -56,7 +58,7 @@ class Backup:
     def manifest(self) -> Manifest | None:
         """The manifest; None if there is none that can be read."""
         try:
-            return manifest.parse(self.folder.read(manifest.FILE, LARGEST_MANIFEST)) if self.has_manifest else None
+            return manifest.parse(_manifest_data(self.folder)) if self.has_manifest else None
         except FormatError:
             return None
 
@@ -71,7 +73,7 @@ class Backup:
         missing: list[Listed] = []
         by_name: dict[str, list[str]] = {}
         for path in self.files:
-            by_name.setdefault(PurePosixPath(path).name, []).append(path)
+            by_name.setdefault(path.rpartition("/")[2], []).append(path)
         for listed in self.manifest.segments if self.manifest else ():
             file = self._path_of(listed.key, by_name)
             if file is None:
@@ -82,11 +84,20 @@ class Backup:
 
     def _path_of(self, key: str, by_name: dict[str, list[str]]) -> str | None:
         """The file that a key means. It may start with the prefix of the storage and the name of the backup."""
-        parts = PurePosixPath(key).parts
-        tails = ("/".join(parts[at:]) for at in range(len(parts)))
+        parts = [part for part in key.split("/") if part not in {"", "."}]
+        # No file lies deeper, so nothing more of a key can be the path of one.
+        tails = ("/".join(parts[at:]) for at in range(max(len(parts) - DEEPEST - 1, 0), len(parts)))
         exact = next((tail for tail in tails if tail in self.files), None)
         same_name = by_name.get(parts[-1], []) if parts else []
         return exact or (same_name[0] if len(same_name) == 1 and len(parts) == 1 else None)
+
+
+def _manifest_data(folder: Folder) -> bytes:
+    """The bytes of the manifest; `FormatError` if they are too many."""
+    size = folder.files()[manifest.FILE]
+    if size > LARGEST:
+        raise FormatError(f"has {grouped(size)} bytes, {grouped(LARGEST)} are the most", file=manifest.FILE)
+    return folder.read(manifest.FILE, LARGEST)
 
 
 def _files(folder: Folder, prefix: str, depth: int) -> Iterator[tuple[str, int]]:
@@ -101,7 +112,7 @@ def _files(folder: Folder, prefix: str, depth: int) -> Iterator[tuple[str, int]]
 def claim(folder: Folder) -> Claim | None:
     """Whether a folder is a backup: by its manifest, or by the first bytes of what looks like its segments."""
     if folder.has(manifest.FILE):
-        if manifest.is_manifest(folder.read(manifest.FILE, LARGEST_MANIFEST)):
+        if _has_right_manifest(folder):
             return Claim(NAME, "1", "has a manifest.json of rabbitmq-backup", "certain")
         if "queues" not in folder.subfolders():
             return None
@@ -111,6 +122,13 @@ def claim(folder: Folder) -> Claim | None:
     if tried and all(_starts_well(folder, path) for path in tried):
         return Claim(NAME, "1", "holds RBAK segments, and no manifest that can be read", "likely")
     return None
+
+
+def _has_right_manifest(folder: Folder) -> bool:
+    try:
+        return manifest.is_manifest(_manifest_data(folder))
+    except FormatError:
+        return False
 
 
 def _starts_well(folder: Folder, path: str) -> bool:
@@ -165,7 +183,7 @@ def _manifest_report(backup: Backup) -> Report:
     found = backup.manifest
     if found is None:
         reason = _reason(backup)
-        hint = f"thawline rbak manifest {backup.folder.path}"
+        hint = f"thawline rbak manifest {shlex.quote(backup.folder.path)}"
         report.add(
             Finding(findings.BAD_MANIFEST, Span(0, size), {"reason": reason, "lost": "the list of segments"}, hint)
         )
@@ -175,17 +193,29 @@ def _manifest_report(backup: Backup) -> Report:
     if found.is_interrupted:
         detail = {"backup_id": found.backup_id, "completed_at": "null"}
         report.add(Finding(findings.INTERRUPTED, end, detail))
-    for key, count in _twice(found):
-        report.add(Finding(findings.LISTED_TWICE, end, {"key": key, "times": count}))
+    for problem in found.problems:
+        report.add(Finding(findings.BAD_VALUE, end, {"reason": problem}))
+    twice = (Finding(findings.LISTED_TWICE, end, {"key": key, "times": count}) for key, count in _twice(found))
+    for finding in _named(twice):
+        report.add(finding)
     for name, stated, added in found.totals():
         if stated != added:
             report.add(Finding(findings.WRONG_TOTALS, end, {"total": name, "stated": stated, "listed": added}))
     return report.complete()
 
 
+def _named(found: Iterator[Finding]) -> Iterator[Finding]:
+    """Findings of one kind: the first of them, and how many more there are."""
+    yield from islice(found, NAMED)
+    last = next(found, None)
+    if last is not None:
+        more = 1 + sum(1 for _ in found)
+        yield Finding(last.code, last.span, {"more": more, "lost": f"{counted(more, 'more place')} like those before"})
+
+
 def _reason(backup: Backup) -> str:
     try:
-        manifest.parse(backup.folder.read(manifest.FILE, LARGEST_MANIFEST))
+        manifest.parse(_manifest_data(backup.folder))
     except FormatError as error:
         return error.message
     return "it changed while it was read"
@@ -212,10 +242,11 @@ def _definitions_reports(folder: Folder) -> Iterator[Report]:
         report = Report(inside.path_of(name), NAME, size)
         try:
             data = inside.read(name, LARGEST_DEFINITIONS)
-            orjson.loads(decompress(DEFINITIONS.get(suffix, "none"), data, max_bytes=LARGEST_DEFINITIONS))
+            load(decompress(DEFINITIONS.get(suffix, "none"), data, max_bytes=LARGEST_DEFINITIONS), name)
             report.add(Run(Span(0, size), 0, 0))
-        except (FormatError, SourceError, orjson.JSONDecodeError) as error:
-            lost = {"reason": str(error), "lost": "exchanges, queues and bindings"}
+        except (FormatError, SourceError) as error:
+            reason = error.message if isinstance(error, FormatError) else str(error)
+            lost = {"reason": reason, "lost": "exchanges, queues and bindings"}
             report.add(Finding(findings.BAD_DEFINITIONS, Span(0, size), lost))
         yield report.complete()
 
@@ -231,18 +262,20 @@ def _definitions(folder: Folder) -> Iterator[tuple[Folder, str]]:
 def _whole(backup: Backup) -> Iterator[Finding]:
     """What is missing, not listed, or there twice."""
     found, missing = backup.pairs()
-    for listed in missing:
-        count = listed.record_count
-        messages = "an unknown number of messages" if count is None else counted(count, "message")
-        lost = f"{messages} of queue {listed.queue!r} in vhost {listed.vhost!r}"
-        yield Finding(findings.MISSING, HERE, {"key": listed.key, "lost": lost})
+    yield from _named(_missing(listed) for listed in missing)
     if backup.manifest is not None:
-        hint = f"thawline rbak manifest {backup.folder.path}"
-        for path in backup.files:
-            if path not in found:
-                yield Finding(findings.ORPHAN, HERE, {"key": path}, hint)
+        hint = f"thawline rbak manifest {shlex.quote(backup.folder.path)}"
+        orphans = (path for path in backup.files if path not in found)
+        yield from _named(Finding(findings.ORPHAN, HERE, {"key": path}, hint) for path in orphans)
     for one, other in _same(backup):
         yield Finding(findings.SAME_CONTENT, HERE, {"key": one, "other": other})
+
+
+def _missing(listed: Listed) -> Finding:
+    count = listed.record_count
+    messages = "an unknown number of messages" if count is None else counted(count, "message")
+    lost = f"{messages} of queue {listed.queue!r} in vhost {listed.vhost!r}"
+    return Finding(findings.MISSING, HERE, {"key": listed.key, "lost": lost})
 
 
 def _same(backup: Backup) -> Iterator[tuple[str, str]]:

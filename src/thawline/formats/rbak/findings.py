@@ -100,8 +100,9 @@ TOO_LARGE = Code(
     "RBK114",
     "the payload is larger than the bound",
     "error",
-    "Decompression stopped at the bound, which is 1 GiB unless --max-payload says otherwise. Records before it are "
-    "given as rows. Raise the bound if the segment is to be trusted.",
+    "Decompression stopped at the bound, which is 1 GiB unless --max-payload says otherwise, or at a record that has "
+    "more than a sixteenth of that. Records before it are given as rows. Raise the bound if the segment is to be "
+    "trusted.",
 )
 OTHER_FILE = Code(
     "RBK120",
@@ -156,12 +157,20 @@ WRONG_TOTALS = Code(
     "A total of the manifest is not the sum of what it lists. Counts of the segments themselves are held against it "
     "too, so what is wrong is most likely the total.",
 )
+BAD_VALUE = Code(
+    "RBK211",
+    "a value of the manifest cannot be used",
+    "warning",
+    "A value has another type than it should, or lies beyond all bounds, or its key stands twice in an object. It is "
+    "taken as not stated; the rest of the manifest is used. The backup tool would refuse the manifest; `thawline rbak "
+    "manifest` builds a new one.",
+)
 BAD_DEFINITIONS = Code(
     "RBK128",
     "the definitions cannot be read",
     "error",
-    "definitions.json does not decompress, or is no JSON. Exchanges, queues and bindings cannot be restored from "
-    "it; messages are not affected.",
+    "definitions.json does not decompress, or is no JSON object. Exchanges, queues and bindings cannot be restored "
+    "from it; messages are not affected.",
 )
 CASTAGNOLI = Code(
     "RBK201",
@@ -187,7 +196,8 @@ ODD_HEADERS = Code(
     "RBK204",
     "headers of an unknown shape",
     "warning",
-    "The column headers is null for these records; headers_json has what is there.",
+    "The column headers is null for these records; headers_json has what is there. The same is said of more than "
+    "65 536 headers, which no message can have.",
 )
 INTERRUPTED = Code(
     "RBK205",
@@ -254,7 +264,7 @@ OTHER_QUEUE = Code(
 CODES = (
     TOO_SHORT, NO_MAGIC, NO_END, BAD_CHECKSUM, UNKNOWN_VERSION, UNKNOWN_COMPRESSION, BAD_PAYLOAD, TORN_RECORD,
     WRONG_COUNT, NOT_JSON, NOT_A_BYTE, WRONG_TYPE, TRAILING, TOO_LARGE, OTHER_FILE, OTHER_SIZE, OTHER_COUNT,
-    OTHER_TIMES, MISSING, LISTED_TWICE, BAD_MANIFEST, WRONG_TOTALS, BAD_DEFINITIONS, CASTAGNOLI, OTHER_HEADER_TIMES,
-    FIELD_MISSING, ODD_HEADERS, INTERRUPTED, ORPHAN, SAME_CONTENT, OUT_OF_TIME, RESERVED, STEPPED_BACK, NOT_READ,
-    UNPROVEN, OTHER_QUEUE,
+    OTHER_TIMES, MISSING, LISTED_TWICE, BAD_MANIFEST, WRONG_TOTALS, BAD_VALUE, BAD_DEFINITIONS, CASTAGNOLI,
+    OTHER_HEADER_TIMES, FIELD_MISSING, ODD_HEADERS, INTERRUPTED, ORPHAN, SAME_CONTENT, OUT_OF_TIME, RESERVED,
+    STEPPED_BACK, NOT_READ, UNPROVEN, OTHER_QUEUE,
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cache
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -81,6 +82,11 @@ def wire_columns(wanted: Collection[str], compared: Collection[str] = ()) -> set
 
 def schema_of(wanted: Collection[str]) -> pa.Schema:
     """The wanted columns, those of the table before the others."""
+    return _schema_of(frozenset(wanted))
+
+
+@cache
+def _schema_of(wanted: frozenset[str]) -> pa.Schema:
     return pa.schema([field for field in (*SCHEMA, *EXTRAS) if field.name in wanted])
 
 
@@ -132,6 +138,8 @@ def _time(values: pa.Int64Array, factor: int, most: int) -> pa.TimestampArray:
 
 def _is_within(values: pa.Int64Array, most: int) -> bool:
     """Whether no number is further from 0 than `most`."""
+    if values.null_count == len(values):
+        return True
     bounds = pc.min_max(values)
     least, greatest = bounds["min"].as_py(), bounds["max"].as_py()
     return least is None or -most <= least <= greatest <= most

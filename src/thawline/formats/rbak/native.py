@@ -28,7 +28,10 @@ NO_SHAPE = -1
 
 def decode(view: memoryview, chunk: Chunk, wanted: Collection[str]) -> Decoded:
     """The documents of a chunk, of the wire columns those that are wanted."""
-    return Decoder()(view, chunk, wanted)
+    decoder = idle.pop() if idle else Decoder()
+    decoded = decoder(view, chunk, wanted)
+    idle.append(decoder)
+    return decoded
 
 
 class Decoder:
@@ -50,6 +53,10 @@ class Decoder:
             self.values, self.lengths = _Array("q", len(FIELDS) * rows), _Array("i", len(FIELDS) * rows)
             self.seen, self.entries, self.indices = _Array("i", rows), _Array("i", rows), _Array("q", rows)
             self.offsets, self.faults = _Array("i", rows + 1), _Array("q", 4 * rows)
+
+
+idle: list[Decoder] = []
+"""Those that wait for the next chunk, whoever has it: a file may have many small segments."""
 
 
 class _Array:

@@ -15,6 +15,7 @@ from thawline.chunks import Chunk
 from thawline.formats.rbak.fields import NUMBERS, PROPERTIES, RECORD, REQUIRED, Kind
 from thawline.formats.rbak.records import (
     HEAD,
+    MOST_HEADERS,
     NAMED_FAULTS,
     NOT_A_BYTE,
     NOT_JSON,
@@ -263,11 +264,15 @@ def _integer(value: Any, kind: Kind) -> int | None:
 
 
 def _headers(text: str) -> list[dict[str, str | None]] | None:
-    """Keys and the JSON text of values, in any of the known shapes; None if it has none of them."""
+    """Keys and the JSON text of values, in any of the known shapes; None if it has none of them or too many."""
     if text[0] == "{":
-        return [_entry(key, text[start:end]) for key, start, end in _pairs(text, 0)]
-    entries = [_listed(entry) for entry in _elements(text)]
-    return [entry for entry in entries if entry] if None not in entries else None
+        entries = [_entry(key, text[start:end]) for key, start, end in _pairs(text, 0)]
+    else:
+        listed = [_listed(entry) for entry in _elements(text)]
+        entries = [entry for entry in listed if entry]
+        if None in listed:
+            return None
+    return entries if len(entries) <= MOST_HEADERS else None
 
 
 def _elements(text: str) -> Iterator[str]:

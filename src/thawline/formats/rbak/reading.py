@@ -12,7 +12,7 @@ from thawline.errors import CodecError, OutputTooLarge
 from thawline.formats.rbak import findings, records
 from thawline.formats.rbak.fields import FIELDS
 from thawline.formats.rbak.messages import Context, batch_of, out_of_time, schema_of, wire_columns
-from thawline.formats.rbak.payload import Documents, Ending, decompressed, documents
+from thawline.formats.rbak.payload import RECORD_SHARE, Documents, Ending, decompressed, documents
 from thawline.formats.rbak.records import NAMED_FAULTS, Decoded, Fault, decoder
 from thawline.formats.rbak.segment import Header, Segment
 from thawline.model import Code, Finding, Span
@@ -70,7 +70,7 @@ class Reading:
         """The documents of the payload."""
         data = self.source.view(self.payload.start, self.payload.end)
         inflow = decompressed(self.header.compression, data, self.max_payload, is_damaged=self.resync)
-        return documents(inflow, self.ending, resync=self.resync)
+        return documents(inflow, self.ending, self.max_payload // RECORD_SHARE, resync=self.resync)
 
     def note(self, found: Documents, decoded: Decoded) -> Context:
         """Keep what is to be said about some documents; their place in the segment."""

@@ -16,6 +16,8 @@ from thawline.formats.rbak.fields import PROPERTIES, RECORD, Kind
 NOT_JSON, NOT_A_BYTE, WRONG_TYPE = 1, 2, 3
 """What can be wrong with a record."""
 NAMED_FAULTS = 100
+MOST_HEADERS = 1 << 16
+"""More than a frame of AMQP holds: a table of headers has to fit into one, of 128 KiB unless told otherwise."""
 HEAD = 4
 """Bytes of the length before each document."""
 
@@ -80,7 +82,7 @@ def decoder() -> Decode:
         return plain.decode
     from thawline.formats.rbak import native  # noqa: PLC0415 - needs the native module
 
-    return native.Decoder()
+    return native.decode
 
 
 def projected(wanted: Collection[str]) -> pa.Schema:

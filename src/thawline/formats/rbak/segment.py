@@ -6,8 +6,12 @@ Steps: https://rabbitmqbackup.com/architecture/segment-format, "Reading a Segmen
 from __future__ import annotations
 
 import shlex
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from heapq import merge
 from pathlib import PurePath
 from typing import Literal
 
@@ -15,19 +19,21 @@ from thawline import specs
 from thawline.checksums import crc32, crc32c
 from thawline.errors import FormatError
 from thawline.formats.rbak import findings
+from thawline.formats.rbak.proofs import meetings, places
 from thawline.model import Code, Finding, Span
 from thawline.source import Source
 from thawline.wording import counted
 
 MAGIC, END_MAGIC = b"RBAK", b"KABR"
 HEADER, FOOTER = 32, 8
+CHECKSUM = FOOTER - len(END_MAGIC)
 LEAST = HEADER + FOOTER
 STEP = 16 << 20
 """Bytes whose checksum is computed in one go, so that a mapped file need not be in memory as a whole."""
-STARTS_TRIED = 8
-"""Places of RBAK inside a file that are tried for a whole segment. Each may cost a pass over the rest."""
 
 Proof = Literal["crc32", "crc32c", ""]
+CRC32: Proof = "crc32"
+CRC32C: Proof = "crc32c"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,7 @@ class Segment:
         return Span(self.span.start + HEADER, self.span.end - FOOTER)
 
 
+@lru_cache(maxsize=1024)
 def header_of(head: bytes) -> Header:
     """What a header says; `FormatError` names the field that breaks a rule."""
     parsed = specs.parse("rbak_segment::header", head)
@@ -74,63 +81,47 @@ def header_of(head: bytes) -> Header:
 
 def find(source: Source) -> Iterator[Segment | Span]:
     """Segments that their checksum proves, and the stretches between them, in file order."""
-    position, tried = 0, 0
-    while position < source.size:
-        start, segment = position, _proven(source, position)
-        while segment is None and tried < STARTS_TRIED and (start := _next_magic(source, start + 1)) >= 0:
-            tried += 1
-            segment = _proven(source, start)
-        if segment is None:
-            yield Span(position, source.size)
-            return
+    position = 0
+    for segment in _proven(source):
         if segment.span.start > position:
             yield Span(position, segment.span.start)
         yield segment
         position = segment.span.end
+    if position < source.size:
+        yield Span(position, source.size)
 
 
-def _next_magic(source: Source, start: int) -> int:
-    """Where RBAK stands next, or -1."""
-    for at in range(start, source.size, STEP):
-        found = _bytes(source, at, at + STEP + len(MAGIC)).find(MAGIC)
-        if found >= 0:
-            return at + found
-    return -1
+def _proven(source: Source) -> Iterator[Segment]:
+    """Segments in file order: the file as a whole, which is how the backup tool reads it, or else those in it."""
+    if source.size < LEAST:
+        return
+    if whole := _whole(source):
+        yield whole
+        return
+    starts, ends = places(source, MAGIC), array("q", (at - CHECKSUM for at in places(source, END_MAGIC)))
+    position = 0
+    for start, proof, proving in merge(
+        _by(CRC32, meetings(source, starts, ends, crc32)), _by(CRC32C, meetings(source, starts, ends, crc32c))
+    ):
+        first = bisect_left(proving, start + HEADER)
+        if start >= position and first < len(proving):
+            position = proving[first] + FOOTER
+            yield Segment(Span(start, position), proof)
 
 
-def _bytes(source: Source, start: int, end: int) -> bytes:
-    return bytes(source.view(start, max(start, min(end, source.size))))
+def _by(proof: Proof, found: Iterator[tuple[int, list[int]]]) -> Iterator[tuple[int, Proof, list[int]]]:
+    return ((start, proof, proving) for start, proving in found)
 
 
-def _proven(source: Source, start: int) -> Segment | None:
-    """The segment that starts here, if a checksum proves it: one that ends with the file, or else before."""
-    if source.size - start < LEAST or source.view(start, start + len(MAGIC)) != MAGIC:
-        return None
+def _whole(source: Source) -> Segment | None:
+    """The file as one segment, if a checksum proves it."""
     footer = bytes(source.view(source.size - FOOTER, source.size))
-    if footer.endswith(END_MAGIC):
-        stored = int.from_bytes(footer[:4], "little")
-        if checksum(source, start, source.size - FOOTER) == stored:
-            return Segment(Span(start, source.size), "crc32")
-        if checksum_castagnoli(source, start, source.size - FOOTER) == stored:
-            return Segment(Span(start, source.size), "crc32c")
-    return _proven_before_the_end(source, start)
-
-
-def _proven_before_the_end(source: Source, start: int) -> Segment | None:
-    """The same with bytes behind its footer, found in one pass: each KABR is compared with the checksum up to it."""
-    view = source.view(start, source.size)
-    value, done = 0, 0
-    for step in range(0, len(view), STEP):
-        window = bytes(view[step : step + STEP + len(END_MAGIC) - 1])
-        at = window.find(END_MAGIC)
-        while at >= 0:
-            crc_at = step + at - 4
-            if crc_at >= HEADER:
-                value, done = crc32(view, done, crc_at, value=value), crc_at
-                if value == int.from_bytes(view[crc_at : crc_at + 4], "little"):
-                    return Segment(Span(start, start + crc_at + FOOTER), "crc32")
-            at = window.find(END_MAGIC, at + 1)
-    return None
+    if source.view(0, len(MAGIC)) != MAGIC or not footer.endswith(END_MAGIC):
+        return None
+    stored, span = int.from_bytes(footer[:CHECKSUM], "little"), Span(0, source.size)
+    if checksum(source, 0, source.size - FOOTER) == stored:
+        return Segment(span, "crc32")
+    return Segment(span, "crc32c") if checksum_castagnoli(source, 0, source.size - FOOTER) == stored else None
 
 
 def checksum(source: Source, start: int, end: int) -> int:
