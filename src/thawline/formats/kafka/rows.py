@@ -279,7 +279,7 @@ def timestamp_types(heads: Heads) -> pa.Int32Array:
 
 
 def microseconds(milliseconds: pa.Int64Array) -> pa.Array:
-    """Timestamps; null for Kafka's -1 and for what no calendar has."""
+    """Timestamps; null for Kafka's -1 and outside of the years 1 to 9999, which is what calendars have."""
     rows = len(milliseconds)
     made, valid = numbers.Room(rows), bytearray(rows)
     missing = engine().to_microseconds(numbers.view(milliseconds), rows, made.view, valid)
