@@ -28,7 +28,7 @@ from thawline.formats.kafka.heads import MESSAGES, Heads, head_at, table_at, wal
 from thawline.formats.kafka.indexes import build_indexes
 from thawline.formats.kafka.lookup import find_start
 from thawline.formats.kafka.rows import EXTRAS, RECORDS, Part, Request
-from thawline.formats.kafka.segment import Segment, nowhere
+from thawline.formats.kafka.segment import Segment, Stretch, in_order, nowhere
 from thawline.formats.kafka.selection import Selection
 from thawline.formats.kafka.transactions import Transactions
 from thawline.model import Finding, Report, Run, Span
@@ -94,21 +94,20 @@ class Kafka(Format):
                 source, replace(self, is_salvaging=False).scan(source), _first_offset(source), self._counted_anew
             )
         else:
-            for item in self._segment(source).items():
-                yield from [item] if isinstance(item, Finding) else _runs(source, item, self._whole)
+            for stretch in self._segment(source).stretches():
+                yield from in_order(_runs(source, stretch.heads, self._whole), stretch.findings)
 
     def outline(self, source: Source) -> Iterator[Run | Finding]:
         """The same by heads; only compressed messages of magic 0 and 1 are opened, whose heads do not count them."""
         if kind := sidecars.kind_of(source.name):
             yield from sidecars.scan(source, kind)
             return
-        for item in Segment(source, nowhere, first_offset=_first_offset(source)).items(is_explained=False):
-            if isinstance(item, Finding):
-                yield item
-            elif item.is_legacy:
-                yield from _runs(source, item, self._whole)
-            else:
-                yield self._counted(item)
+        for stretch in Segment(source, nowhere, first_offset=_first_offset(source)).stretches(is_explained=False):
+            heads = stretch.heads
+            is_opened = heads is not None and heads.is_legacy
+            yield from in_order(
+                _runs(source, heads, self._whole) if is_opened else self._counted_pieces(heads), stretch.findings
+            )
 
     def read(self, source: Source, table: str, columns: Collection[str]) -> Reading:
         """Batches with their rows; what cannot hold a row that is asked for is neither checked nor decompressed."""
@@ -116,19 +115,23 @@ class Kafka(Format):
             yield from Format.read(self, source, table, columns)
             return
         request = self._request(source, columns)
-        for item in self._stretches(source, request.selection):
-            if isinstance(item, Heads):
-                yield from self._rows(source, item, table, request)
+        for stretch in self._stretches(source, request.selection):
+            if isinstance(stretch, Run):
+                yield stretch, ()
             else:
-                yield item if isinstance(item, Finding) else (item, ())
+                rows = self._rows(source, stretch.heads, table, request) if stretch.heads else ()
+                yield from in_order(rows, stretch.findings)
 
     def divide(self, source: Source, table: str) -> Iterator[Run | Finding]:
         """The same with the batches closed: their checksums are what makes each of them stand for itself."""
         if self._kind(source, table):
             yield from Format.divide(self, source, table)
             return
-        for item in self._stretches(source, self._request(source, ()).selection):
-            yield self._counted(item) if isinstance(item, Heads) else item
+        for stretch in self._stretches(source, self._request(source, ()).selection):
+            if isinstance(stretch, Run):
+                yield stretch
+            else:
+                yield from in_order(self._counted_pieces(stretch.heads), stretch.findings)
 
     def read_run(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Reading:
         """Rows of a run, and what is wrong inside batches whose checksums are right."""
@@ -150,14 +153,14 @@ class Kafka(Format):
         for item in self.read_run(source, run, table, columns):
             yield from () if isinstance(item, Finding) else item[1]
 
-    def _stretches(self, source: Source, selection: Selection) -> Iterator[Heads | Run | Finding]:
+    def _stretches(self, source: Source, selection: Selection) -> Iterator[Stretch | Run]:
         """Intact batches and findings; a run without units where an index says that nothing asked for lies before."""
         start = find_start(source, _first_offset(source), selection) if selection.is_narrow else None
         first = start.rows["base_offset"][0].as_py() or 0 if start else _first_offset(source)
         if start:
             yield Run(Span(0, start.start), 0, 0, {"skipped": True})
         segment = Segment(source, selection.units, first_offset=first)
-        yield from segment.items(start.start if start else 0, is_explained=False)
+        yield from segment.stretches(start.start if start else 0, is_explained=False)
 
     def _rows(self, source: Source, heads: Heads, table: str, request: Request) -> Reading:
         if table != "records":
@@ -173,8 +176,8 @@ class Kafka(Format):
         for finding in [*broken, None]:
             end = bisect_left(positions, finding.span.start) if finding else len(heads)
             if first < end:
-                part = heads.part(first, end)
-                yield self._counted(part), tables.batches(source, part, table, request.columns, request)
+                for part in heads.part(first, end).pieces():
+                    yield self._counted(part), tables.batches(source, part, table, request.columns, request)
             if finding:
                 yield finding
             first = end + 1
@@ -330,10 +333,14 @@ class Kafka(Format):
     def _decoded(self, source: Source, heads: Heads, is_chosen: bool, request: Request) -> Reading:  # noqa: FBT001
         """Runs with their rows; batches that are not chosen have none."""
         if not is_chosen:
-            yield self._counted(heads), ()
+            yield from ((run, ()) for run in self._counted_pieces(heads))
             return
         for item in _decode(source, heads, request):
             yield item if isinstance(item, Finding) else (_run(item), item[2])
+
+    def _counted_pieces(self, heads: Heads | None) -> Iterator[Run]:
+        """Runs as heads count them, one for each stretch without a hole."""
+        return (self._counted(piece) for piece in heads.pieces()) if heads else iter(())
 
     def _counted(self, heads: Heads) -> Run:
         """A run as its heads count it."""
@@ -349,8 +356,8 @@ def _decode(source: Source, heads: Heads, request: Request) -> Iterator[Part | F
     return messages.decode(source, heads, request) if heads.is_legacy else records.decode(source, heads, request)
 
 
-def _runs(source: Source, heads: Heads, request: Request) -> Iterator[Run | Finding]:
-    for item in _decode(source, heads, request):
+def _runs(source: Source, heads: Heads | None, request: Request) -> Iterator[Run | Finding]:
+    for item in _decode(source, heads, request) if heads else ():
         yield item if isinstance(item, Finding) else _run(item)
 
 
