@@ -13,7 +13,7 @@ __all__ = ["first", "last"]
 def first(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
     """The first rows; nothing is read that is not needed for them."""
     for batch in batches if rows else ():
-        yield batch.slice(0, rows)
+        yield batch.slice(0, min(rows, batch.num_rows))
         rows -= batch.num_rows
         if rows <= 0:
             return

@@ -290,8 +290,10 @@ def index_batches(
     relative: cython.longlong
     with cython.nogil:
         while row < rows:
+            if positions[row] > 0x7FFFFFFF or last_offsets[row] < base_offset or last_offsets[row] < 0:
+                break
             relative = last_offsets[row] - base_offset
-            if positions[row] > 0x7FFFFFFF or relative < 0 or relative > 0x7FFFFFFF:
+            if relative > 0x7FFFFFFF:
                 break
             if max_timestamps[row] > state[1]:
                 state[1] = max_timestamps[row]

@@ -116,15 +116,16 @@ def to_microseconds(
     microseconds: cython.longlong[::1],
     valid: cython.uchar[::1],
 ):
-    """Milliseconds times 1000; how many are not valid: Kafka's -1 for no timestamp, and what does not fit."""
+    """Milliseconds times 1000; how many are not valid: Kafka's -1 for no timestamp, and years not of 1 to 9999."""
     row: cython.longlong = 0
     missing: cython.longlong = 0
-    limit: cython.longlong = 9223372036854775
+    earliest: cython.longlong = -62135596800000
+    latest: cython.longlong = 253402300799999
     value: cython.longlong
     with cython.nogil:
         while row < rows:
             value = milliseconds[row]
-            if value == -1 or value > limit or value < -limit:
+            if value == -1 or value > latest or value < earliest:
                 valid[row] = 0
                 microseconds[row] = 0
                 missing += 1

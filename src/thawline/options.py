@@ -17,6 +17,8 @@ from thawline.errors import ThawlineError
 Kind = Literal["flag", "switch", "time", "size", "span", "choice", "text", "names", "tags"]
 SIZES = {"": 1, "k": 10, "m": 20, "g": 30}
 FOUR_LETTERS = 4
+LONGEST_NUMBER = 32
+"""Characters of a number: more than 64 bits take."""
 
 
 class BadOption(ThawlineError, ValueError):
@@ -42,10 +44,8 @@ class Option:
         >>> Option("offsets", ("kafka",), "span", "").value("5..")
         (5, None)
         """
-        if not isinstance(given, str):
-            return given
         try:
-            return self._read(given)
+            return self._read(given) if isinstance(given, str) else _bounded_all(given)
         except ValueError as error:
             raise BadOption(f"{self.name} is {given!r}: {error}") from None
 
@@ -68,6 +68,26 @@ class Option:
         return text
 
 
+def _int64(text: str) -> int:
+    """A number of 64 bits: what files hold and Arrow compares with."""
+    # A longer text takes time that grows with the square of its length.
+    return _bounded(int(text) if len(text) <= LONGEST_NUMBER else 1 << 63)
+
+
+def _bounded(number: int) -> int:
+    if not -(1 << 63) <= number < 1 << 63:
+        raise ValueError("the number does not fit 64 bits")
+    return number
+
+
+def _bounded_all(given: object) -> object:
+    """What was given in Python, the numbers in it bounded."""
+    for part in given if isinstance(given, tuple) else (given,):
+        if isinstance(part, int):
+            _bounded(part)
+    return given
+
+
 def _flag(text: str) -> bool:
     if text.lower() not in {"true", "false", "yes", "no"}:
         raise ValueError("it is true or false")
@@ -76,8 +96,8 @@ def _flag(text: str) -> bool:
 
 def _milliseconds(text: str) -> int:
     """Milliseconds since 1970 of a number of them, or of a time in ISO 8601; without a zone it is UTC."""
-    if re.fullmatch(r"-?\d+", text):
-        return int(text)
+    if re.fullmatch(r"-?\d+", text, re.ASCII):
+        return _int64(text)
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
@@ -90,7 +110,7 @@ def _bytes(text: str) -> int:
     found = re.fullmatch(r"(\d+)\s*([kmg]?)(?:i?b)?", text.lower())
     if not found:
         raise ValueError("it is a number of bytes, such as 268435456 or 256MiB")
-    return int(found[1]) << (SIZES[found[2]] if found[2] else 0)
+    return _bounded(_int64(found[1]) << (SIZES[found[2]] if found[2] else 0))
 
 
 def _span(text: str) -> tuple[int | None, int | None]:
@@ -98,8 +118,8 @@ def _span(text: str) -> tuple[int | None, int | None]:
     found = re.fullmatch(r"(-?\d*)(?:(\.\.)(-?\d*))?", text)
     if not found or not (found[1] or found[3]):
         raise ValueError("it is a range such as 100..200, 100.. or ..200")
-    first = int(found[1]) if found[1] else None
-    last = first if not found[2] else int(found[3]) if found[3] else None
+    first = _int64(found[1]) if found[1] else None
+    last = first if not found[2] else _int64(found[3]) if found[3] else None
     return first, last
 
 

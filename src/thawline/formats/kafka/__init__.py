@@ -19,26 +19,25 @@ from thawline.batches import last
 from thawline.errors import SourceError
 from thawline.folder import Folder
 from thawline.formats import Claim, Content, Format, Member, Reading
-from thawline.formats.kafka import checkpoints, messages, partition, records, sidecars, tables
+from thawline.formats.kafka import checkpoints, messages, partition, records, rescue, sidecars, tables
 from thawline.formats.kafka.checks import Checksums
 from thawline.formats.kafka.contents import content_of
 from thawline.formats.kafka.control import broken_control
-from thawline.formats.kafka.findings import CODES, DAMAGED_LENGTH, DAMAGED_MAGIC
-from thawline.formats.kafka.heads import HEAD_SIZE, LATEST_MAGIC, MESSAGES, Heads, head_at, table_at, walk
+from thawline.formats.kafka.findings import CODES, EPOCH_FALLS, PREALLOCATED
+from thawline.formats.kafka.heads import MESSAGES, Heads, head_at, table_at, walk
 from thawline.formats.kafka.indexes import build_indexes
 from thawline.formats.kafka.lookup import find_start
 from thawline.formats.kafka.rows import EXTRAS, RECORDS, Part, Request
-from thawline.formats.kafka.segment import Segment, nowhere
+from thawline.formats.kafka.segment import Segment, Stretch, in_order, nowhere
 from thawline.formats.kafka.selection import Selection
 from thawline.formats.kafka.transactions import Transactions
 from thawline.model import Finding, Report, Run, Span
 from thawline.source import Source
 
-SEGMENT_NAME = re.compile(r"(\d{20})(?:-\d{10})?\.(?:log|checkpoint)(?:\.deleted|\.swap|\.cleaned)?")
-PIECE = 4 << 20
-"""Bytes that are copied in one go."""
-PROVEN = (DAMAGED_LENGTH, DAMAGED_MAGIC)
-"""Findings about a batch whose records are beyond doubt, although Kafka cannot read it."""
+SEGMENT_NAME = re.compile(r"(\d{20})(?:-\d{10})?\.(?:log|checkpoint)(?:\.deleted|\.swap|\.cleaned)?", re.ASCII)
+LARGEST_OFFSET = (1 << 63) - 1
+HARMLESS = (PREALLOCATED, EPOCH_FALLS)
+"""Findings that leave no doubt about where units start and which offsets they have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +61,8 @@ class Kafka(Format):
     partition: int | None = None
     transactions: Transactions | None = field(default=None, compare=False)
     """How the transactions of the whole partition ended; without it only the file itself tells."""
+    is_salvaging: bool = False
+    """Whether what is kept is put into a new file, in which it must be without damage."""
 
     def claim(self, source: Source) -> Claim | None:
         """A segment has no magic of its own: its first batch must be right, or its name that of a segment."""
@@ -88,24 +89,25 @@ class Kafka(Format):
         """Intact batches and findings; every batch is decompressed and every record in it read."""
         if kind := sidecars.kind_of(source.name):
             yield from sidecars.scan(source, kind)
-            return
-        request = Request(selection=Selection(control=self.control), max_batch_bytes=self.max_batch_bytes)
-        for item in self._segment(source).items():
-            yield from [item] if isinstance(item, Finding) else _runs(source, item, request)
+        elif self.is_salvaging:
+            yield from rescue.judged_anew(
+                source, replace(self, is_salvaging=False).scan(source), _first_offset(source), self._counted_anew
+            )
+        else:
+            for stretch in self._segment(source).stretches():
+                yield from in_order(_runs(source, stretch.heads, self._whole), stretch.findings)
 
     def outline(self, source: Source) -> Iterator[Run | Finding]:
         """The same by heads; only compressed messages of magic 0 and 1 are opened, whose heads do not count them."""
         if kind := sidecars.kind_of(source.name):
             yield from sidecars.scan(source, kind)
             return
-        request = Request(selection=Selection(control=self.control), max_batch_bytes=self.max_batch_bytes)
-        for item in Segment(source, nowhere, first_offset=_first_offset(source)).items(is_explained=False):
-            if isinstance(item, Finding):
-                yield item
-            elif item.is_legacy:
-                yield from _runs(source, item, request)
-            else:
-                yield self._counted(item)
+        for stretch in Segment(source, nowhere, first_offset=_first_offset(source)).stretches(is_explained=False):
+            heads = stretch.heads
+            is_opened = heads is not None and heads.is_legacy
+            yield from in_order(
+                _runs(source, heads, self._whole) if is_opened else self._counted_pieces(heads), stretch.findings
+            )
 
     def read(self, source: Source, table: str, columns: Collection[str]) -> Reading:
         """Batches with their rows; what cannot hold a row that is asked for is neither checked nor decompressed."""
@@ -113,19 +115,23 @@ class Kafka(Format):
             yield from Format.read(self, source, table, columns)
             return
         request = self._request(source, columns)
-        for item in self._stretches(source, request.selection):
-            if isinstance(item, Heads):
-                yield from self._rows(source, item, table, request)
+        for stretch in self._stretches(source, request.selection):
+            if isinstance(stretch, Run):
+                yield stretch, ()
             else:
-                yield item if isinstance(item, Finding) else (item, ())
+                rows = self._rows(source, stretch.heads, table, request) if stretch.heads else ()
+                yield from in_order(rows, stretch.findings)
 
     def divide(self, source: Source, table: str) -> Iterator[Run | Finding]:
         """The same with the batches closed: their checksums are what makes each of them stand for itself."""
         if self._kind(source, table):
             yield from Format.divide(self, source, table)
             return
-        for item in self._stretches(source, self._request(source, ()).selection):
-            yield self._counted(item) if isinstance(item, Heads) else item
+        for stretch in self._stretches(source, self._request(source, ()).selection):
+            if isinstance(stretch, Run):
+                yield stretch
+            else:
+                yield from in_order(self._counted_pieces(stretch.heads), stretch.findings)
 
     def read_run(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Reading:
         """Rows of a run, and what is wrong inside batches whose checksums are right."""
@@ -147,14 +153,14 @@ class Kafka(Format):
         for item in self.read_run(source, run, table, columns):
             yield from () if isinstance(item, Finding) else item[1]
 
-    def _stretches(self, source: Source, selection: Selection) -> Iterator[Heads | Run | Finding]:
+    def _stretches(self, source: Source, selection: Selection) -> Iterator[Stretch | Run]:
         """Intact batches and findings; a run without units where an index says that nothing asked for lies before."""
         start = find_start(source, _first_offset(source), selection) if selection.is_narrow else None
         first = start.rows["base_offset"][0].as_py() or 0 if start else _first_offset(source)
         if start:
             yield Run(Span(0, start.start), 0, 0, {"skipped": True})
         segment = Segment(source, selection.units, first_offset=first)
-        yield from segment.items(start.start if start else 0, is_explained=False)
+        yield from segment.stretches(start.start if start else 0, is_explained=False)
 
     def _rows(self, source: Source, heads: Heads, table: str, request: Request) -> Reading:
         if table != "records":
@@ -170,8 +176,8 @@ class Kafka(Format):
         for finding in [*broken, None]:
             end = bisect_left(positions, finding.span.start) if finding else len(heads)
             if first < end:
-                part = heads.part(first, end)
-                yield self._counted(part), tables.batches(source, part, table, request.columns, request)
+                for part in heads.part(first, end).pieces():
+                    yield self._counted(part), tables.batches(source, part, table, request.columns, request)
             if finding:
                 yield finding
             first = end + 1
@@ -183,27 +189,32 @@ class Kafka(Format):
         if self._request(source, columns).selection.is_narrow:
             return None
         start = self._last_units(source, rows)
-        segment = Segment(source, first_offset=_first_offset(source))
-        found: list[pa.RecordBatch] = []
-        for item in segment.items(start, is_explained=False):
-            if isinstance(item, Finding):
-                if item.severity == "error":
-                    return None
-                continue
-            for part in self._decoded(source, item, is_chosen=True, request=self._request(source, columns)):
-                if isinstance(part, Finding):
-                    if part.severity == "error":
-                        return None
-                    continue
-                found += part[1]
-        return last(found, rows)
+        return None if start is None else self._behind(source, start, rows, columns)
 
-    def _last_units(self, source: Source, rows: int) -> int:
-        """Where the units begin that hold the last rows, as far as heads tell."""
+    def _behind(self, source: Source, start: int, rows: int, columns: Collection[str]) -> list[pa.RecordBatch] | None:
+        """The last rows of the units from a position on; None if anything is wrong with one of them."""
+        request = self._request(source, columns)
+        found: list[pa.RecordBatch] = []
+        for item in Segment(source, first_offset=_first_offset(source)).items(start, is_explained=False):
+            for part in (item,) if isinstance(item, Finding) else self._decoded(source, item, True, request):  # noqa: FBT003
+                if not isinstance(part, Finding):
+                    found = last([*found, *part[1]], rows)
+                elif part.severity == "error":
+                    return None
+        return found
+
+    def _last_units(self, source: Source, rows: int) -> int | None:
+        """Where the units begin that hold the last rows; None where heads say that something is wrong before them.
+
+        Which of the units behind damage count, and which of the offsets are wrong, only a look at all of them tells.
+        """
         kept: deque[tuple[int, int]] = deque()
         count = 0
         for item in Segment(source, nowhere, first_offset=_first_offset(source)).items(is_explained=False):
-            if isinstance(item, Heads):
+            if isinstance(item, Finding):
+                if item.code not in HARMLESS:
+                    return None
+            else:
                 for unit in zip(item.rows["position"].to_pylist(), self._counts(item).to_pylist(), strict=True):
                     kept.append(unit)
                     count += unit[1]
@@ -235,24 +246,19 @@ class Kafka(Format):
         """The records of a batch, or the messages inside a compressed one."""
         return None if sidecars.kind_of(source.name) else content_of(source, span, self.max_batch_bytes)
 
+    def for_salvage(self) -> Format:
+        """The same, but what is kept has to be without damage once the rest is gone."""
+        return replace(self, is_salvaging=True)
+
     def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
         """The intact batches as they are, with the offsets that they have."""
         if sidecars.kind_of(source.name):
             raise SourceError(f"{source.name}: belongs to a segment; `thawline kafka index` builds it anew from that")
-        for item in items:
-            if isinstance(item, Run):
-                start = item.span.start
-                if "recovered" in item.labels:
-                    yield _mended_head(source, item.span)
-                    start += HEAD_SIZE
-                end = item.span.end
-                yield from (source.view(at, min(at + PIECE, end)) for at in range(start, end, PIECE))
-                source.release(item.span.end)
+        yield from rescue.pieces(source, (item for item in items if isinstance(item, Run)))
 
     def indexes(self, source: Source) -> dict[str, bytes]:
         """The offset index and the time index of a segment, as Kafka builds them; damage in it is passed over."""
-        name = PurePath(source.name).name
-        if not SEGMENT_NAME.fullmatch(name):
+        if _named_offset(source) is None:
             why = "the entries of an index count from the offset that the segment is named after"
             raise SourceError(f"{source.name}: no index without a name like 00000000000000000362.log: {why}")
         items = self._segment(source).items(is_explained=False)
@@ -262,12 +268,11 @@ class Kafka(Format):
 
     def recover(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[Run | Finding]:
         """The items, with batches whose checksum proves all but their length or magic as runs."""
-        for item in items:
-            if isinstance(item, Finding) and item.code in PROVEN:
-                count = int.from_bytes(source.view(item.span.start + HEAD_SIZE - 4, item.span.start + HEAD_SIZE), "big")
-                yield Run(item.span, 1, count, {"recovered": item.code.id})
-            else:
-                yield item
+        given = list(items)
+        found = list(rescue.recovered(source, given, self._counted_anew))
+        if found == given:
+            return iter(given)
+        return rescue.judged_anew(source, found, _first_offset(source), self._counted_anew, given)
 
     def claim_folder(self, folder: Folder) -> Claim | None:
         """The folder of a partition."""
@@ -295,6 +300,15 @@ class Kafka(Format):
             raise SourceError(f"{source.name}: holds the table {holds}, not {table}")
         return kind
 
+    @property
+    def _whole(self) -> Request:
+        """All records, counted and not given."""
+        return Request(selection=Selection(control=self.control), max_batch_bytes=self.max_batch_bytes)
+
+    def _counted_anew(self, source: Source, span: Span) -> Iterator[Run | Finding]:
+        """Runs of the units of a span."""
+        return (item for heads in _heads_of(source, span) for item in _runs(source, heads, self._whole))
+
     def _segment(self, source: Source) -> Segment:
         return Segment(source, first_offset=_first_offset(source))
 
@@ -319,10 +333,14 @@ class Kafka(Format):
     def _decoded(self, source: Source, heads: Heads, is_chosen: bool, request: Request) -> Reading:  # noqa: FBT001
         """Runs with their rows; batches that are not chosen have none."""
         if not is_chosen:
-            yield self._counted(heads), ()
+            yield from ((run, ()) for run in self._counted_pieces(heads))
             return
         for item in _decode(source, heads, request):
             yield item if isinstance(item, Finding) else (_run(item), item[2])
+
+    def _counted_pieces(self, heads: Heads | None) -> Iterator[Run]:
+        """Runs as heads count them, one for each stretch without a hole."""
+        return (self._counted(piece) for piece in heads.pieces()) if heads else iter(())
 
     def _counted(self, heads: Heads) -> Run:
         """A run as its heads count it."""
@@ -338,8 +356,8 @@ def _decode(source: Source, heads: Heads, request: Request) -> Iterator[Part | F
     return messages.decode(source, heads, request) if heads.is_legacy else records.decode(source, heads, request)
 
 
-def _runs(source: Source, heads: Heads, request: Request) -> Iterator[Run | Finding]:
-    for item in _decode(source, heads, request):
+def _runs(source: Source, heads: Heads | None, request: Request) -> Iterator[Run | Finding]:
+    for item in _decode(source, heads, request) if heads else ():
         yield item if isinstance(item, Finding) else _run(item)
 
 
@@ -373,13 +391,10 @@ def _heads_of(source: Source, span: Span) -> Iterator[Heads]:
 
 def _first_offset(source: Source) -> int:
     """The offset that a segment is named after; 0 where it has another name."""
+    return (_named_offset(source) or 0) if ".log" in source.name else 0
+
+
+def _named_offset(source: Source) -> int | None:
+    """The offset in the name of a file; None where there is none, or a number that no record can have."""
     found = SEGMENT_NAME.fullmatch(PurePath(source.name).name)
-    return int(found[1]) if found and ".log" in source.name else 0
-
-
-def _mended_head(source: Source, span: Span) -> bytes:
-    """The head of a batch with the length and the magic that its checksum proves."""
-    head = bytearray(source.view(span.start, span.start + HEAD_SIZE))
-    head[8:12] = (span.size - 12).to_bytes(4, "big")
-    head[16] = LATEST_MAGIC
-    return bytes(head)
+    return int(found[1]) if found and int(found[1]) <= LARGEST_OFFSET else None

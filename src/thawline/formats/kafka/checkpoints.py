@@ -22,8 +22,8 @@ UNIT_NAMES = {LEADER_EPOCHS: "entry", METADATA: "entry"}
 LARGEST = 16 << 20
 HEAD_LINES = 2
 LARGEST_OFFSET = (1 << 63) - 1
-EPOCH_LINE = re.compile(r"(\d{1,10}) (\d{1,19})")
-OFFSET_LINE = re.compile(r"(\S+) (\d{1,10}) (\d{1,19})")
+EPOCH_LINE = re.compile(r"(\d{1,10}) (\d{1,19})", re.ASCII)
+OFFSET_LINE = re.compile(r"(\S+) (\d{1,10}) (\d{1,19})", re.ASCII)
 UUID_SIZE = 16
 
 
@@ -86,7 +86,7 @@ def _lines(data: bytes) -> list[str]:
     lines = _text(data).removesuffix("\n").split("\n")
     if lines[0] != "0":
         raise BadText(f"its version is {lines[0][:20]!r}, and 0 is known")
-    if len(lines) < HEAD_LINES or not re.fullmatch(r"\d{1,10}", lines[1]):
+    if len(lines) < HEAD_LINES or not re.fullmatch(r"\d{1,10}", lines[1], re.ASCII):
         raise BadText("its second line is no count")
     if int(lines[1]) != len(lines) - HEAD_LINES:
         raise BadText(f"it counts {lines[1]} lines and has {len(lines) - HEAD_LINES}")

@@ -35,6 +35,7 @@ from thawline.formats.kafka.heads import (
     table_at,
 )
 from thawline.formats.kafka.losses import lost_batch
+from thawline.formats.kafka.nesting import Nesting
 from thawline.generated.kernels.tables import TABLES
 from thawline.model import Code, Finding, Span
 from thawline.source import Source
@@ -118,16 +119,21 @@ class Gaps:
         )
 
     def _next_unit(self, start: int, floor: int) -> int:
-        """Where the next intact unit starts; the end of the file if there is none."""
+        """Where the next intact unit starts that is not inside of a broken one; the end of the file without any."""
         self.source = self.checksums.source = self.source.on_disk()
         view = self.source.view(0, self.source.size)
         finder: ModuleType = columns.native() or plain
         offsets = array("q", (min(bound, LARGEST_OFFSET) for bound in (floor + 1, floor + MOST_OFFSETS)))
         positions, sizes = array("q", bytes(8 * CANDIDATES)), array("q", bytes(8 * CANDIDATES))
+        nesting = Nesting(self.source, self.checksums, start - 1, floor)
         while start < self.source.size:
+            seen = 0
             count, start = finder.find_units(view, start, self.source.size, offsets, positions, sizes)
             for position in self._right_ones(view, positions[:count], sizes[:count]):
-                if self._is_intact(position, floor):
+                while seen < count and positions[seen] < position:
+                    nesting.broken(positions[seen], floor)
+                    seen += 1
+                if self._is_intact(position, floor) and not nesting.holds(position):
                     return position
             if count < CANDIDATES:
                 break

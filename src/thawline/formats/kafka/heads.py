@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from thawline import columns
 from thawline.chunks import Break, Chunk, Ranges
 from thawline.generated.kernels.tables import TABLES
+from thawline.model import Span
 from thawline.source import Source
 
 BATCHES, MESSAGES = "kafka_batches", "kafka_messages"
@@ -57,7 +58,7 @@ number of records are not: they are null."""
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """Heads of units that follow one another, a row each; either all of magic 2 or all older."""
+    """Heads of units in file order, a row each; either all of magic 2 or all older. There may be holes between them."""
 
     rows: pa.RecordBatch
 
@@ -78,6 +79,28 @@ class Heads:
     def is_legacy(self) -> bool:
         """Whether these are messages of magic 0 or 1."""
         return bool(self.rows["magic"][0].as_py() < LATEST_MAGIC)
+
+    @property
+    def span(self) -> Span:
+        """From the start of the first unit to the end of the last."""
+        return Span(self.start, self.end)
+
+    def holes(self) -> list[int]:
+        """Rows before which something else stands, in rising order; mostly there is none."""
+        starts, sizes = self.rows["position"], self.rows["size"]
+        if pc.sum(sizes).as_py() == self.end - self.start:
+            return []
+        rows = len(self) - 1
+        is_apart = pc.not_equal(starts.slice(1), pc.add(starts.slice(0, rows), sizes.slice(0, rows)))
+        found: list[int] = pc.add(pc.indices_nonzero(is_apart).cast(pa.int64()), 1).to_pylist()
+        return found
+
+    def pieces(self) -> Iterator[Heads]:
+        """The units in stretches that follow one another without a hole."""
+        first = 0
+        for end in (*self.holes(), len(self)):
+            yield self.part(first, end)
+            first = end
 
     def part(self, first: int, end: int) -> Heads:
         """Some of the units."""

@@ -17,6 +17,7 @@ from thawline.formats.kafka.heads import Heads, head_at
 from thawline.formats.kafka.selection import Selection
 from thawline.source import Source, open_source
 
+LARGEST_OFFSET = (1 << 63) - 1
 LARGEST_INDEX = 64 << 20
 """Kafka's largest is 10 MiB; a larger file is not one of its."""
 
@@ -50,7 +51,7 @@ def _least_by_time(source: Source, base_offset: int, since: int | None) -> int:
         pc.and_(pc.less(entries["timestamp"], since), pc.greater(entries["timestamp"], 0))
     )
     last = pc.max(before).as_py()
-    return 0 if last is None else base_offset + last + 1
+    return 0 if last is None else min(base_offset + last + 1, LARGEST_OFFSET)
 
 
 def _read(source: Source, suffix: str, table: str) -> pa.Table | None:

@@ -47,7 +47,9 @@ def _plain(source: Source, heads: Heads, request: Request) -> Iterator[Part | Fi
 
 
 def _chunks(source: Source, heads: Heads, wanted: tuple[str, ...]) -> Iterator[Chunk]:
-    for item in columns.scan(MESSAGES, source.view(heads.start, heads.end), columns=wanted):
+    starts = pc.subtract(heads.rows["position"], heads.start)
+    ranges = Ranges.covering(starts, pc.add(starts, heads.rows["size"]))
+    for item in columns.scan(MESSAGES, source.view(heads.start, heads.end), ranges, columns=wanted):
         assert isinstance(item, Chunk)  # noqa: S101 - the heads were read from the same bytes
         yield item
 

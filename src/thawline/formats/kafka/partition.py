@@ -33,9 +33,9 @@ from thawline.model import Code, Finding, Report, Run, Span, report
 from thawline.source import Source
 from thawline.wording import numbered
 
-SEGMENT = re.compile(r"(\d{20})\.log(|\.swap|\.cleaned|\.deleted)")
-CHECKPOINT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
-DELETED_CHECKPOINT = re.compile(r"\d{20}-\d{10}\.checkpoint\.(deleted|part)")
+SEGMENT = re.compile(r"(\d{20})\.log(|\.swap|\.cleaned|\.deleted)", re.ASCII)
+CHECKPOINT = re.compile(r"(\d{20})-(\d{10})\.checkpoint", re.ASCII)
+DELETED_CHECKPOINT = re.compile(r"\d{20}-\d{10}\.checkpoint\.(deleted|part)", re.ASCII)
 REMOVED = re.compile(r"(.+)\.[^.]+-(?:delete|future|stray)", re.DOTALL)
 """A folder that the broker is about to delete or to move: the partition's name, an id, and what is to become of it."""
 MOST_NAMED = 8
@@ -198,11 +198,11 @@ class _Partition:
 
     def of_text_files(self) -> Iterator[Report]:
         """Reports of leader-epoch-checkpoint and partition.metadata."""
-        if self.epochs_account:
+        if self.epochs_account is not None:
             for finding in self.survey.epochs.findings(self.epochs_account.size):
                 self.epochs_account.add(finding)
             yield self.epochs_account
-        if account := checkpoints.read_metadata(self.folder):
+        if (account := checkpoints.read_metadata(self.folder)) is not None:
             yield account
 
     def of_checkpoints(self) -> Iterator[Report]:

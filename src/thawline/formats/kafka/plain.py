@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import MutableSequence, Sequence
 
 LEAST_SIZES = {0: 14, 1: 22, 2: 49}
-LARGEST_MICROSECONDS = 9223372036854775
+EARLIEST, LATEST = -62135596800000, 253402300799999
+"""The first and the last millisecond of the years 1 to 9999."""
 OWN_TIME = -(1 << 63)
 
 
@@ -72,9 +73,9 @@ def _wrapped(value: int) -> int:
 def to_microseconds(
     milliseconds: Sequence[int], rows: int, microseconds: MutableSequence[int], valid: MutableSequence[int]
 ) -> int:
-    """Milliseconds times 1000, where there is a timestamp and it fits; gives how many do not."""
+    """Milliseconds times 1000, where there is a timestamp and a calendar has it; gives how many do not."""
     for row in range(rows):
         value = milliseconds[row]
-        valid[row] = value != -1 and -LARGEST_MICROSECONDS <= value <= LARGEST_MICROSECONDS
+        valid[row] = value != -1 and EARLIEST <= value <= LATEST
         microseconds[row] = value * 1000 if valid[row] else 0
     return rows - sum(valid)

@@ -108,17 +108,17 @@ def parts(
     """Units with their records, a finding for each that failed, and one behind each that is remarked on."""
     heads = units.heads
     built = [_Built(records, units, request) for records in groups]
+    behind = {unit + 1 for unit in (*failed, *remarked)}
     first = 0
-    for unit in [*sorted({*failed, *remarked}), len(heads)]:
-        end = unit + (unit in remarked and unit not in failed)
-        if first < end:
+    for end in sorted({*heads.holes(), *failed, *behind, len(heads)} - {0}):
+        if first not in failed:
             found = [piece for item in built if (piece := item.part(first, end)) is not None]
             yield heads.part(first, end), sum(rows for rows, _ in found), [batch for _, batch in found]
-        if unit in failed:
-            yield _finding(heads.part(unit, unit + 1), failed[unit])
-        elif unit in remarked:
-            yield _remark(heads.part(unit, unit + 1).end, remarked[unit])
-        first = unit + 1
+        else:
+            yield _finding(heads.part(first, end), failed[first])
+        if end - 1 in remarked and end - 1 not in failed:
+            yield _remark(heads.part(end - 1, end).end, remarked[end - 1])
+        first = end
 
 
 def _remark(end: int, failure: Failure) -> Finding:
@@ -127,9 +127,9 @@ def _remark(end: int, failure: Failure) -> Finding:
 
 
 def _finding(heads: Heads, failure: Failure) -> Finding:
-    facts = heads.rows.to_pylist()[0]
-    lost = lost_unit(facts["num_records"], facts["base_offset"], facts["last_offset"])
-    return Finding(failure.code, Span(heads.start, heads.end), {**failure.detail, "lost": lost}, failure.hint)
+    count, base, last = (heads.rows[name][0].as_py() for name in ("num_records", "base_offset", "last_offset"))
+    detail = {**failure.detail, "lost": lost_unit(count, base, last)}
+    return Finding(failure.code, heads.span, detail, failure.hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +279,7 @@ def timestamp_types(heads: Heads) -> pa.Int32Array:
 
 
 def microseconds(milliseconds: pa.Int64Array) -> pa.Array:
-    """Timestamps; null for Kafka's -1 and for what no calendar has."""
+    """Timestamps; null for Kafka's -1 and outside of the years 1 to 9999, which is what calendars have."""
     rows = len(milliseconds)
     made, valid = numbers.Room(rows), bytearray(rows)
     missing = engine().to_microseconds(numbers.view(milliseconds), rows, made.view, valid)

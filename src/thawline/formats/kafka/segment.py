@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import heapq
 from bisect import bisect_left
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,13 +16,14 @@ from thawline.formats.kafka.checks import Checksums, disorder
 from thawline.formats.kafka.findings import BAD_OFFSET, EPOCH_FALLS, OFFSETS_RESTART
 from thawline.formats.kafka.gaps import Gaps, offset_at
 from thawline.formats.kafka.heads import Heads, walk
-from thawline.model import Finding, Span
+from thawline.model import Finding, Run, Span
 from thawline.source import Source
 from thawline.wording import counted, numbered
 
 RELEASE_BYTES = 64 << 20
 """So much is read before it is said that it is not needed any more; to say so takes a while in a large file."""
 
+Item = TypeVar("Item")
 Look = Callable[[Heads], pa.BooleanArray | None]
 """Chooses the units whose bytes are looked at; None means all of them."""
 
@@ -31,6 +35,39 @@ def everywhere(_heads: Heads) -> None:
 def nowhere(heads: Heads) -> pa.BooleanArray:
     """Look at heads only."""
     return pa.repeat(pa.scalar(False), len(heads))  # noqa: FBT003 - a value, not a flag
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Intact units, perhaps with holes between them, and the findings about these holes and what is around them."""
+
+    heads: Heads | None
+    findings: tuple[Finding, ...] = ()
+
+    def items(self) -> Iterator[Heads | Finding]:
+        """All of it in file order, the units without holes."""
+        return in_order(self.heads.pieces() if self.heads else (), self.findings)
+
+
+def in_order(parts: Iterable[Item], findings: Sequence[Finding]) -> Iterator[Item | Finding]:
+    """Parts of a stretch of units, each with its span, and the findings between them."""
+    if not findings:
+        yield from parts
+        return
+    merged: Iterator[Item | Finding] = heapq.merge(parts, findings, key=_start)  # type: ignore[assignment,type-var]
+    yield from merged
+
+
+def _start(item: Any) -> int:
+    span: Span = (item if isinstance(item, Finding | Run | Heads) else item[0]).span
+    return span.start
+
+
+def _mask(rows: int, left_out: Sequence[int]) -> pa.BooleanArray:
+    kept = bytearray(b"\1" * rows)
+    for row in left_out:
+        kept[row] = 0
+    return pa.array(kept, pa.uint8()).cast(pa.bool_())
 
 
 class Segment:
@@ -46,6 +83,11 @@ class Segment:
 
     def items(self, start: int = 0, *, is_explained: bool = True) -> Iterator[Heads | Finding]:
         """Intact units and findings from a position to the end of the file; their spans tile that."""
+        for stretch in self.stretches(start, is_explained=is_explained):
+            yield from stretch.items()
+
+    def stretches(self, start: int = 0, *, is_explained: bool = True) -> Iterator[Stretch]:
+        """The same, with units together that have holes between them: each step costs time, however little it takes."""
         self.gaps = Gaps(self.source, self.checksums)
         self.behind = self._lost_by_broker if is_explained else None
         position = released = start
@@ -61,7 +103,7 @@ class Segment:
                 if position != item.end:
                     break
 
-    def _checked(self, heads: Heads) -> Generator[Heads | Finding, None, int]:
+    def _checked(self, heads: Heads) -> Generator[Stretch, None, int]:
         """Those of some units whose checksums are right, and findings for the others; up to where that goes."""
         row = 0
         for bad in self._bad_rows(heads):
@@ -91,7 +133,7 @@ class Segment:
             self.gaps.intact = frozenset(heads.rows["position"].filter(right).to_pylist())
         return bad
 
-    def _ordered(self, heads: Heads) -> Iterator[Heads | Finding]:
+    def _ordered(self, heads: Heads) -> Iterator[Stretch]:
         """The units but for those whose offset cannot be right, and remarks about what no checksum covers."""
         if not len(heads):
             return
@@ -99,35 +141,36 @@ class Segment:
         remarks = [*self._restarts(heads, found.restarts), *self._falling_epochs(heads)]
         row = 0
         for at, remark in [*sorted(remarks, key=lambda item: item[0]), (len(heads), None)]:
-            yield from self._without(heads, row, at, [index for index in found.outliers if row <= index < at])
+            outliers = found.outliers[bisect_left(found.outliers, row) : bisect_left(found.outliers, at)]
+            yield from self._without(heads, row, at, outliers)
             row = at
             if remark:
-                yield remark
-        self.floor = max(
-            (heads.rows["last_offset"][index].as_py() for index in range(len(heads)) if index not in found.outliers)
-            if found.outliers
-            else [heads.rows["last_offset"][-1].as_py()],
-            default=self.floor,
-        )
+                yield Stretch(None, (remark,))
+        if len(found.outliers) < len(heads):
+            lasts = heads.rows["last_offset"]
+            kept = lasts.filter(_mask(len(heads), found.outliers)) if found.outliers else lasts.slice(len(heads) - 1)
+            self.floor = pc.max(kept).as_py()
 
-    def _without(self, heads: Heads, first: int, end: int, outliers: list[int]) -> Iterator[Heads | Finding]:
-        for outlier in outliers:
-            if first < outlier:
-                yield heads.part(first, outlier)
-            yield self._bad_offset(heads, outlier)
-            first = outlier + 1
-        if first < end:
-            yield heads.part(first, end)
+    def _without(self, heads: Heads, first: int, end: int, outliers: Sequence[int]) -> Iterator[Stretch]:
+        if first == end:
+            return
+        kept = heads.part(first, end)
+        if outliers:
+            rows = kept.rows.filter(_mask(end - first, [row - first for row in outliers]))
+            kept, lasts = Heads(rows), heads.rows["last_offset"]
+            befores = [lasts[row - 1].as_py() if row else self.floor for row in outliers]
+            wrong = Heads(heads.rows.take(pa.array(outliers, pa.int64())))
+            yield Stretch(kept if len(kept) else None, tuple(self._bad_offsets(wrong, befores)))
+        else:
+            yield Stretch(kept)
 
-    def _bad_offset(self, heads: Heads, row: int) -> Finding:
-        """A unit whose offset does not fit; the one before it does, for what stands out is a single one."""
-        one = heads.part(row, row + 1)
-        facts = one.rows.to_pylist()[0]
-        count = facts["num_records"]
-        lost = "1 compressed message set" if count is None else f"1 batch of {counted(count, 'record')}"
-        before = heads.rows["last_offset"][row - 1].as_py() if row else self.floor
-        detail = {"base_offset": facts["base_offset"], "last_offset_before": before, "lost": lost}
-        return self.gaps.found(BAD_OFFSET, Span(one.start, one.end), detail)
+    def _bad_offsets(self, heads: Heads, befores: list[int]) -> Iterator[Finding]:
+        """Units whose offset does not fit; those before them do, for what stands out are single ones."""
+        columns = (heads.rows[name].to_pylist() for name in ("position", "size", "base_offset", "num_records"))
+        for at, size, base, count, before in zip(*columns, befores, strict=True):
+            lost = "1 compressed message set" if count is None else f"1 batch of {counted(count, 'record')}"
+            detail = {"base_offset": base, "last_offset_before": before, "lost": lost}
+            yield self.gaps.found(BAD_OFFSET, Span(at, at + size), detail)
 
     def _restarts(self, heads: Heads, rows: tuple[int, ...]) -> Iterator[tuple[int, Finding]]:
         if rows:
@@ -152,16 +195,17 @@ class Segment:
             detail = {"at": at, "leader_epoch": epochs[falls[0]].as_py(), "places": len(falls)}
             yield falls[0], Finding(EPOCH_FALLS, Span(at, at), detail)
 
-    def _gap(self, start: int) -> Generator[Finding, None, int]:
+    def _gap(self, start: int) -> Generator[Stretch, None, int]:
         """What stands where no intact unit starts, and where the next one does."""
         findings = self.gaps.explain(start, self.floor)
         end = findings[-1].span.end
         for finding in findings:
             if self.behind and finding.severity == "error":
-                yield Finding(finding.code, finding.span, {**finding.detail, **self.behind(end)}, finding.hint)
+                detail = {**finding.detail, **self.behind(end)}
                 self.behind = None
+                yield Stretch(None, (replace(finding, detail=detail),))
             else:
-                yield finding
+                yield Stretch(None, (finding,))
         return end
 
     def _lost_by_broker(self, start: int) -> dict[str, object]:
@@ -170,11 +214,11 @@ class Segment:
         batches = 0
         first: int | None = None
         last: int | None = None
-        for item in rest.items(start, is_explained=False):
-            if isinstance(item, Heads):
-                batches += len(item)
-                first = item.rows["base_offset"][0].as_py() if first is None else first
-                last = item.rows["last_offset"][-1].as_py()
+        for stretch in rest.stretches(start, is_explained=False):
+            if heads := stretch.heads:
+                batches += len(heads)
+                first = heads.rows["base_offset"][0].as_py() if first is None else first
+                last = heads.rows["last_offset"][-1].as_py()
         if last is None:
             return {}
         first = last if first is None else first

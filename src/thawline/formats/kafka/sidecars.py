@@ -56,7 +56,7 @@ SCHEMAS = {
         ]
     ),
 }
-NAME = re.compile(r"(?:(\d{20})|.*)\.(index|timeindex|txnindex|snapshot)(?:\.deleted|\.swap|\.cleaned)?", re.DOTALL)
+NAME = re.compile(r"(?:([0-9]{20})|.*)\.(index|timeindex|txnindex|snapshot)(?:\.deleted|\.swap|\.cleaned)?", re.DOTALL)
 SNAPSHOT_HEAD = 10
 """Version, checksum and count; the checksum covers all that follows it."""
 COVERED_FROM = 6

@@ -1,0 +1,114 @@
+"""Whether a unit that is found behind the start of a broken one lies inside of that one, and so is none of the log's.
+
+A wrapper holds messages, and a record can hold anything, even batches. Where the unit around them is broken they would
+pass for units of the log, with offsets and timestamps that they never had.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from thawline.formats.kafka.checks import Checksums
+from thawline.formats.kafka.heads import LATEST_MAGIC
+from thawline.source import Source
+
+HEAD = struct.Struct(">qiIbbb")
+"""Offset, length, the checksum of old messages or the leader epoch, magic, and two bytes that it tells the use of."""
+LEAST_LENGTHS = {0: 14, 1: 22, 2: 49}
+BEFORE_LENGTH = 12
+CODEC = 7
+"""The bits of the attributes that name the compression."""
+LATEST_HEAD = struct.Struct(">Ihi")
+"""Of the latest magic behind that byte: checksum, attributes, and the last offset less the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What the head of a unit says of it, whether it is true or not."""
+
+    start: int
+    end: int
+    offset: int
+    """Its last one."""
+    magic: int
+    is_compressed: bool
+    checksum: int
+
+    @property
+    def is_legacy(self) -> bool:
+        """Whether it is a message of magic 0 or 1."""
+        return self.magic < LATEST_MAGIC
+
+
+def claim_at(source: Source, start: int) -> Claim | None:
+    """The claim of the head at a position; None where it is that of no unit."""
+    left = source.size - start
+    if left < BEFORE_LENGTH + LEAST_LENGTHS[0]:
+        return None
+    view = source.view(start, start + min(left, 27))
+    offset, length, checksum, magic, attributes, _ = HEAD.unpack_from(view)
+    if magic not in LEAST_LENGTHS or length < LEAST_LENGTHS[magic] or offset < 0:
+        return None
+    if magic == LATEST_MAGIC:
+        checksum, attributes, more = LATEST_HEAD.unpack_from(view, 17)
+        if more < 0 or attributes >> 8:
+            return None
+        offset += more
+    return Claim(start, start + BEFORE_LENGTH + length, offset, magic, bool(attributes & CODEC), checksum)
+
+
+class Nesting:
+    """What of a gap is inside of a broken unit."""
+
+    def __init__(self, source: Source, checksums: Checksums, start: int, floor: int) -> None:
+        self.source, self.checksums = source, checksums
+        self.claims: list[Claim] = []
+        self.until = start
+        """Up to here all is known to be inside."""
+        self.broken(start, floor)
+
+    def broken(self, start: int, floor: int) -> None:
+        """Take note of a head whose checksum is wrong; of wrappers the one that goes farthest counts."""
+        claim = claim_at(self.source, start)
+        if claim is None or claim.offset <= floor:
+            return
+        if not self.claims:
+            self.claims.append(claim)
+        elif claim.is_legacy and claim.is_compressed and claim.end > self.claims[-1].end:
+            self.claims[1:] = [claim]
+
+    def holds(self, position: int) -> bool:
+        """Whether the unit at a position is inside."""
+        return position < self.until or any(self._holds(claim, position) for claim in self.claims)
+
+    def _holds(self, claim: Claim, position: int) -> bool:
+        found = claim_at(self.source, position)
+        if found is None or not claim.start < position < claim.end:
+            return False
+        is_message = claim.is_legacy and found.is_legacy and not found.is_compressed
+        if not (is_message and found.offset <= claim.offset) and self._leads_out(claim, found):
+            return False
+        return not self._is_length_damaged(claim, position)
+
+    def _leads_out(self, claim: Claim, found: Claim) -> bool:
+        """Whether the units that follow one another from here go on behind the end that is claimed."""
+        size, reached = self.source.size, found.start
+        at: Claim | None = found
+        while at is not None and at.end < min(claim.end, size):
+            reached = at.end
+            at = claim_at(self.source, reached)
+        if (at is not None and at.end <= size) or (claim.is_legacy and claim.end > size):
+            return True
+        self.until = max(self.until, reached)
+        return False
+
+    def _is_length_damaged(self, claim: Claim, position: int) -> bool:
+        """Whether the broken unit ends right here, as its checksum says."""
+        if position - claim.start < BEFORE_LENGTH + LEAST_LENGTHS[claim.magic]:
+            return False
+        bounds = pa.array([claim.start], pa.int64()), pa.array([position], pa.int64())
+        computed: int = self.checksums.of_units(*bounds, is_legacy=claim.is_legacy)[0].as_py()
+        return computed == claim.checksum

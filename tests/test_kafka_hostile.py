@@ -1,0 +1,169 @@
+"""Segments, names and options that nobody means well with."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+from kafka_damage import with_checksum
+from partitions import batch, log, segment_files, three_segments, written
+from test_kafka_wrappers import message
+
+from thawline.batches import last
+from thawline.cold import open_cold, open_folder
+from thawline.errors import SourceError
+from thawline.options import BadOption
+from thawline.verbs.salvage import salvage, write_indexes
+from thawline.verbs.stats import stats
+
+BEYOND = "9" * 20
+"""The name of a segment whose first offset no record can have."""
+YEAR_10000, LATEST = 253_402_300_800_000, 253_402_300_799_999
+
+
+@pytest.fixture(autouse=True)
+def no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+
+
+def offsets(data: bytes | Path, **options: object) -> list[int]:
+    with open_cold(data, "kafka", **options) as cold:
+        return [row["offset"] for found in cold.batches(["offset"]) for row in found.to_pylist()]
+
+
+# Names and options.
+
+
+def test_a_name_that_is_no_offset_is_no_reason_to_fail(tmp_path: Path) -> None:
+    files = {name.replace("0" * 20, BEYOND): data for name, data in segment_files(0, [batch(0), batch(4)]).items()}
+    folder = written(tmp_path / "t-0", files)
+    path = tmp_path / "t-0" / f"{BEYOND}.log"
+    assert offsets(path, since=1 << 40) == list(range(8))
+    assert offsets(path, offsets=(5, None)) == [5, 6, 7]
+    with open_cold(path) as cold, pytest.raises(SourceError, match="no index without a name like"):
+        write_indexes(cold, tmp_path / f"{BEYOND}.log")
+    assert all(report.ok for report in open_folder(folder.path).reports())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("since", "9" * 20), ("until", "-" + "9" * 20), ("offsets", f"5..{'9' * 20}"), ("offsets", "1" * 5000),
+        ("max_batch_bytes", f"{1 << 62}g"), ("since", 1 << 63), ("offsets", (None, 1 << 63)),
+    ],
+)  # fmt: skip
+def test_a_number_beyond_64_bits_is_refused(name: str, value: object) -> None:
+    with pytest.raises(BadOption, match="does not fit 64 bits"):
+        open_cold(log([batch(0)]), "kafka", **{name: value})
+
+
+def test_bounds_at_the_edge_of_64_bits_are_bounds_like_others() -> None:
+    data = log([batch(0)])
+    assert offsets(data, offsets=f"{-(1 << 63)}..{(1 << 63) - 1}") == [0, 1, 2, 3]
+    assert offsets(data, since=str((1 << 63) - 1)) == []
+
+
+def test_a_timestamp_that_no_calendar_has_is_null_and_breaks_nothing() -> None:
+    times = (LATEST, YEAR_10000, 9_223_372_036_854_775, (1 << 63) - 9, -(1 << 63), -62_135_596_800_001)
+    data = log([batch(index, 1, base_timestamp=time) for index, time in enumerate(times)])
+    with open_cold(data, "kafka") as cold:
+        rows = [row for found in cold.batches(["timestamp", "timestamp_ms"]) for row in found.to_pylist()]
+        (column,) = [found for found in stats(cold) if found["column"] == "timestamp"]
+    assert [row["timestamp_ms"] for row in rows] == list(times)
+    assert [row["timestamp"] is not None for row in rows] == [True, False, False, False, False, False]
+    assert (column["nulls"], column["max"]) == (5, "9999-12-31T23:59:59.999000Z")
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("leader-epoch-checkpoint", b""),
+        ("leader-epoch-checkpoint", b"0\n1\n\xd9\xa1 \xd9\xa2\n"),
+        ("leader-epoch-checkpoint", b"0\n1\n0 99999999999999999999\n"),
+        ("partition.metadata", b"\xff"),
+    ],
+)
+def test_a_damaged_text_file_of_a_partition_is_reported(name: str, data: bytes, tmp_path: Path) -> None:
+    folder = open_folder(written(tmp_path / "t-0", three_segments() | {name: data}).path)
+    (report,) = [report for report in folder.reports() if report.file.endswith(name)]
+    assert [finding.code.id for finding in report.findings] in (["KAF124"], ["KAF125"])
+
+
+# What `tail`, `cat` and `salvage` say.
+
+
+def last_value(data: bytes) -> tuple[list[bytes], list[bytes]]:
+    with open_cold(data, "kafka") as cold:
+        ends = last(cold.batches(["value"]), 1), cold.tail(1, ["value"])
+        cat, tail = ([row["value"] for found in batches for row in found.to_pylist()] for batches in ends)
+        return cat, tail
+
+
+def test_the_last_rows_are_those_that_cat_gives_where_the_last_offset_is_wrong() -> None:
+    data = b"".join(message(0, offset, b"v%d" % index) for index, offset in enumerate((0, 1, 2, 3, 0)))
+    assert last_value(data) == ([b"v3"], [b"v3"])
+
+
+def test_the_last_rows_are_those_that_cat_gives_behind_a_gap() -> None:
+    whole = [message(0, offset, b"v%d" % offset) for offset in range(6)]
+    data = b"".join(whole[:5]) + b"garbage" + message(0, 2, b"older")
+    assert last_value(data) == ([b"v4"], [b"v4"])
+
+
+def test_a_batch_is_recovered_only_if_its_records_parse(tmp_path: Path) -> None:
+    whole = [batch(offset, 1).build() for offset in range(5)]
+    broken = bytearray(whole[1])
+    broken[-3] ^= 0x40
+    damaged = [whole[0], with_checksum(bytes(broken)), *whole[2:]]
+    for index in (1, 3):
+        damaged[index] = damaged[index][:9] + b"\1" + damaged[index][10:]
+    with open_cold(b"".join(damaged), "kafka") as cold:
+        assert [finding.code.id for finding in cold.findings()] == ["KAF104", "KAF104"]
+        done = salvage(cold, tmp_path / "intact.log", recover=True)
+    assert (tmp_path / "intact.log").read_bytes() == b"".join((whole[0], *whole[2:]))
+    assert ([run.labels["recovered"] for run in done.recovered], len(done.lost)) == (["KAF104"], 1)
+
+
+# Messages inside of a broken wrapper.
+
+
+def stored(inner: bytes) -> bytes:
+    """A wrapper whose messages lie in it as they are: gzip without compression."""
+    return message(1, 5, gzip.compress(inner, 0, mtime=0), attributes=1)
+
+
+@pytest.mark.parametrize("at", [60, 75, 100])
+@pytest.mark.parametrize("change", [b"", b"\xff" * 11], ids=["bytes missing", "bytes put in"])
+def test_messages_of_a_broken_wrapper_are_no_rows(at: int, change: bytes, tmp_path: Path) -> None:
+    first, behind = message(1, 0, b"plain"), message(1, 6, b"behind")
+    inner = b"".join(message(1, index, b"inner %d" % index) for index in range(5))
+    whole = stored(inner)
+    data = first + whole[:at] + change + whole[at + (0 if change else 7) :] + behind
+    assert offsets(data) == [0, 6]
+    with open_cold(data, "kafka") as cold:
+        done = salvage(cold, tmp_path / "intact.log")
+    assert ((tmp_path / "intact.log").read_bytes(), done.units) == (first + behind, 2)
+
+
+def test_messages_of_a_torn_wrapper_are_no_rows() -> None:
+    inner = b"".join(message(1, index, b"inner %d" % index) for index in range(5))
+    data = message(1, 0, b"plain") + stored(inner)[:-30]
+    assert offsets(data) == [0]
+
+
+def test_messages_behind_one_whose_length_alone_is_damaged_are_rows() -> None:
+    whole = [message(1, offset, b"value %d" % offset) for offset in range(5)]
+    for bit in range(31):
+        broken = bytearray(whole[1])
+        broken[11 - bit // 8] ^= 1 << bit % 8
+        assert offsets(whole[0] + bytes(broken) + b"".join(whole[2:])) == [0, 2, 3, 4]
+
+
+def test_batches_in_a_value_of_a_broken_batch_are_no_rows() -> None:
+    held = log([batch(100), batch(104)])
+    whole = log([batch(0)])
+    value = message(0, 4, b"before " * 9 + held + b" behind" * 9)
+    damaged = value[:40] + b"\xff" * 3 + value[40:]
+    assert offsets(whole + damaged + log([batch(5)])) == [0, 1, 2, 3, 5, 6, 7, 8]
