@@ -88,6 +88,25 @@ def places(
         yield from _Reading(table, view, ranges, wanted, limits, checksums=False, is_kept=False).places()
 
 
+class Probe:
+    """Tells whether a kernel reads the row at the start of a buffer, at next to no cost: nothing is kept of it."""
+
+    def __init__(self, table: Table) -> None:
+        plan = _plan(table, (), is_gathered=True)
+        self._kernel = getattr(_native, f"scan_{table.name}")
+        self._starts, self._ends, self._counts = array("q", [0]), array("q", [0]), array("q", [1])
+        self._state, self._rooms = array("q", bytes(8 * (LISTS + len(plan.lists)))), plan.rooms
+        self._arguments = plan.arguments[:]
+        self._arguments[len(PLACES) - 1] = memoryview(array(PLACES[-1], [0]))
+
+    def end(self, view: memoryview) -> int:
+        """Where the row ends that the buffer starts with; 0 if it is none."""
+        self._ends[0], self._state[:] = len(view), array("q", bytes(8 * len(self._state)))
+        places = (self._starts, self._ends, self._counts, len(view))
+        self._kernel(view, *places, self._state, self._rooms, *self._arguments)
+        return self._state[POSITION] if self._state[ROWS] else 0
+
+
 @dataclass(slots=True)
 class _Column:
     """An array that the kernel fills, in Arrow's memory pool."""

@@ -17,7 +17,7 @@ ZSTD_MAGIC = bytes.fromhex("28b52ffd")
 LONGEST_HEAD = 18
 """Bytes of the longest head of a zstd frame."""
 WINDOW = 8 << 20
-LONGEST_ENTRY = 160 << 20
+LONGEST_ENTRY = 16 << 20
 """Where text has to be fetched or decompressed: how much of it is looked at in one go, and the most for one entry.
 
 A server takes records of up to 8 MiB; a longer one is a damaged length.

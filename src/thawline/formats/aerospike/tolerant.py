@@ -370,7 +370,7 @@ class Look:
             self._note(at, f"{what} of {counted(len(token), 'byte')}; {longest} are the most", ASRESTORE)
         if b"\0" in token:
             self._note(at, f"{what} with a NUL in it", ASRESTORE)
-        if self.refused_by == BOTH and len(token) > LONGEST_TOKEN:
+        if len(token) > LONGEST_TOKEN and self.refused_by == BOTH:
             raise Broken(at, f"{what} of {counted(len(token), 'byte')}; {LONGEST_TOKEN} are the most")
         return token
 

@@ -6,6 +6,7 @@ also marks the few rows that deserve a closer look.
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ def checks() -> ModuleType:
 
 
 BAD_NAME, BAD_DOUBLE, BAD_BASE64, BAD_TEXT, BAD_MSGPACK, BAD_SKETCH = loops().PROBLEMS
+NOT_ZERO = re.compile(rb"[^\0]")
 ODD = BAD_NAME | BAD_DOUBLE | BAD_BASE64
 """What may keep a tool from reading a record."""
 
@@ -235,12 +237,7 @@ def _double_of(text: str | None) -> float | None:
 
 
 def _nonzero(flags: memoryview) -> Iterator[int]:
-    raw = flags.tobytes().rstrip(b"\0")
-    at = len(raw) - len(raw.lstrip(b"\0"))
-    while at < len(raw):
-        yield at
-        rest = raw[at + 1 :].lstrip(b"\0") if raw[at + 1 : at + 2] == b"\0" else None
-        at = at + 1 if rest is None else len(raw) - len(rest)
+    return (found.start() for found in NOT_ZERO.finditer(flags.tobytes()))
 
 
 def _view(buffer: pa.Buffer | None, typecode: str = "B") -> memoryview:

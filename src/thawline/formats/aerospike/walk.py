@@ -10,6 +10,8 @@ import re
 from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -37,7 +39,11 @@ from thawline.formats.aerospike.text import LONGEST_ENTRY, Text
 from thawline.formats.aerospike.tolerant import ASRESTORE, Broken, Look, Note
 from thawline.formats.aerospike.units import Record, Unit, encode, header
 from thawline.formats.aerospike.values import BAD_TEXT, Decoded
+from thawline.generated.kernels.tables import TABLES as READ
 from thawline.model import Code, Finding, Span
+
+if TYPE_CHECKING:
+    from thawline.kernels import Probe
 
 HEADER = re.compile(rb"Version (\d)\.(\d)\n")
 HEADER_SIZE = 12
@@ -58,6 +64,8 @@ CHECKED = frozenset(
 """Columns of records that are looked at; the kernel checks the others by itself."""
 ENTRIES = frozenset({b"+ ", b"* "})
 """What entries start with."""
+MORE_BINS = b"- "
+"""What the line of a bin starts with."""
 TABLES = {b"+ k ": "records", b"+ n ": "records", b"* i ": "indexes", b"* e ": "indexes", b"* u ": "udfs"}
 
 
@@ -89,6 +97,8 @@ class Walk:
     """Whether a record has been seen."""
     is_spared: bool = False
     """Whether the rest of the text holds nothing that is asked for."""
+    is_wary: bool = False
+    """Whether the entry here is likely to be one that no kernel reads, since the last one was."""
 
     def items(self) -> Iterator[Found]:
         """Everything from the header line on."""
@@ -103,8 +113,9 @@ class Walk:
             if not len(view):
                 return
             before = self.pos
-            table = TABLES.get(bytes(view[:4]))
             plain = self._without_escapes(view)
+            table = TABLES.get(bytes(view[:4]))
+            table = table if table and self._is_read(table, plain) else None
             if table == "records" and self.quick and not self.quick.left:
                 yield from self._sound(self.quick, plain, is_last=is_last and len(plain) == len(view))
             if table and self.pos == before:
@@ -114,6 +125,13 @@ class Walk:
             if self.pos > before:
                 self.size = self.text.step
                 self.text.release(self.pos)
+
+    def _is_read(self, table: str, view: memoryview) -> bool:
+        """Whether to make ready for a chunk, which has its price: not for one more entry that no kernel reads."""
+        if self.is_wary and columns.native() is not None:
+            end = probe(KERNELS[table]).end(view)
+            self.is_wary = not end or (table == "records" and bytes(view[end : end + 2]) == MORE_BINS)
+        return not self.is_wary
 
     def _without_escapes(self, view: memoryview) -> memoryview:
         """What the kernels may read of a window: in version 3.0 only what comes before the next backslash."""
@@ -383,6 +401,7 @@ class Walk:
 
     def _closer(self, view: memoryview, *, is_last: bool) -> Iterator[Found]:
         """One entry that no kernel reads: as one tool reads it, or past it."""
+        self.is_wary = True
         look = Look(view, 0, self.version)
         try:
             unit = look.unit()
@@ -475,6 +494,8 @@ class Walk:
         if self.enclosing < 0 or self.pos - self.enclosing > LARGEST_RECORD:
             return 0
         view, is_last = self.text.window(self.pos, LARGEST_RECORD)
+        if columns.native() is not None and not probe(KERNELS["records"]).end(view):
+            return 0
         reached = 0
         for item in columns.scan("aerospike_records", view, columns=()):
             if isinstance(item, Break):
@@ -491,11 +512,19 @@ class Walk:
         return Finding(code, span, detail, self.hint)
 
 
+@cache
+def probe(table: str) -> Probe:
+    """What tells whether the kernel of a table reads an entry; it needs the native module."""
+    from thawline import kernels  # noqa: PLC0415 - as above
+
+    return kernels.Probe(READ[table])
+
+
 def _without_doubt(chunk: Chunk, view: memoryview, *, is_last: bool) -> tuple[Chunk, bool]:
     """A chunk without its last record where that may have more bins than it counts, and whether it was left out."""
     end = chunk.ends[-1].as_py()
     behind = bytes(view[end : end + 2])
-    if behind != b"- " and (is_last or len(behind) == 2):  # noqa: PLR2004 - the lead of a line
+    if behind != MORE_BINS and (is_last or len(behind) == 2):  # noqa: PLR2004 - the lead of a line
         return chunk, False
     rows = len(chunk) - 1
     # A slice that starts at 0 has the same buffers.
