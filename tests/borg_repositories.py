@@ -1,13 +1,17 @@
-"""Borg repositories for tests: those of the vectors, unpacked, and a small one made of golden files."""
+"""Borg repositories for tests: those of the vectors, unpacked, a small one made of golden files, and hostile ones."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
+import struct
 import tarfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgpack
 from accounts import GOLDEN
 
 PACKED = [
@@ -58,3 +62,45 @@ def kitchen(folder: Path) -> Path:
 def pack_of(repo: Path, pack_id: str) -> Path:
     """Where a pack lies."""
     return repo / "packs" / pack_id[:2] / pack_id
+
+
+def meta_map(**values: object) -> bytes:
+    """The meta map of a blob of no data, with other values where they are given."""
+    packed: bytes = msgpack.packb({"type": "F", "ctype": 0, "clevel": 255, "csize": 0, **values})
+    return packed
+
+
+def blob(plaintext: bytes, stored: bytes | None = None, *, chunk_id: bytes = b"", **meta: object) -> bytes:
+    """A blob of mode none and object version 1, whose id is right unless it is given."""
+    data = plaintext if stored is None else stored
+    slots = (b"\x02" + meta_map(**{"csize": len(data), "size": len(plaintext), **meta}), b"\x02" + data)
+    sizes = struct.pack("<II", *map(len, slots))
+    return b"BORG_OBJ\x01" + (chunk_id or hashlib.sha256(plaintext).digest()) + sizes + b"".join(slots)
+
+
+def item(path: object, **others: object) -> dict[str, object]:
+    """A file of an archive, with one chunk that holds `hello`."""
+    chunks = [[hashlib.sha256(b"hello").digest(), 5]]
+    return {"path": path, "mode": 0o100644, "mtime": 1_000_000_000, "size": 5, "chunks": chunks, **others}
+
+
+def made(folder: Path, streams: Sequence[bytes], archive: bytes | None = None, others: Iterable[bytes] = ()) -> Path:
+    """A repository of one archive, `arc`, whose item stream has these chunks; its object may be any other."""
+    ids = msgpack.packb([hashlib.sha256(stream).digest() for stream in streams])
+    told = {"version": 2, "name": "arc", "time": "2026-11-16T08:00:00", "item_ptrs": [hashlib.sha256(ids).digest()]}
+    whole = msgpack.packb(told) if archive is None else archive
+    kinds = [(b"hello", "F"), *((stream, "S") for stream in streams), (ids, "C"), (whole, "A")]
+    data = b"".join([*(blob(plaintext, type=kind) for plaintext, kind in kinds), *others])
+    repo = folder / "repo"
+    pack = pack_of(repo, hashlib.sha256(data).hexdigest())
+    for path in (pack, repo / "archives" / "x", repo / "config" / "x"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    pack.write_bytes(data)
+    (repo / "archives" / hashlib.sha256(whole).hexdigest()).touch()
+    (repo / "config" / "version").write_text("4")
+    return repo
+
+
+def stream_of(items: Iterable[object]) -> bytes:
+    """Items as an item stream has them."""
+    return b"".join(map(msgpack.packb, items))

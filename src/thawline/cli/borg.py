@@ -10,6 +10,7 @@ import click
 from thawline.cli.options import EXIT_ZERO, FORMAT, OVERWRITE, TALKING, session, takes
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Iterable, Iterator
 
     import pyarrow as pa
@@ -41,6 +42,7 @@ def archives(run: Session, repository: str) -> int:
     """List the archives of a repository that is not encrypted, oldest first."""
     from thawline.formats.borg.archives import Archive
     from thawline.formats.borg.catalogue import Catalogue
+    from thawline.rendering.words import printable
 
     sink = run.records(("name", "id", "time", "hostname", "username", "files", "size", "comment"))
     with Catalogue(repository) as catalogue:
@@ -49,7 +51,7 @@ def archives(run: Session, repository: str) -> int:
                 sink.add(_archive_record(archive))
             else:
                 run.code = DAMAGED
-                run.say(f"archive {archive.id} cannot be read: {archive.reason}")
+                run.say(f"archive {archive.id} cannot be read: {printable(archive.reason)}")
     sink.close()
     return run.exit_code
 
@@ -114,12 +116,13 @@ def _item_record(catalogue: Catalogue, item: Item) -> dict[str, Any]:
 def _chosen(run: Session, found: Iterable[Item | Gap], paths: tuple[str, ...]) -> Iterator[Item]:
     """Items at or below some paths; gaps are said."""
     from thawline.formats.borg.archives import Gap
+    from thawline.rendering.words import printable
 
     wanted = [path.strip("/") for path in paths]
     for item in found:
         if isinstance(item, Gap):
             run.code = DAMAGED
-            run.say(f"some items are lost: {item.reason}")
+            run.say(f"some items are lost: {printable(item.reason)}")
         elif not wanted or any(item.path == path or item.path.startswith(f"{path}/") for path in wanted):
             yield item
 
@@ -130,40 +133,55 @@ def _chosen(run: Session, found: Iterable[Item | Gap], paths: tuple[str, ...]) -
     ARCHIVE,
     PATHS,
     click.option("-o", "--output", required=True, type=click.Path(), metavar="OUT", help="The folder to write to."),
+    click.option("--links", is_flag=True, help="Make symbolic links, those that lead to somewhere below OUT."),
     OVERWRITE,
     TALKING,
     EXIT_ZERO,
 )
 @session
 def extract(
-    run: Session, repository: str, archive: str, paths: tuple[str, ...], output: str, *, overwrite: bool
+    run: Session, repository: str, archive: str, paths: tuple[str, ...], output: str, *, links: bool, overwrite: bool
 ) -> int:
     """Write the files of an archive to the folder OUT; of PATHs only, if there are any.
 
-    Nothing is ever written outside of OUT: absolute paths, paths with .. and links are refused and named. A file of
-    which a chunk is lost is not written, and the exit code is then 1; all others are.
+    Nothing is ever written outside of OUT, nor through a link: absolute paths and paths with .. are refused and named.
+    A file of which a chunk is lost is not written, nor is one whose path cannot be; they are named, the exit code is
+    then 1, and all others are written.
     """
     from collections import Counter
 
+    from thawline.errors import SourceError
     from thawline.formats.borg.catalogue import Catalogue
     from thawline.formats.borg.extract import extract as write
-    from thawline.rendering.words import counted, exact, printable, quoted
+    from thawline.rendering.words import counted, printable, quoted
 
     outcomes: Counter[str] = Counter()
     size = 0
     with Catalogue(repository) as catalogue:
+        catalogue.repository.refuse_inside(Path(output))
         chosen = _chosen(run, catalogue.items(catalogue.find(archive)), paths)
-        for done in write(catalogue.store, chosen, Path(output), overwrite=overwrite):
+        for done in write(catalogue.store, chosen, Path(output), overwrite=overwrite, links=links):
             outcomes[done.outcome] += 1
             size += done.size
-            if done.outcome in {"refused", "damaged", "skipped"}:
-                run.code = DAMAGED if done.outcome == "damaged" else run.code
-                run.say(f"{done.outcome}: {printable(done.path)}: {printable(done.why)}")
-    others = "".join(
-        f", {counted(outcomes[name], 'item')} {name}" for name in ("damaged", "refused", "skipped") if outcomes[name]
-    )
-    run.remark(f"wrote {counted(outcomes['written'], 'file')}, {exact(size)}, to {quoted(output)}{others}")
+            if done.outcome not in {"written", "folder", "linked"}:
+                code = SourceError.exit_code if done.is_denied else DAMAGED
+                run.code = max(run.code, code if done.outcome in {"damaged", "failed"} else 0)
+                run.say(f"{done.outcome}: {printable(done.path) or repr('')}: {printable(done.why)}")
+    run.remark(_extracted(outcomes, size, output))
+    if outcomes["kept"]:
+        left = f"{counted(outcomes['kept'], 'file')}, there already and not overwritten; --overwrite replaces them"
+        raise SourceError(f"{quoted(output)}: left {left}")
     return run.exit_code
+
+
+def _extracted(outcomes: Counter[str], size: int, output: str) -> str:
+    """What was written, and how many items were not."""
+    from thawline.rendering.words import counted, exact, quoted
+
+    links = f" and {counted(outcomes['linked'], 'link')}" if outcomes["linked"] else ""
+    names = ("damaged", "failed", "refused", "skipped", "kept")
+    others = "".join(f", {counted(outcomes[name], 'item')} {name}" for name in names if outcomes[name])
+    return f"wrote {counted(outcomes['written'], 'file')}, {exact(size)},{links} to {quoted(output)}{others}"
 
 
 @borg.command()

@@ -17,8 +17,10 @@ from thawline.formats.borg.naming import HEX_ID
 from thawline.formats.borg.repository import Repository, is_repository
 from thawline.formats.borg.store import Encrypted, LostChunk, Store
 from thawline.source import open_source
+from thawline.wording import printable
 
 SHORTEST_PREFIX = 4
+MOST_NAMES = 50
 
 
 class NoSuchArchive(ThawlineError):
@@ -71,10 +73,11 @@ class Catalogue:
         if len(found) == 1:
             return found[0]
         if found:
-            ids = ", ".join(archive.id[:12] for archive in found)
+            ids = ", ".join(archive.id[:12] for archive in found[:MOST_NAMES])
             raise NoSuchArchive(f"{len(found)} archives are called {name!r}; name one by its id: {ids}")
-        names = ", ".join(dict.fromkeys(archive.name for archive in every)) or "none that can be read"
-        raise NoSuchArchive(f"there is no archive {name!r}; there are {names}")
+        others = list(dict.fromkeys(archive.name for archive in every))
+        names = ", ".join(map(printable, others[:MOST_NAMES])) + (", …" if len(others) > MOST_NAMES else "")
+        raise NoSuchArchive(f"there is no archive {name!r}; there are {names or 'none that can be read'}")
 
     def items(self, archive: Archive) -> Iterator[Item | Gap]:
         """The items of an archive, and a gap for each part of their list that is lost."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -39,7 +38,7 @@ from thawline.formats.borg.repository import Repository
 from thawline.formats.borg.store import LostChunk, Store
 from thawline.model import Code, Finding, Run, Span
 from thawline.source import Source
-from thawline.wording import counted, grouped, quoted
+from thawline.wording import counted, grouped, printable, quoted
 
 NAMED = 20
 """Files of an archive that are named one by one."""
@@ -103,7 +102,7 @@ class Check:
     def _misplaced(self) -> Iterator[Finding]:
         for pack in self.repository.packs:
             if not pack.is_placed:
-                yield self._found(MISPLACED, {"file": pack.path})
+                yield self._found(MISPLACED, {"file": printable(pack.path)})
 
     @cached_property
     def blobs(self) -> pa.Table:
@@ -177,9 +176,9 @@ class Check:
         store = None if self.is_sealed else Store(self.ledger.table(), self.paths, self.repository.version)
         for archive_id, is_deleted in self.repository.archives.items():
             if is_deleted:
-                yield self._found(DELETED, {"archive": archive_id})
+                yield self._found(DELETED, {"archive": printable(archive_id)})
             if not HEX_ID.fullmatch(archive_id):
-                yield self._found(LOST_ARCHIVE, {"archive": archive_id, "reason": "its name is no chunk_id"})
+                yield self._found(LOST_ARCHIVE, {"archive": printable(archive_id), "reason": "its name is no chunk_id"})
             elif store is None:
                 yield from self._pointer(archive_id)
             else:
@@ -204,8 +203,13 @@ class Check:
         hit, gaps = self._follow(store, archive)
         if hit or gaps:
             lost = counted(len(hit), "file") + (f", and {counted(gaps, 'part')} of the list of items" if gaps else "")
-            named = list(islice(hit, NAMED)) + (["…"] if len(hit) > NAMED else [])
-            detail = {"archive": archive.name, "archive_id": archive_id, "lost": lost, "files": ", ".join(named)}
+            named = [printable(path) for path in hit[:NAMED]] + (["…"] if len(hit) > NAMED else [])
+            detail = {
+                "archive": printable(archive.name),
+                "archive_id": archive_id,
+                "lost": lost,
+                "files": ", ".join(named),
+            }
             rest = f"thawline borg extract {quoted(self.repository.path)} {archive_id[:12]} -o OUT"
             yield self._found(DAMAGED_FILES, detail, rest)
 

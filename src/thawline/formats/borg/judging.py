@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,13 +30,15 @@ class Judged:
     flaws: dict[int, Flaw]
     contents: dict[int, Known] = field(default_factory=dict)
     """What was read, by row; a row whose mode cannot be read is not in it."""
+    batches: dict[Any, pa.RecordBatch] = field(default_factory=dict)
+    """Rows that were made of it, by what was asked for."""
 
     def __len__(self) -> int:
         return len(self.chunk)
 
     def moved(self, by: int) -> Judged:
         """The same blobs, with positions that count from `by` bytes earlier."""
-        return replace(self, chunk=self.chunk.moved(by))
+        return replace(self, chunk=self.chunk.moved(by), batches={})
 
     def start(self, row: int) -> int:
         """Where a blob starts in the pack."""

@@ -51,9 +51,7 @@ def write_for_borg(repository: Repository, found: Rebuilt, folder: Path) -> Path
             f"Borg itself rebuilds an index that is missing: move index/* and cache/* away and run borg check. "
             f"The same as data: --rebuild OUT.parquet or OUT.jsonl"
         )
-    root = Path(repository.path).resolve()
-    if root in (folder.resolve(), *folder.resolve().parents):
-        raise SourceError(f"{folder}: lies in the repository, which is never written to; choose another folder")
+    repository.refuse_inside(folder)
     return write_index(folder, _places(found.places), repository.version)
 
 

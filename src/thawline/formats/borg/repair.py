@@ -17,9 +17,13 @@ import blake3
 from thawline import columns
 from thawline.chunks import Break
 from thawline.formats.borg.contents import (
+    CODECS,
+    LARGEST_PLAINTEXT,
+    TOO_MUCH,
     Allowance,
     Flaw,
     Known,
+    Meta,
     Slots,
     check_content,
     decompress,
@@ -27,6 +31,7 @@ from thawline.formats.borg.contents import (
     read_meta,
 )
 from thawline.formats.borg.envelopes import opened
+from thawline.formats.borg.findings import BAD_DATA
 from thawline.formats.borg.header import (
     ENVELOPES,
     HEADER_SIZE,
@@ -226,9 +231,18 @@ class Repair:
         envelope, data = ENVELOPES[header.version], header.start + HEADER_SIZE + header.len_meta
         try:
             meta = read_meta(bytes(self.view[header.start + HEADER_SIZE + envelope : data]))
-            yield id_hash(decompress(meta, bytes(self.view[data + envelope : header.end])))
+            yield id_hash(self._plaintext(meta, bytes(self.view[data + envelope : header.end])))
         except Flaw:
             return
+
+    def _plaintext(self, meta: Meta, payload: bytes) -> bytes:
+        """What a data slot holds; `Flaw` if nobody can tell, or if too much has been decompressed already."""
+        codec = CODECS.get(meta.ctype, "")
+        if (LARGEST_PLAINTEXT if meta.size is None else meta.size) > self.allowance.room(codec, len(payload)):
+            raise Flaw(BAD_DATA, TOO_MUCH)
+        plaintext = decompress(meta, payload)
+        self.allowance.take(codec, len(payload), len(plaintext))
+        return plaintext
 
     def _given(self, header: Header) -> list[bytes]:
         """Ids that stand somewhere: in the header, in the index."""

@@ -149,6 +149,11 @@ class Repository:
             inside = self.folder.folder(name)
             yield from map(inside.path_of, inside.files())
 
+    def refuse_inside(self, target: Path) -> None:
+        """Raise `SourceError` if a path lies in the repository: that is never written to."""
+        if "://" not in self.path and Path(self.path).resolve() in (target.resolve(), *target.resolve().parents):
+            raise SourceError(f"{target}: lies in the repository, which is never written to; choose another folder")
+
     @cached_property
     def archives(self) -> dict[str, bool]:
         """Names of the files in archives/ without the mark of deleted ones, and whether they are deleted."""

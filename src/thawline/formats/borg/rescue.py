@@ -12,7 +12,7 @@ from dataclasses import replace
 from thawline.formats.borg.findings import BAD_NAME
 from thawline.formats.borg.header import HEADER_SIZE, Header, header_at
 from thawline.formats.borg.index import encode_index, read_index, scan_index, table_start
-from thawline.formats.borg.modes import VERSION_2
+from thawline.formats.borg.modes import UNKNOWN, VERSION_2, mode_of
 from thawline.formats.borg.naming import HASH_RULES, HASHES, id_in, pack_rule
 from thawline.formats.borg.repair import Piece, Repair, Repaired
 from thawline.formats.borg.repository import Repository, repository_of
@@ -68,9 +68,9 @@ class _Pack:
         located = repository.located(self.pack_id) if repository and self.pack_id else {}
         self.items = list(Walk(self.source, "contents", self.given, located).items())
         self.version = self.given if self.given in HASH_RULES else _generation(self.view, self.items)
-        if self.version != self.given:
+        if _others(self.items, self.version or NEWEST):
             # As the new pack will be read: its name tells the version.
-            self.items = list(Walk(self.source, "contents", self.version, located).items())
+            self.items = list(Walk(self.source, "contents", self.version or NEWEST, located).items())
         self.repair = Repair(self.view, self.pack_id or "", located, self.version)
         self.has_errors = any(isinstance(item, Finding) and item.severity == "error" for item in self.items)
 
@@ -172,6 +172,12 @@ def _generation(view: memoryview, items: Sequence[Stretch | Finding]) -> int | N
     kinds += [(header.version, view[start + HEADER_SIZE]) for start in broken if (header := _roomy(view, start))]
     told = (4 if version == 1 else GENERATIONS.get(key_type) for version, key_type in kinds)
     return next((version for version in told if version), None)
+
+
+def _others(items: Iterable[Stretch | Finding], repository_version: int) -> bool:
+    """Whether some intact blobs are of a mode that repositories of this version do not have."""
+    kinds = (kind for item in items if isinstance(item, Stretch) for kind in item.kinds())
+    return any(mode_of(version, key_type, repository_version) is UNKNOWN for version, key_type in kinds)
 
 
 def _roomy(view: memoryview, start: int) -> Header | None:

@@ -78,6 +78,9 @@ def blob_batches(
 
     Slots in their envelopes are taken from a view of the whole pack.
     """
+    if not {"plaintext", *SLOTS.names} & set(columns):
+        yield _sliced(stretch, pack, frozenset(columns))
+        return
     if "plaintext" not in columns:
         yield _batch(stretch, pack, columns, {}, view)
         return
@@ -89,6 +92,19 @@ def blob_batches(
             part = Stretch(stretch.judged, first, row + 1, stretch.doubt)
             yield _batch(part, pack, columns, {"plaintext": plaintexts}, view)
             first, plaintexts, held = row + 1, [], 0
+
+
+def _sliced(stretch: Stretch, pack: Pack, columns: frozenset[str]) -> pa.RecordBatch:
+    """The blobs of a stretch, out of a batch of the whole chunk: between damage, stretches have a blob or two."""
+    whole, judged = stretch.judged.batches.get((pack, columns)), stretch.judged
+    if whole is None:
+        whole = _batch(Stretch(judged, 0, len(judged)), pack, columns, {}, None)
+        judged.batches[pack, columns] = whole
+    part = whole.slice(stretch.first, len(stretch))
+    if not stretch.doubt or "verdict" not in columns:
+        return part
+    place = part.schema.get_field_index("verdict")
+    return part.set_column(place, "verdict", pa.array([stretch.doubt] * len(stretch), pa.string()))
 
 
 def _plaintext(judged: Judged, row: int) -> bytes | None:

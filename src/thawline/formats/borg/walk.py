@@ -250,6 +250,9 @@ class Walk:
             reason = f"it claims to end at {end:#x}, but a whole blob starts at {following:#x}"
             yield self._found(BAD_SIZE, Span(start, following), reason, self._lost(start))
             return following
+        if self.damage and self._is_nested(judged, row):
+            yield Stretch(judged, row, row + 1, "nested")
+            return end
         # In a gap that has no room for a blob there was none: either bytes were put in, or the blob is longer.
         if following - end < LEAST_SEALED:
             self.uncertain = Span(start, end)
