@@ -662,37 +662,31 @@ def all_rows(data: bytes) -> list[dict[str, Any]]:
         return [row for batch in cold.batches() for row in batch.to_pylist()]
 
 
-CUT_BEHIND_INNER = ("nested, cut behind an inner fence",)
-"""Only the start of the file tells that these frames are nested, and `tail` does not look there."""
-
-
 @pytest.mark.parametrize("rows", [0, 1, 2, 3, 5, 39, 40, 41, 10**9])
 @pytest.mark.parametrize("window", [8, 64, rbf.FIRST_WINDOW])
 def test_tail_is_the_end_of_all_rows(rows: int, window: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rbf, "FIRST_WINDOW", window)
     for name, data in CRAFTED.items():
-        if name not in CUT_BEHIND_INNER:
-            every = all_rows(data)
-            assert last_rows(data, rows) == every[max(len(every) - rows, 0) :], name
+        every = all_rows(data)
+        assert last_rows(data, rows) == every[max(len(every) - rows, 0) :], name
 
 
 def test_tail_is_the_end_of_all_rows_for_mutants() -> None:
     for index, mutant in enumerate(mutated(9, 1000)):
         rows = index % 4
         every = all_rows(mutant)
-        unmarked = [{**row, "nested_suspect": None} for row in every[max(len(every) - rows, 0) :]]
-        assert [{**row, "nested_suspect": None} for row in last_rows(mutant, rows)] == unmarked, mutant.hex()
+        assert last_rows(mutant, rows) == every[max(len(every) - rows, 0) :], mutant.hex()
 
 
-def test_tail_takes_frames_for_what_the_end_of_the_file_says_they_are() -> None:
-    data = CRAFTED[CUT_BEHIND_INNER[0]]
-    assert [row["nested_suspect"] for row in all_rows(data)] == [False, True, True]
-    assert [row["nested_suspect"] for row in last_rows(data, 2)] == [False, False]
-    assert [row["nested_suspect"] for row in last_rows(data, 3)] == [False, True, True]
+def test_tail_marks_frames_that_only_the_start_of_the_file_shows_to_be_nested() -> None:
+    data = CRAFTED["nested, cut behind an inner fence"]
+    for rows in (1, 2, 3):
+        assert [row["nested_suspect"] for row in last_rows(data, rows)] == [False, True, True][-rows:]
 
 
-def test_tail_does_not_look_at_the_rest_of_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tail_does_not_look_further_back_than_a_frame_can_reach(monkeypatch: pytest.MonkeyPatch) -> None:
     data = attack.clean(8 << 20)
+    monkeypatch.setattr(rbf, "LOOKED_BACK", 1 << 20)
     seen: list[int] = []
     check_frames = _native.check_frames
 
@@ -704,7 +698,7 @@ def test_tail_does_not_look_at_the_rest_of_a_file(monkeypatch: pytest.MonkeyPatc
     module.check_frames = watched
     monkeypatch.setattr(columns, "native", lambda: module)
     assert len(last_rows(data, 10)) == 10
-    assert max(seen) <= rbf.FIRST_WINDOW
+    assert max(seen) <= rbf.LOOKED_BACK + rbf.FIRST_WINDOW
 
 
 # Remote files.

@@ -53,6 +53,7 @@ __all__ = [
     "decompress_chunks",
     "kafka_codec",
     "keep_zstd_decoder",
+    "lz4_sized_block",
     "rbak_codec",
     "take_zstd_decoder",
     "zstd_blocks",
@@ -521,12 +522,21 @@ def _lz4_block(data: memoryview, limit: int) -> Iterator[bytes]:
 
 
 def _lz4_sized_block(data: memoryview, limit: int) -> Iterator[bytes]:
+    yield bytes(lz4_sized_block(data, max_bytes=limit))
+
+
+def lz4_sized_block(data: memoryview, *, max_bytes: int = DEFAULT_MAX_BYTES) -> bytearray:
+    """What one such block holds, in memory that is taken once: a block may hold 255 times what it takes."""
     size = _uint32("lz4_sized_block", data, 0)
-    check_size("lz4_sized_block", size, min(limit, _LZ4_OUTPUT_MAX), _LZ4_RATIO * (len(data) - 4))
-    output: bytes = lz4.block.decompress(data[4:], uncompressed_size=size)
-    if len(output) != size:
-        raise CodecError(f"lz4_sized_block: declares {counted(size, 'byte')} and holds {grouped(len(output))}")
-    yield output
+    check_size("lz4_sized_block", size, min(max_bytes, _LZ4_OUTPUT_MAX), _LZ4_RATIO * (len(data) - 4))
+    output = bytearray(size)
+    try:
+        held = cramjam.lz4.decompress_block_into(data, output)
+    except cramjam.DecompressionError as error:
+        raise CodecError(f"lz4_sized_block: {error}") from error
+    if held != size:
+        raise CodecError(f"lz4_sized_block: declares {counted(size, 'byte')} and holds {grouped(held)}")
+    return output
 
 
 _CODECS: dict[str, Callable[[memoryview, int], Iterator[bytes]]] = {

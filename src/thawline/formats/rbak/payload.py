@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from thawline import columns
 from thawline.chunks import Break, Chunk
-from thawline.codecs import decompress_chunks, rbak_codec
+from thawline.codecs import decompress_chunks, lz4_sized_block, rbak_codec
 from thawline.errors import CodecError, OutputTooLarge
 from thawline.formats.rbak.lz4_prefix import decoded_prefix
 from thawline.formats.rbak.records import HEAD
@@ -26,7 +26,7 @@ RECORD_SHARE = 16
 """A record is at most this part of what a payload may decompress to: 64 MiB of 1 GiB. RabbitMQ takes messages of 16 MiB
 unless told otherwise, and a byte of a body takes up to four of JSON."""
 LONGEST = 64 << 20
-LARGEST_BLOCK = 144 << 20
+LARGEST_BLOCK = 130 << 20
 """A larger LZ4 block is decoded piece by piece. The tool ends a segment at the record that reaches 128 MiB."""
 SMALL = 1 << 10
 """A payload of so few bytes is framed before a kernel would have been set up."""
@@ -61,11 +61,16 @@ def decompressed(compression: str, data: memoryview, max_bytes: int, *, is_damag
     if compression == "none":
         return Pieces(iter([data]))
     codec = rbak_codec(compression, data)
-    if codec == "lz4_sized_block" and (is_damaged or int.from_bytes(data[:HEAD], "little") > LARGEST_BLOCK):
-        return Pieces(decoded_prefix(data, max_bytes))
+    if codec == "lz4_sized_block":
+        is_large = int.from_bytes(data[:HEAD], "little") > LARGEST_BLOCK
+        return Pieces(decoded_prefix(data, max_bytes) if is_damaged or is_large else _block(data, max_bytes))
     if codec == "lz4":
         return Pieces(_lz4(data, max_bytes))
     return decompressing(codec, data, max_bytes=max_bytes)
+
+
+def _block(data: memoryview, max_bytes: int) -> Iterator[memoryview]:
+    yield memoryview(lz4_sized_block(data, max_bytes=max_bytes))
 
 
 def _lz4(data: memoryview, max_bytes: int) -> Iterator[bytes]:

@@ -21,7 +21,7 @@ from thawline.chunks import Break, Chunk, Ranges
 from thawline.errors import SourceError
 from thawline.formats import Claim, Format, Reading
 from thawline.formats.rbf import salvage
-from thawline.formats.rbf.findings import CODES, NEWER_LAYOUT, TOO_SHORT, Gaps
+from thawline.formats.rbf.findings import CODES, LONGEST_TORN, NEWER_LAYOUT, TOO_SHORT, Gaps
 from thawline.formats.rbf.frames import FENCE, LEAST_FRAME, Segment, may_start_before, read_backward, read_forward
 from thawline.model import Finding, Run, Span
 from thawline.source import LocalSource, Source
@@ -39,6 +39,9 @@ SCHEMA = pa.schema(
 )
 FIRST_WINDOW, LAST_REMOTE_WINDOW = 1 << 16, 64 << 20
 """How much of a file's end is looked at for its last frames: at first, and at most where it has to be fetched."""
+LOOKED_BACK = LONGEST_TORN
+"""How much of a file before its last frames must be intact: no frame of a writer reaches further, so that none can have
+them as its payload."""
 WIRE_COLUMNS = {"length": "len_frame", "tag": "frame_tag", "payload": "payload", "tombstone": "is_tombstone"}
 
 
@@ -112,10 +115,11 @@ class Rbf(Format):
             yield _batch(chunk, start, wanted, is_suspect=bool(run.labels.get("nested_suspect")))
 
     def tail(self, source: Source, rows: int, table: str, columns: Collection[str]) -> list[pa.RecordBatch] | None:
-        """The last frames, found from the end of the file without looking at the rest of it.
+        """The last frames, found from the end of the file without looking at more of it than tells what they are.
 
-        Where that comes upon damage the whole file is looked at, since only that tells what is nested in what. Not
-        noticed is a file that was cut exactly behind a fence inside a torn frame's payload.
+        Where that comes upon damage the whole file is looked at, since only that tells what is nested in what. Of a
+        remote file only the end is fetched, so that there it is not noticed if it was cut exactly behind a fence inside
+        a torn frame's payload.
         """
         if self.tag is not None:
             return None
@@ -175,22 +179,23 @@ def _segments(source: Source) -> Iterator[Segment]:
 
 
 def _ending(source: Source, rows: int) -> list[Segment] | None:
-    """The last frames, as many as asked for or all; None if they do not follow one another to the end of the file.
+    """The last frames, at least as many as asked for, or all; None if they do not follow one another to the end.
 
     Only the end of the file is looked at, and ever more of it while that is too little.
     """
-    window = FIRST_WINDOW
+    window, back = FIRST_WINDOW, LOOKED_BACK if source.is_local else 0
     while source.is_local or window <= LAST_REMOTE_WINDOW:
-        base = max(source.size - window, 0) // 4 * 4
+        base = max(source.size - back - window, 0) // 4 * 4
         looked_at = LocalSource(source.name, source.view(base, source.size))
         kept: list[Segment] = []
         position, found = source.size, 0
         for segment in read_backward(looked_at, 0, first_block=FIRST_WINDOW):
-            if base + segment.end != position or found >= rows:
+            if base + segment.end != position or (found >= rows and position <= source.size - back):
                 break
             position, found = base + segment.start, found + segment.frames
             kept.append(Segment(position, base + segment.end, segment.frames))
-        if found >= rows or (position == len(FENCE) and source.view(0, position) == FENCE):
+        is_far = position <= source.size - back
+        if (found >= rows and is_far) or (position == len(FENCE) and source.view(0, position) == FENCE):
             return kept[::-1]
         if base == 0 or not may_start_before(looked_at, position - base):
             return None
@@ -217,7 +222,7 @@ def _tiles(source: Source, segments: list[Segment]) -> Iterator[Run | Finding]:
     for segment, gap in zip_longest(segments, stretches):
         yield from gaps.explain(gap)
         if segment:
-            yield from _runs(source, segment, gaps.broken.end)
+            yield from _runs(source, segment, gaps.nested_to)
 
 
 def _runs(source: Source, segment: Segment, nested_to: int) -> Iterator[Run]:

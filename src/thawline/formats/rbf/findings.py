@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -101,6 +102,10 @@ LONGEST_TORN = 256 << 20
 """Writers make no frame of this size or more (SizedPtr), so a HeadLen beyond it says nothing."""
 
 
+LEAST_TAIL = 12
+"""TailLen, checksum and fence."""
+SLACK = 1 << 12
+"""How many bytes may have been put into a frame that is looked for by its TailLen."""
 EXPLAIN_BUDGET = 2
 """How many times the file's size may go into checksums that only tell what is wrong with a frame."""
 TOO_COSTLY = "broken frames lie in each other by the thousand; what is wrong with each was not looked into"
@@ -127,11 +132,24 @@ class Gaps:
         self.budget = EXPLAIN_BUDGET * source.size
         self.broken = Span(0, 0)
         """The last frame that is broken and whose extent is known."""
+        self.doubt = 0
+        """Up to where frames may be payload of one that is broken and whose extent is not known."""
         self.breaks: dict[tuple[bool, bool], Break] = {}
+        self.gaps = list(gaps)
+        self.tails: dict[int, list[int]] = {}
+        """What stands where TailLen should at the end of gaps, and where those end, rising."""
+        for gap in gaps:
+            if gap.size > LEAST_TAIL:
+                self.tails.setdefault(self._u4(gap.end - LEAST_TAIL), []).append(gap.end)
         starts = {gap.start or len(FENCE) for gap in gaps}
         claims = [claim for gap in gaps if (claim := self._tail_claim(gap.end)) and claim.start in starts]
         self.claims = {claim.start: claim for claim in reversed(claims)}
         """Extents of broken frames as their TailLen tells, from the start of a gap to the end of this or another."""
+
+    @property
+    def nested_to(self) -> int:
+        """Up to where frames may be payload of a broken one, by what has been explained so far."""
+        return max(self.broken.end, self.doubt)
 
     def explain(self, gap: Span) -> Iterator[Finding]:
         """What stands in a gap instead of intact frames; the findings tile it."""
@@ -205,7 +223,30 @@ class Gaps:
         """Bytes that are no frame, as far as its claimed extent goes, if it can be believed."""
         if extent:
             return self._lost(NO_FRAME, rest, extent, {"at": at, **detail})
+        self.doubt = max(self.doubt, self._may_reach(rest))
         return self._found(NO_FRAME, rest, {"at": at, **detail})
+
+    def _may_reach(self, rest: Span) -> int:
+        """Up to where the frame that should start here may go, although nothing proves it.
+
+        Where HeadLen can be right, the same number for TailLen near the place that it claims tells the end better than
+        the claim: bytes were put in or taken out. Else what looks like the end of a frame ends it, and where nothing
+        does the next gap, if that does not start like a frame: it is then what is left of this one.
+        """
+        if rest.start < self.doubt:
+            return rest.end
+        size = self._u4(rest.start) if rest.size >= len(FENCE) else 0
+        if _is_length(size):
+            ends = self.tails.get(size, [])
+            index = bisect_right(ends, rest.start)
+            is_near = index < len(ends) and ends[index] <= rest.start + size + SLACK
+            return ends[index] if is_near else rest.start + size
+        behind = bisect_right(self.gaps, rest.end, key=lambda gap: gap.start)
+        if self._tail_claim(rest.end) or behind == len(self.gaps):
+            return rest.end
+        following = self.gaps[behind]
+        starts_well = following.size >= LEAST_FRAME and _is_length(self._u4(following.start))
+        return rest.end if starts_well else following.end
 
     def _lost(self, code: Code, rest: Span, frame: Span, detail: Mapping[str, object] | None = None) -> Finding:
         """A frame of known extent that cannot be returned, in the terms of whoever wrote it."""
@@ -274,6 +315,11 @@ class Gaps:
 
 def _has_right_checksum(frame: memoryview) -> bool:
     return crc32c(frame, 4, len(frame) - 4) == int.from_bytes(frame[-4:], "little")
+
+
+def _is_length(claimed: int) -> bool:
+    """Whether a frame that a writer makes can be so long."""
+    return LEAST_FRAME <= claimed < LONGEST_TORN and not claimed % 4
 
 
 def _is_torn(claimed: int, left: int) -> bool:
