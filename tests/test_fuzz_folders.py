@@ -36,15 +36,37 @@ FOLDERS: dict[str, tuple[str, dict[str, bytes]]] = {
     if kind.name in {"kafka partition", "rbak backup", "borg repository", "aerospike folder"}
 }
 FOLDERS["aerospike"][1]["dump/metadata.yaml"] = METADATA
-EVERY = ["verify {at}", "verify {at} --format csv", "identify {at}", "info {at}", "cat {at}", "stats {at}", "glance {at}"]
-EVERY += ["head -n 3 {at}", "tail -n 2 {at}", "convert {at} -o {out}/x.parquet", "convert {at} -o {out}/x.csv", "verify -r ."]
-EVERY += ["inspect {file}", "salvage {file} -o {out}/salvaged", "verify {file} --format table", "verify {at} --format table"]
+EVERY = [
+    "verify {at}",
+    "verify {at} --format csv",
+    "identify {at}",
+    "info {at}",
+    "cat {at}",
+    "stats {at}",
+    "glance {at}",
+]
+EVERY += [
+    "head -n 3 {at}",
+    "tail -n 2 {at}",
+    "convert {at} -o {out}/x.parquet",
+    "convert {at} -o {out}/x.csv",
+    "verify -r .",
+]
+EVERY += [
+    "inspect {file}",
+    "salvage {file} -o {out}/salvaged",
+    "verify {file} --format table",
+    "verify {at} --format table",
+]
 COMMANDS = {
     "kafka": [
-        "kafka index {file} -o {out}", "cat {at} --since 2024-01-01", "cat {at} --offsets 3..9", "cat {at} --isolation read-committed",
+        "kafka index {file} -o {out}", "cat {at} --since 2024-01-01", "cat {at} --offsets 3..9",
+        "cat {at} --isolation read-committed",
     ],
-    "rbak": ["rbak manifest {at} -o {out}/manifest.json", "rbak rewrite {at} --to {out}/part", "cat {at} --queue orders"],
-    "borg": ["borg archives {at}", "borg items {at} kitchen", "borg extract {at} kitchen -o {out}/files", "borg index {at}"],
+    "rbak": ["rbak manifest {at} -o {out}/manifest.json", "rbak rewrite {at} --to {out}/part",
+        "cat {at} --queue orders"],
+    "borg": ["borg archives {at}", "borg items {at} kitchen", "borg extract {at} kitchen -o {out}/files",
+        "borg index {at}"],
     "aerospike": ["aerospike rewrite {file} -o {out}/new.asb", "cat {at} --table udfs"],
 }  # fmt: skip
 """Commands that a folder may be given to, or one of its files."""
@@ -66,7 +88,9 @@ def contents(folder: Path) -> dict[str, bytes | str]:
     for root, _, names in os.walk(folder):
         for name in names:
             path = Path(root, name)
-            found[str(path)] = str(path.readlink()) if path.is_symlink() else path.read_bytes() if path.is_file() else ""
+            found[str(path)] = (
+                str(path.readlink()) if path.is_symlink() else path.read_bytes() if path.is_file() else ""
+            )
     return found
 
 

@@ -173,7 +173,12 @@ def splice(random: Random, data: bytes, other: bytes) -> bytes:
     at, end = sorted((_anywhere(random, data), _anywhere(random, data)))
     first, last = sorted((_anywhere(random, other), _anywhere(random, other)))
     return random.choice(
-        (data[:at] + other[first:], data[:at] + other[first:last] + data[end:], data + other, data[:at] + other + data[at:])
+        (
+            data[:at] + other[first:],
+            data[:at] + other[first:last] + data[end:],
+            data + other,
+            data[:at] + other + data[at:],
+        )
     )
 
 

@@ -142,7 +142,9 @@ def _odd_lines(random: Random, data: bytes) -> bytes:
         case 0:
             depth = random.randrange(2, 30)
             head = ["a0: &a0 {x: 1}"]
-            head += [f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}], b{n}: [*a{n - 1}, *a{n - 1}]}}" for n in range(1, depth)]
+            head += [
+                f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}], b{n}: [*a{n - 1}, *a{n - 1}]}}" for n in range(1, depth)
+            ]
             lines = [line.encode() for line in head] + lines
         case 1:
             lines.append(b"? " + b"[" * random.choice((1, 500, 5000)) + b"x")
@@ -188,21 +190,33 @@ def _damaged(random: Random, files: Files, name: str) -> None:
 
 def _noise(random: Random, files: Files, name: str) -> None:
     size = random.choice((0, 1, 7, 100, 5000))
-    files[name] = random.choice((random.randbytes(size), bytes(size), b"\xff" * size, b"[" * size, b"{" * size, b"9" * size))
+    files[name] = random.choice(
+        (random.randbytes(size), bytes(size), b"\xff" * size, b"[" * size, b"{" * size, b"9" * size)
+    )
 
 
 def _cut(random: Random, files: Files, name: str) -> None:
     files[name] = mutants.cut(random, _data(files, name))
 
 
+ODD_NAMES = (
+    "x" * LONG_NAME, " ", "\n", "\x1b[31mred", "\udcff\udcfe.log", "\u202egol", "-rf", "--help", "*", "$(id)",
+    "segment-99999999999999999999.zst", "manifest.json", "metadata.yaml", "b.asb", "1" * 20 + ".log", "a'b\"c", "config",
+)  # fmt: skip
+ODD_STEMS = ("9" * 20, "9" * LONG_NAME, "-1", "+0", "\u0660" * 20, "0.log")
+
+
 def _renamed(random: Random, files: Files, name: str) -> None:
     path = PurePosixPath(name)
+    other = PurePosixPath(random.choice(list(files))).name
     names = (
-        "9" * 20 + path.suffix, "9" * LONG_NAME + path.suffix, "-1" + path.suffix, "+0" + path.suffix, path.name.upper(),
-        "0" + path.name, path.stem, f"{path.stem}{path.suffix}{path.suffix}", "x" * LONG_NAME, " ", "\n", "\x1b[31mred", "\udcff\udcfe.log",
-        "\u202egol", "-rf", "--help", "*", "$(id)", "segment-99999999999999999999.zst", "manifest.json", "metadata.yaml",
-        "b.asb", "1" * 20 + ".log", "٠" * 20 + path.suffix, "a'b\"c", "config", PurePosixPath(random.choice(list(files))).name,
-    )  # fmt: skip
+        *ODD_NAMES,
+        *(stem + path.suffix for stem in ODD_STEMS),
+        path.name.upper(),
+        "0" + path.name,
+        path.stem,
+        other,
+    )
     files[str(path.parent / random.choice(names))] = files.pop(name)
 
 
@@ -232,7 +246,9 @@ def _gone(_random: Random, files: Files, name: str) -> None:
 
 def _linked(random: Random, files: Files, name: str) -> None:
     own, other = PurePosixPath(name).name, PurePosixPath(random.choice(list(files))).name
-    files[name] = Link(random.choice((own, other, "nowhere", "..", ".", "/dev/null", "/proc/self/environ", "/", "")) or "x")
+    files[name] = Link(
+        random.choice((own, other, "nowhere", "..", ".", "/dev/null", "/proc/self/environ", "/", "")) or "x"
+    )
 
 
 def _special(random: Random, files: Files, name: str) -> None:

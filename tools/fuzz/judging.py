@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import pyarrow as pa
 
@@ -22,7 +23,7 @@ LONGEST = 2.0
 """Seconds of CPU that all promises together may take for a small file."""
 HANGS, STUCK = 10.0, 120.0
 """Seconds of CPU, and by the clock, after which it is stopped."""
-SAME_RULES: dict[str, dict[str, object]] = {"aerospike": {"strict": False}}
+SAME_RULES: dict[str, dict[str, Any]] = {"aerospike": {"strict": False}}
 """Options under which a format verifies by the rules that it reads by."""
 
 
@@ -56,13 +57,13 @@ def kind_of(what: str) -> str:
 
 
 @contextmanager
-def stopped(cpu: float = HANGS, wall: float = STUCK) -> Iterator[None]:
+def stopped(cpu: float | None = None, wall: float | None = None) -> Iterator[None]:
     """Raise `Hangs` into what computes for too long, or waits for too long."""
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         raise Hangs
 
-    timers = {signal.SIGPROF: (signal.ITIMER_PROF, cpu), signal.SIGALRM: (signal.ITIMER_REAL, wall)}
+    timers = {signal.SIGPROF: (signal.ITIMER_PROF, cpu or HANGS), signal.SIGALRM: (signal.ITIMER_REAL, wall or STUCK)}
     before = {number: signal.signal(number, stop) for number in timers}
     for timer, seconds in timers.values():
         signal.setitimer(timer, seconds)
@@ -137,7 +138,13 @@ def _check_tail(cold: ColdFile) -> None:
 
 def _same(one: pa.Table, other: pa.Table) -> bool:
     # Not `equals`: a number that is none differs from itself.
-    return one.num_rows == other.num_rows and repr(one.to_pylist()) == repr(other.to_pylist())
+    return one.num_rows == other.num_rows and repr(_values(one)) == repr(_values(other))
+
+
+def _values(table: pa.Table) -> list[list[object]]:
+    """The values of each column; times as numbers, since Python has none behind the year 9999."""
+    plain = (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column for column in table.columns)
+    return [column.to_pylist() for column in plain]
 
 
 WAYS: tuple[dict[str, bool], ...] = ({}, {"recover": True}, {"include_suspects": True})
@@ -164,7 +171,7 @@ def _check_salvaged(cold: ColdFile, report: Report, done: Salvaged, options: dic
     if not report.ok and not (done.lost or done.recovered or done.suspects or done.repaired):
         raise Broken(f"verify says damaged, salvage{how} says that nothing is lost")
     # What is suspect may be what only some tools of a format take.
-    rules = SAME_RULES.get(cold.format.name, {}) if options.get("include_suspects") else {}
+    rules: dict[str, Any] = SAME_RULES.get(cold.format.name, {}) if options.get("include_suspects") else {}
     with open_cold(done.target, cold.format.name, **rules) as new:
         again = new.verify()
     if not again.ok:

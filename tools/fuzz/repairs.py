@@ -181,12 +181,15 @@ def _plain(meta: bytes, content: bytes) -> bytes | None:
 def aerospike(data: bytes, change: Change = unchanged) -> bytes:
     """Records whose count of bins is that of the lines which follow; lines changed before that, one by one."""
     lines = [change(line) if line[:1] in {b"+", b"-", b"*"} else line for line in data.split(b"\n")]
+    counted = -1
     for number, line in enumerate(lines):
         if line.startswith(b"+ b "):
-            bins = 0
-            while number + 1 + bins < len(lines) and lines[number + 1 + bins].startswith(b"- "):
-                bins += 1
-            lines[number] = b"+ b %d" % bins
+            counted, bins = number, 0
+        elif line[:2] in {b"+ ", b"* "}:
+            counted = -1
+        elif counted >= 0 and line.startswith(b"- "):  # a line that starts with anything else belongs to a value
+            bins += 1
+            lines[counted] = b"+ b %d" % bins
     return b"\n".join(lines)
 
 
