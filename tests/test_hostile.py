@@ -123,8 +123,8 @@ def test_the_judge_passes_what_is_intact(scratch: Path) -> None:
 
 
 def test_the_judge_sees_an_error_that_is_none_of_ours(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ColdFile, "verify", lambda *_, **__: [][1])
-    assert broken("rbf", GOOD, scratch).startswith("IndexError")
+    monkeypatch.setattr(ColdFile, "verify", lambda *_, **__: {}["nothing"])
+    assert broken("rbf", GOOD, scratch).startswith("KeyError")
 
 
 def test_the_judge_sees_a_file_that_takes_too_long(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:

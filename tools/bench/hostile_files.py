@@ -432,8 +432,7 @@ def _with_metadata(text: Callable[[int], bytes]) -> Callable[[int], Files]:
 
 def _merges(size: int) -> bytes:
     lines = ["a0: &a0 {x: 1}"]
-    for n in range(1, min(size // 60, 40)):
-        lines.append(f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}], b{n}: 1}}")
+    lines += [f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}], b{n}: 1}}" for n in range(1, min(size // 60, 40))]
     return "\n".join(lines).encode() + b"\nrecord-count: 1\n"
 
 

@@ -127,9 +127,9 @@ def _dumped(random: Random, value: object) -> bytes:
 
 ODD_YAML = (
     "!!bool maybe", "!!timestamp x", "2001-99-99", "2001-01-01 25:00:00", "!!python/object/apply:os.system ['true']",
-    "!!binary x", "!!set {a, b}", "!!float .", "&a [*a]", "*nowhere", "[a, b]", "{a: b}", "? [a]\n: b", "9" * 5000, "0x" + "f" * 40,
-    "-1", "1e400", ".inf", ".nan", "~", "yes", "'", '"\\ud800"', "|\n  text", "1:1:1:1:1:1:1", "0o777777777777777777777777",
-    "!!int '1_0'", "!!null x", "!!omap [a]", "!!merge <<",
+    "!!binary x", "!!set {a, b}", "!!float .", "&a [*a]", "*nowhere", "[a, b]", "{a: b}", "? [a]\n: b", "9" * 5000,
+    "0x" + "f" * 40, "-1", "1e400", ".inf", ".nan", "~", "yes", "'", '"\\ud800"', "|\n  text", "1:1:1:1:1:1:1",
+    "0o777777777777777777777777", "!!int '1_0'", "!!null x", "!!omap [a]", "!!merge <<",
 )  # fmt: skip
 
 
@@ -208,15 +208,8 @@ ODD_STEMS = ("9" * 20, "9" * LONG_NAME, "-1", "+0", "\u0660" * 20, "0.log")
 
 def _renamed(random: Random, files: Files, name: str) -> None:
     path = PurePosixPath(name)
-    other = PurePosixPath(random.choice(list(files))).name
-    names = (
-        *ODD_NAMES,
-        *(stem + path.suffix for stem in ODD_STEMS),
-        path.name.upper(),
-        "0" + path.name,
-        path.stem,
-        other,
-    )
+    names = [*ODD_NAMES, *(stem + path.suffix for stem in ODD_STEMS), path.name.upper(), "0" + path.name, path.stem]
+    names.append(PurePosixPath(random.choice(list(files))).name)
     files[str(path.parent / random.choice(names))] = files.pop(name)
 
 

@@ -24,8 +24,8 @@ def hostile_value(random: Random) -> Any:
         (
             None, True, False, 0, -1, 1 << 31, 1 << 32, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, -(1 << 63), 0.5,
             float("nan"), float("inf"), 1e300, "", "0", "x" * LONG, "a/" * LONG, "..", "../../etc", "/",
-            "\0", "\x1b[31m",            "\u202eevil", "=1+1", "nul\0byte", "\ud7ff", "9" * 40, [], {}, [[]], [None], {"": None},
-            [1, "two", {"three": 3}],            {str(number): number for number in range(50)}, _nested(DEEP), list(range(200)),
+            "\0", "\x1b[31m", "\u202eevil", "=1+1", "nul\0byte", "\ud7ff", "9" * 40, [], {}, [[]], [None],
+            {"": None}, [1, "two", {"three": 3}], {str(number): number for number in range(50)}, _nested(DEEP), list(range(200)),
         )
     )  # fmt: skip
 
@@ -58,8 +58,8 @@ ODD_MSGPACK = tuple(
     bytes.fromhex(text)
     for text in (
         "8190c0", "8180c0", "82a161c0a161c0", "c1", "d4ff00", "d6ff00000000", "c70cff" + "ff" * 12, "df" + "ff" * 4,
-        "dd" + "ff" * 4, "c6" + "ff" * 4, "81c0c0", "81c3c3", "81cb" + "7ff8" + "00" * 6 + "c0", "a2c328", "91" * 600 + "c0",
-        "81c40161c0",
+        "dd" + "ff" * 4, "c6" + "ff" * 4, "81c0c0", "81c3c3", "81cb" + "7ff8" + "00" * 6 + "c0", "a2c328",
+        "91" * 600 + "c0", "81c40161c0",
     )
 )  # fmt: skip
 """Maps with lists, maps or nothing for keys, types that Python lacks, sizes without end, text that is not UTF-8."""
