@@ -201,7 +201,8 @@ def _cut(random: Random, files: Files, name: str) -> None:
 
 ODD_NAMES = (
     "x" * LONG_NAME, " ", "\n", "\x1b[31mred", "\udcff\udcfe.log", "\u202egol", "-rf", "--help", "*", "$(id)",
-    "segment-99999999999999999999.zst", "manifest.json", "metadata.yaml", "b.asb", "1" * 20 + ".log", "a'b\"c", "config",
+    "segment-99999999999999999999.zst", "manifest.json", "metadata.yaml", "b.asb", "1" * 20 + ".log", "a'b\"c",
+    "config",
 )  # fmt: skip
 ODD_STEMS = ("9" * 20, "9" * LONG_NAME, "-1", "+0", "\u0660" * 20, "0.log")
 

@@ -25,7 +25,8 @@ def hostile_value(random: Random) -> Any:
             None, True, False, 0, -1, 1 << 31, 1 << 32, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, -(1 << 63), 0.5,
             float("nan"), float("inf"), 1e300, "", "0", "x" * LONG, "a/" * LONG, "..", "../../etc", "/",
             "\0", "\x1b[31m", "\u202eevil", "=1+1", "nul\0byte", "\ud7ff", "9" * 40, [], {}, [[]], [None],
-            {"": None}, [1, "two", {"three": 3}], {str(number): number for number in range(50)}, _nested(DEEP), list(range(200)),
+            {"": None}, [1, "two", {"three": 3}], {str(number): number for number in range(50)}, _nested(DEEP),
+            list(range(200)),
         )
     )  # fmt: skip
 
