@@ -96,7 +96,8 @@ def contents(folder: Path) -> dict[str, bytes | str]:
 
 def lines(random: Random, format_name: str, made: FolderMutant, at: str) -> Iterator[list[str]]:
     offered = [*EVERY[1:], *COMMANDS[format_name] * 3]
-    file = random.choice(list(made.files))
+    # Whoever names a pipe waits for it, so only files are named.
+    file = random.choice([name for name, entry in made.files.items() if isinstance(entry, bytes)] or ["nosuch"])
     for line in [EVERY[0], *random.sample(offered, TRIED - 1)]:
         yield [part.format(at=at, file=file, out="../out") for part in shlex.split(line)]
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import struct
 import time
@@ -212,3 +213,37 @@ def test_the_corpus_of_the_native_fuzzer_is_read_without_an_error(format_name: s
     assert inputs
     for path in inputs:
         read(format_name, path.read_bytes())
+
+
+# The page about security.
+
+PAGE = (native.CORPUS.parents[1] / "SECURITY.md").read_text(encoding="utf-8")
+STATED = {
+    "a chunk of a Borg pack, decompressed | 32 MiB": ("borg.contents", "LARGEST_PLAINTEXT", 32 << 20),
+    "300 times the pack": ("borg.contents", "EASY_RATIO", 300),
+    "and 192 MiB | what is beyond": ("borg.contents", "MOST_EXCESS", 192 << 20),
+    "64 MiB an item": ("borg.archives", "LONGEST_ITEM", 64 << 20),
+    "configuration files of a Borg repository | 1 MiB": ("borg.repository", "LARGEST_CONFIG", 1 << 20),
+    "80 times the pack hashed, 256 MiB": ("borg.repair", "HASHED_ANYWAY", 256 << 20),
+    "160 MiB | each entry": ("aerospike.text", "LONGEST_ENTRY", 160 << 20),
+    "`metadata.yaml` of an Aerospike backup | 16 KiB": ("aerospike.metadata", "LARGEST", 16 << 10),
+    "65 536 headers": ("rbak.records", "MOST_HEADERS", 1 << 16),
+    "a manifest of an RBAK backup | 64 MiB": ("rbak.side_files", "LARGEST", 64 << 20),
+    "2 097 152 values": ("rbak.side_files", "MOST_VALUES", 2_097_152),
+    "the definitions of an RBAK backup | 32 MiB": ("rbak.backup", "LARGEST_DEFINITIONS", 32 << 20),
+    "64 MiB an index": ("kafka.lookup", "LARGEST_INDEX", 64 << 20),
+    "16 MiB a checkpoint": ("kafka.checkpoints", "LARGEST", 16 << 20),
+}
+"""What the page says, and the constant that makes it so."""
+
+
+@pytest.mark.parametrize("text", STATED)
+def test_the_page_about_security_states_the_bounds_of_the_code(text: str) -> None:
+    module, name, value = STATED[text]
+    assert text in PAGE
+    assert getattr(importlib.import_module(f"thawline.formats.{module}"), name) == value
+
+
+def test_the_page_about_security_states_how_many_mutants_are_made() -> None:
+    in_ci, in_all = (f"{count:,}".replace(",", " ") for count in (IN_CI * len(FORMATS), LONG_RUN))
+    assert f"{in_ci} with `make test`, {in_all} with `make fuzz`" in PAGE
