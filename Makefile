@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup generate check-generated spec-diff golden lint test smoke fuzz oracle sanitize bench demo dist
+.PHONY: help setup generate check-generated spec-diff golden lint test smoke fuzz fuzz-native oracle sanitize bench demo dist
 
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # Says what is going on, and shows what the command prints only if it fails: $(call quietly,what,command)
@@ -57,8 +57,12 @@ smoke: $(READY) ## run every command over a file of every kind, in under a minut
 	@echo "running every command over a file of every kind"
 	@$(BIN)/python -m pytest -q -n auto tests/test_matrix.py
 
-fuzz: $(READY) ## compare kernels and parsers over many thousand mutants
+fuzz: $(READY) ## hold 100,000 mutants of files and 10,000 of folders to what holds for every input (THAWLINE_SEED=<seed>: the same again)
 	$(BIN)/python -m pytest -q -n auto -m fuzz
+
+fuzz-native: $(READY) ## feed the native module by what it covers, under sanitizers (needs clang; SECONDS=<of each format>)
+	$(call quietly,installing atheris,$(PIP) install 'atheris>=3')
+	$(BIN)/python -m tools.fuzz.native --merge $(if $(SECONDS),--seconds $(SECONDS))
 
 demo: $(READY) ## sample files of all formats, some damaged, taken in on Spark, and three queries
 	@$(BIN)/python -m tools.demo
@@ -75,6 +79,6 @@ oracle: $(READY) ## read Kafka segments with Kafka's own classes, too (needs a J
 sanitize: $(READY) ## run the kernels over mutants under AddressSanitizer
 	$(BIN)/python -m tools.sanitize
 
-bench: $(READY) ## measure, as ratios in one run
+bench: $(READY) ## measure, as ratios in one run (ONLY=hostile: what worst cases cost)
 	$(call quietly,installing what is compared with,$(PIP) install --editable '.[bench]')
-	$(BIN)/python -m tools.bench
+	$(BIN)/python -m tools.bench $(if $(ONLY),--only $(ONLY))

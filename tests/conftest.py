@@ -4,9 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
+from seeds import pytest_terminal_summary
 from transcripts import pytest_addoption, pytest_collect_file
 
-__all__ = ["pytest_addoption", "pytest_collect_file"]
+__all__ = ["pytest_addoption", "pytest_collect_file", "pytest_terminal_summary"]
 
 ROOT = Path(__file__).parents[1]
 

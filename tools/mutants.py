@@ -166,3 +166,22 @@ def _block(random: Random, data: bytes) -> tuple[int, int]:
 def patched(data: bytes, at: int, patch: bytes) -> bytes:
     """The data with a patch over it, which does not make it longer."""
     return (data[:at] + patch + data[at + len(patch) :])[: len(data)]
+
+
+def splice(random: Random, data: bytes, other: bytes) -> bytes:
+    """Parts of two files in one: the start of one and the end of the other, one inside the other, or both in a row."""
+    at, end = sorted((_anywhere(random, data), _anywhere(random, data)))
+    first, last = sorted((_anywhere(random, other), _anywhere(random, other)))
+    return random.choice(
+        (
+            data[:at] + other[first:],
+            data[:at] + other[first:last] + data[end:],
+            data + other,
+            data[:at] + other + data[at:],
+        )
+    )
+
+
+def _anywhere(random: Random, data: bytes) -> int:
+    """A place between two bytes, or either end."""
+    return random.randrange(len(data) + 1)

@@ -1,0 +1,478 @@
+"""Files and folders that cost as much as they can: a worst case for each format and each kind of file.
+
+Each is built for a size in bytes. What repeats is laid end to end; nested claims lie in each other.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from random import Random
+
+import lz4.block
+import msgpack
+import zstandard
+
+from thawline.checksums import crc32, crc32c, sha256
+from thawline.formats.borg.header import pack_header
+from tools.bench.attack import ATTACKS
+from tools.bench.data import zigzag
+
+Files = dict[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Hostile:
+    """A worst case: what it is called, its files for a size, and what the commands are given."""
+
+    format: str
+    name: str
+    build: Callable[[int], Files]
+    at: str
+    decoded: float = 1
+    """How many times its size comes out of it: time is counted for these bytes."""
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether commands are given a folder."""
+        return "." not in self.at
+
+
+def _file(format_name: str, name: str, at: str, build: Callable[[int], bytes], decoded: float = 1) -> Hostile:
+    return Hostile(format_name, name, lambda size: {at: build(size)}, at, decoded)
+
+
+def repeated(part: bytes, size: int) -> bytes:
+    """A part as often as it fits, once at least."""
+    return part * max(size // len(part), 1)
+
+
+def noise(size: int, seed: int = 0) -> bytes:
+    """Random bytes, the same each time."""
+    return Random(seed).randbytes(size)  # noqa: S311 - no secret
+
+
+# Kafka
+
+
+def batch(offset: int, records: bytes, count: int, codec: int = 0) -> bytes:
+    """A batch with a right checksum, whatever its records are."""
+    covered = struct.pack(">hiqqqhii", codec, max(count - 1, 0), 0, 0, -1, -1, -1, count) + records
+    body = struct.pack(">iBI", 0, 2, crc32c(covered)) + covered
+    return struct.pack(">qi", offset, len(body)) + body
+
+
+def message(offset: int, value: bytes = b"", magic: int = 0) -> bytes:
+    """A message of v0 or v1 with a right checksum."""
+    times = struct.pack(">q", 0) if magic else b""
+    covered = struct.pack(">BB", magic, 0) + times + struct.pack(">i", -1) + struct.pack(">i", len(value)) + value
+    return struct.pack(">qiI", offset, len(covered) + 4, crc32(covered)) + covered
+
+
+def record(value: bytes = b"", headers: int = 0) -> bytes:
+    """A record without a key."""
+    body = b"\0\0\0" + zigzag(-1) + zigzag(len(value)) + value + zigzag(headers) + b"\0\1" * headers
+    return zigzag(len(body)) + body
+
+
+ONE = batch(0, record(), 1)
+
+
+def _numbered(make: Callable[[int], bytes], size: int) -> bytes:
+    parts: list[bytes] = []
+    at = 0
+    while at < size:
+        parts.append(make(len(parts)))
+        at += len(parts[-1])
+    return b"".join(parts)
+
+
+def _outliers(number: int) -> bytes:
+    return batch(number if number % 2 else (1 << 40) - number, record(), 1)
+
+
+def _claims(size: int) -> bytes:
+    """Heads that lie in each other, each of which claims all bytes behind it."""
+    count = size // 61
+    heads = (struct.pack(">qiiBI", n, (count - n) * 61 - 12, 0, 2, 0) + bytes(40) for n in range(count))
+    return ONE + b"".join(heads) + ONE
+
+
+def _bomb(size: int) -> bytes:
+    """Batches of 1 MB of the shortest records, as small as zstd makes them."""
+    count = 100_000
+    records = zstandard.compress(record() * count, 19)
+    return repeated(batch(0, records, count, 4), size)
+
+
+def _headers(size: int) -> bytes:
+    return batch(0, record(headers=size // 2), 1)
+
+
+def _wrappers(size: int) -> bytes:
+    inner = b"".join(message(n, magic=1) for n in range(200))
+    covered = struct.pack(">BBqii", 1, 1, 0, -1, len(packed := _gzip(inner))) + packed
+    return repeated(struct.pack(">qiI", 199, len(covered) + 4, crc32(covered)) + covered, size)
+
+
+def _gzip(data: bytes) -> bytes:
+    import gzip  # noqa: PLC0415 - only here
+
+    return gzip.compress(data, 9, mtime=0)
+
+
+LOG = "00000000000000000000.log"
+KAFKA = [
+    _file(
+        "kafka", "garbage between v0 messages", LOG, lambda size: _numbered(lambda n: message(n) + b"\xff" * 30, size)
+    ),
+    _file(
+        "kafka",
+        "garbage between batches",
+        LOG,
+        lambda size: _numbered(lambda n: batch(n, record(), 1) + b"\xff" * 30, size),
+    ),
+    _file(
+        "kafka", "zeros between batches", LOG, lambda size: _numbered(lambda n: batch(n, record(), 1) + bytes(64), size)
+    ),
+    _file(
+        "kafka",
+        "every other v0 message broken",
+        LOG,
+        lambda size: _numbered(lambda n: message(n)[: -(n % 2) or None] + b"x" * (n % 2), size),
+    ),
+    _file(
+        "kafka",
+        "every other batch broken",
+        LOG,
+        lambda size: _numbered(lambda n: batch(n, record(), 1)[: -(n % 2) or None] + b"x" * (n % 2), size),
+    ),
+    _file("kafka", "offsets that jump", LOG, lambda size: _numbered(_outliers, size)),
+    _file(
+        "kafka",
+        "v0 offsets that jump",
+        LOG,
+        lambda size: _numbered(lambda n: message(n if n % 2 else (1 << 40) - n), size),
+    ),
+    _file("kafka", "the same offset", LOG, lambda size: repeated(ONE, size)),
+    _file("kafka", "empty batches", LOG, lambda size: _numbered(lambda n: batch(n, b"", 0), size)),
+    _file(
+        "kafka",
+        "batches whose records do not parse",
+        LOG,
+        lambda size: _numbered(lambda n: batch(n, b"\xff" * 8, 1), size),
+    ),
+    _file(
+        "kafka",
+        "batches that do not decompress",
+        LOG,
+        lambda size: _numbered(lambda n: batch(n, b"\xff" * 8, 1, 1 + n % 4), size),
+    ),
+    _file("kafka", "heads in each other", LOG, _claims),
+    _file("kafka", "nothing but heads", LOG, lambda size: ONE + repeated(ONE[:20], size)),
+    _file(
+        "kafka",
+        "v0 and v2 in turns",
+        LOG,
+        lambda size: _numbered(lambda n: batch(n, record(), 1) if n % 2 else message(n), size),
+    ),
+    _file("kafka", "records as short as can be, zstd", LOG, _bomb, 3000),
+    _file("kafka", "headers without end", LOG, _headers, 4),
+    _file("kafka", "compressed v1 wrappers", LOG, _wrappers, 30),
+    _file("kafka", "random bytes", LOG, lambda size: ONE + noise(size)),
+    _file("kafka", "zeros", LOG, lambda size: ONE + bytes(size)),
+]
+
+
+# RBAK
+
+
+def segment(payload: bytes, count: int, codec: int = 0) -> bytes:
+    """A segment with a right checksum."""
+    covered = b"RBAK" + struct.pack("<BBHQqq", 1, codec, 0, count, 1, 1) + payload
+    return covered + crc32(covered).to_bytes(4, "little") + b"KABR"
+
+
+def _sized(text: bytes) -> bytes:
+    return len(text).to_bytes(4, "little") + text
+
+
+SMALL = segment(_sized(b"{}"), 1)
+MESSAGE = {"body": [], "properties": {}, "headers": [], "exchange": "", "routing_key": "", "delivery_tag": 1}
+MESSAGE |= {"redelivered": False, "backed_up_at": 1, "source_queue": "q", "source_vhost": "/"}
+
+
+def _payload(texts: Iterable[bytes], codec: int = 0) -> bytes:
+    kept = [_sized(text) for text in texts]
+    payload = b"".join(kept)
+    if codec == 1:
+        payload = zstandard.compress(payload, 19)
+    elif codec == 2:  # noqa: PLR2004 - lz4, as a block with its size before it
+        payload = lz4.block.compress(payload)
+    return segment(payload, len(kept), codec)
+
+
+def _message(**fields: object) -> bytes:
+    return json.dumps({**MESSAGE, **fields}, separators=(",", ":")).encode()
+
+
+def _many_headers(size: int) -> bytes:
+    """Messages of a megabyte of headers each, compressed; what is decoded is 64 times the size."""
+    text = _message(headers=[["k", 1]] * 100_000)
+    return _payload([text] * max(64 * size // len(text), 1), 1)
+
+
+def _backup(manifest: Callable[[int], object]) -> Callable[[int], Files]:
+    good = _payload([_message()])
+    return lambda size: {
+        "backup/manifest.json": json.dumps(manifest(size)).encode(),
+        "backup/queues/_default/q/segment-0001.rbak": good,
+    }
+
+
+def _listed(keys: Iterable[str]) -> object:
+    entries = [{"key": key, "sequence": 1, "record_count": 1} for key in keys]
+    return {"backup_id": "b", "queues": [{"name": "q", "vhost": "/", "segments": entries}]}
+
+
+RBAK = [
+    _file("rbak", "small segments in a row", "x.rbak", lambda size: repeated(SMALL, size)),
+    _file(
+        "rbak",
+        "small segments, every other broken",
+        "x.rbak",
+        lambda size: repeated(SMALL + SMALL[:-5] + b"xKABR", size),
+    ),
+    _file("rbak", "small broken segments in a row", "x.rbak", lambda size: repeated(SMALL[:-5] + b"xKABR", size)),
+    _file("rbak", "nothing but starts", "x.rbak", lambda size: repeated(b"RBAK", size)),
+    _file("rbak", "nothing but ends", "x.rbak", lambda size: SMALL[:-8] + repeated(b"KABR", size)),
+    _file("rbak", "starts and ends", "x.rbak", lambda size: SMALL[:32] + repeated(b"RBAKKABR", size)),
+    _file("rbak", "garbage between segments", "x.rbak", lambda size: repeated(SMALL + b"\xff" * 50, size)),
+    _file("rbak", "records as short as can be", "x.rbak", lambda size: _payload([b"{}"] * (size // 6))),
+    _file("rbak", "records that are no JSON", "x.rbak", lambda size: _payload([b"["] * (size // 5))),
+    _file("rbak", "empty records", "x.rbak", lambda size: _payload([b""] * (size // 4))),
+    _file(
+        "rbak",
+        "records that are nested deeply",
+        "x.rbak",
+        lambda size: _payload([b'{"headers":' + b"[" * 5000] * (size // 5000)),
+    ),
+    _file("rbak", "one record", "x.rbak", lambda size: _payload([_message(body=[0] * (size // 2))])),
+    _file("rbak", "headers, zstd", "x.zst", _many_headers, 64),
+    _file(
+        "rbak", "headers, no compression", "x.rbak", lambda size: _payload([_message(headers=[["k", 1]] * (size // 8))])
+    ),
+    _file(
+        "rbak",
+        "long names of headers",
+        "x.rbak",
+        lambda size: _payload([_message(headers={f"{n:06}": None for n in range(size // 14)})]),
+    ),
+    _file("rbak", "zeros, lz4", "x.lz4", lambda size: _payload([bytes(size * 200)], 2), 200),
+    _file("rbak", "zeros, zstd", "x.zst", lambda size: _payload([bytes(size * 200)], 1), 200),
+    _file("rbak", "random bytes", "x.rbak", lambda size: b"RBAK" + noise(size)),
+    Hostile("rbak", "manifest, a key of many parts", _backup(lambda size: _listed(["a/" * (size // 2)])), "backup"),
+    Hostile(
+        "rbak", "manifest, many keys", _backup(lambda size: _listed(f"q/{n}" for n in range(size // 60))), "backup"
+    ),
+    Hostile(
+        "rbak",
+        "manifest, the same key",
+        _backup(lambda size: _listed(["queues/_default/q/segment-0001.rbak"] * (size // 90))),
+        "backup",
+    ),
+    Hostile(
+        "rbak",
+        "manifest, many queues",
+        _backup(
+            lambda size: {"backup_id": "b", "queues": [{"name": str(n), "segments": []} for n in range(size // 30)]}
+        ),
+        "backup",
+    ),
+    Hostile(
+        "rbak",
+        "manifest, other keys",
+        _backup(lambda size: {"backup_id": "b", "queues": [], **{str(n): n for n in range(size // 16)}}),
+        "backup",
+    ),
+]
+
+
+# Borg
+
+
+def blob(meta: bytes, data: bytes, key_type: int = 2, chunk_id: bytes | None = None) -> bytes:
+    """A blob of version 1 with its own id."""
+    slots = (bytes([key_type]) + meta, bytes([key_type]) + data)
+    return pack_header(1, sha256(data) if chunk_id is None else chunk_id, *map(len, slots)) + b"".join(slots)
+
+
+def meta(size: int, ctype: int = 0, csize: int | None = None, kind: str = "F") -> bytes:
+    """The meta map of a blob."""
+    packed: bytes = msgpack.packb(
+        {"type": kind, "size": size, "ctype": ctype, "clevel": 255, "csize": size if csize is None else csize}
+    )
+    return packed
+
+
+def plain(data: bytes, kind: str = "F", key_type: int = 2, chunk_id: bytes | None = None) -> bytes:
+    """A blob that is not compressed."""
+    return blob(meta(len(data), kind=kind), data, key_type, chunk_id)
+
+
+def _nested(size: int) -> bytes:
+    """Blobs in each other, each of which holds all that follow and has a wrong id."""
+    heads, left = [], size
+    while left > 200:  # noqa: PLR2004 - room for another
+        left -= 96
+        map_ = msgpack.packb({"type": "F", "size": left, "ctype": 0, "clevel": 255, "csize": left})
+        heads.append(pack_header(1, b"\7" * 32, 1 + len(map_), 1 + left) + b"\2" + map_ + b"\2")
+        left -= len(heads[-1]) - 96
+    return b"".join(heads)[: size - left] + bytes(max(left, 0))
+
+
+def _archive(stream: bytes) -> Files:
+    """A repository of one archive with an item stream, in a mode whose ids nobody can check without the key."""
+    stream_id, list_id, archive_id = b"\1" * 32, b"\2" * 32, b"\3" * 32
+    about = {
+        "version": 2,
+        "name": "arc",
+        "item_ptrs": [list_id],
+        "hostname": "",
+        "username": "",
+        "comment": "",
+        "time": "2024-01-01T00:00:00.000000+00:00",
+    }
+    ids: bytes = msgpack.packb([stream_id])
+    pack = plain(stream, "S", 7, stream_id) + plain(ids, "C", 7, list_id)
+    pack += plain(msgpack.packb(about), "A", 7, archive_id)
+    name = sha256(pack).hex()
+    return {
+        f"repo/packs/{name[:2]}/{name}": pack,
+        f"repo/archives/{archive_id.hex()}": b"",
+        "repo/config/version": b"4",
+    }
+
+
+ITEM = msgpack.packb({"path": "a", "mode": 0o100644, "mtime": 0, "uid": 0, "gid": 0})
+BROKEN = bytearray(plain(b"x" * 20))
+BROKEN[20] ^= 1
+
+BORG = [
+    _file("borg", "blobs in each other, wrong ids", "x.pack", _nested),
+    _file("borg", "nothing but magics", "x.pack", lambda size: repeated(b"BORG_OBJ", size)),
+    _file(
+        "borg", "heads in each other", "x.pack", lambda size: repeated(pack_header(1, bytes(32), 40, 20_000_000), size)
+    ),
+    _file(
+        "borg",
+        "heads in each other, short",
+        "x.pack",
+        lambda size: repeated(pack_header(1, bytes(32), 40, 60_000), size),
+    ),
+    _file("borg", "small blobs", "x.pack", lambda size: _numbered(lambda n: plain(b"%d" % n), size)),
+    _file("borg", "the same small blob", "x.pack", lambda size: repeated(plain(b"x"), size)),
+    _file("borg", "small blobs, wrong ids", "x.pack", lambda size: repeated(bytes(BROKEN), size)),
+    _file(
+        "borg",
+        "small blobs, every other broken",
+        "x.pack",
+        lambda size: repeated(plain(b"x" * 20) + bytes(BROKEN), size),
+    ),
+    _file("borg", "garbage between blobs", "x.pack", lambda size: repeated(plain(b"x") + b"\xff" * 50, size)),
+    _file("borg", "heads without sizes", "x.pack", lambda size: repeated(pack_header(1, bytes(32), 0, 0), size)),
+    _file(
+        "borg", "meta maps nested deeply", "x.pack", lambda size: repeated(blob(b"\x91" * 900 + b"\xc0", b"x"), size)
+    ),
+    _file(
+        "borg", "one large meta map", "x.pack", lambda size: blob(msgpack.packb(dict.fromkeys(range(size // 4))), b"x")
+    ),
+    _file("borg", "random bytes", "x.pack", lambda size: b"BORG_OBJ" + noise(size)),
+    Hostile("borg", "items as short as can be", lambda size: _archive(repeated(ITEM, size)), "repo"),
+    Hostile(
+        "borg",
+        "false starts of items",
+        lambda size: _archive(ITEM + b"\xc1" + repeated(b"\x85\xa4path\xc1", size)),
+        "repo",
+    ),
+    Hostile(
+        "borg",
+        "items that do not end",
+        lambda size: _archive(b"\xc1" + repeated(b"\x8f\xa4path\xda\xff\xff", size)),
+        "repo",
+    ),
+    Hostile(
+        "borg",
+        "an item of many chunks",
+        lambda size: _archive(
+            msgpack.packb({"path": "a", "mode": 0o100644, "chunks": [[b"\1" * 32, 1]] * (size // 36)})
+        ),
+        "repo",
+    ),
+]
+
+
+# Aerospike
+
+ASB_HEAD = b"Version 3.1\n# namespace test\n# first-file\n"
+DIGEST = base64.b64encode(bytes(range(20)))
+ASB = b"+ n test\n+ d " + DIGEST + b"\n+ s demo\n+ g 1\n+ t 0\n+ b 1\n- I a 1\n"
+
+
+def _asb(name: str, part: bytes, decoded: float = 1) -> Hostile:
+    return _file("aerospike", name, "x.asb", lambda size: ASB_HEAD + repeated(part, size), decoded)
+
+
+def _with_metadata(text: Callable[[int], bytes]) -> Callable[[int], Files]:
+    return lambda size: {"dump/a.asb": ASB_HEAD + ASB, "dump/metadata.yaml": text(size)}
+
+
+def _merges(size: int) -> bytes:
+    lines = ["a0: &a0 {x: 1}"]
+    lines += [f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}], b{n}: 1}}" for n in range(1, min(size // 60, 40))]
+    return "\n".join(lines).encode() + b"\nrecord-count: 1\n"
+
+
+def _bin(kind: bytes, value: bytes) -> bytes:
+    return ASB.replace(b"- I a 1", b"- %s a %d %s" % (kind, len(value), value))
+
+
+AEROSPIKE = [
+    _asb("broken lines", b"+ x\n"),
+    _asb("empty lines", b"\n"),
+    _asb("records that end early", b"+ n test\n"),
+    _asb("records, every other broken", ASB + ASB.replace(b"+ g 1", b"+ g x")),
+    _asb("garbage between records", ASB + b"\xff" * 40 + b"\n"),
+    _asb("records without bins", ASB.replace(b"+ b 1\n- I a 1\n", b"+ b 0\n")),
+    _asb("records as short as can be", ASB),
+    _asb("bins that are not there", ASB.replace(b"+ b 1", b"+ b 65535")),
+    _asb("values that are longer than the file", ASB.replace(b"- I a 1", b"- S a 999999999 x")),
+    _asb("names with escapes", ASB.replace(b"demo", b"\\ " * 200)),
+    _asb("keys", b"+ k I 1\n" + ASB),
+    _asb("indexes that end early", b"* i test\n"),
+    _asb("UDFs", b"* u L a.lua 1 x\n"),
+    _asb("UDFs that are longer than the file", b"* u L a.lua 99999999 x\n"),
+    _asb("lists nested deeply", _bin(b"L!", b"\x91" * 3000)),
+    _asb("documents nested deeply", _bin(b"J", b"[" * 3000)),
+    _file("aerospike", "one long line", "x.asb", lambda size: ASB_HEAD + b"+ " + b"x" * size),
+    _file(
+        "aerospike",
+        "one record of many bins",
+        "x.asb",
+        lambda size: (
+            ASB_HEAD + ASB.replace(b"+ b 1\n- I a 1\n", b"+ b %d\n" % (size // 8)) + b"- I a 1\n" * (size // 8)
+        ),
+    ),
+    _file("aerospike", "random bytes", "x.asb", lambda size: ASB_HEAD + noise(size)),
+    Hostile("aerospike", "metadata of merges", _with_metadata(_merges), "dump"),
+    Hostile("aerospike", "metadata that is long", _with_metadata(lambda size: b"a: [" + b"1," * (size // 2)), "dump"),
+    Hostile(
+        "aerospike", "metadata nested deeply", _with_metadata(lambda size: b"a: " + b"[" * min(size, 60_000)), "dump"
+    ),
+]
+
+RBF = [_file("rbf", name, "x.rbf", build) for name, build in ATTACKS.items()]
+HOSTILE = (*KAFKA, *RBF, *RBAK, *BORG, *AEROSPIKE)
