@@ -214,3 +214,10 @@ def test_quiet_is_quiet_about_what_is_fine(cold: Path) -> None:
     run = thawline("verify", "-q", "--format", "table", "cold", folder=cold.parent)
     assert "cold/x.rbf" in run.stdout
     assert "ok" not in run.stdout.split()
+
+
+def test_a_pipe_that_is_named_like_an_index_is_not_waited_for(cold: Path) -> None:
+    os.mkfifo(cold / "00000000000000000100.timeindex")
+    os.mkfifo(cold / "00000000000000000100.index")
+    run = thawline("cat", "cold", "--since", "2020-01-01", folder=cold.parent)
+    assert (run.returncode, len(run.stdout.splitlines())) == (0, 7)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from thawline.errors import SourceError
-from thawline.source import LocalSource, RemoteSource, filesystem_of, open_source
+from thawline.source import LocalSource, RemoteSource, filesystem_of, open_beside
 
 __all__ = ["File", "Folder", "Unread"]
 
@@ -115,7 +115,7 @@ class Folder:
 
     def open(self, name: str) -> LocalSource | RemoteSource:
         """A file in it."""
-        return open_source(self.path_of(name))
+        return open_beside(self.path_of(name))
 
     def read(self, name: str, most: int = LARGEST_READ) -> bytes:
         """All bytes of a small file in it; `SourceError` if it is larger than that."""

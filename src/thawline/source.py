@@ -298,6 +298,16 @@ def open_source(readable: Readable, name: str | None = None) -> LocalSource | Re
     return _of_file_object(name, readable)
 
 
+def open_beside(path: str) -> LocalSource | RemoteSource:
+    """A file that nobody named, such as the index beside a segment; `SourceError` unless it is a regular one.
+
+    A pipe of that name would be waited for.
+    """
+    if "://" not in path and not os.path.isfile(path):  # noqa: PTH113 - Path.is_file raises for a name with a NUL
+        raise SourceError(f"{path}: is no regular file")
+    return open_source(path)
+
+
 def _mapped(name: str, path: str) -> LocalSource:
     try:
         file = Path(path).open("rb")  # noqa: SIM115 - the source closes it

@@ -15,7 +15,7 @@ from thawline.errors import SourceError
 from thawline.formats.kafka.checks import Checksums
 from thawline.formats.kafka.heads import Heads, head_at
 from thawline.formats.kafka.selection import Selection
-from thawline.source import Source, open_source
+from thawline.source import Source, open_beside
 
 LARGEST_OFFSET = (1 << 63) - 1
 LARGEST_INDEX = 64 << 20
@@ -58,7 +58,7 @@ def _read(source: Source, suffix: str, table: str) -> pa.Table | None:
     """The entries of an index file; None where there is none."""
     if not PurePath(source.name).name.endswith(".log"):
         return None
-    with suppress(SourceError), open_source(source.name.removesuffix(".log") + suffix) as index:
+    with suppress(SourceError), open_beside(source.name.removesuffix(".log") + suffix) as index:
         if index.size <= LARGEST_INDEX:
             return pa.Table.from_batches(_entries(index, table), columns.schema(table))
     return None

@@ -54,8 +54,8 @@ def in_order(parts: Iterable[Item], findings: Sequence[Finding]) -> Iterator[Ite
     if not findings:
         yield from parts
         return
-    merged: Iterator[Item | Finding] = heapq.merge(parts, findings, key=_start)  # type: ignore[assignment,type-var]
-    yield from merged
+    both: list[Iterable[Any]] = [parts, findings]
+    yield from heapq.merge(*both, key=_start)
 
 
 def _start(item: Any) -> int:
