@@ -221,3 +221,18 @@ def test_a_pipe_that_is_named_like_an_index_is_not_waited_for(cold: Path) -> Non
     os.mkfifo(cold / "00000000000000000100.index")
     run = thawline("cat", "cold", "--since", "2020-01-01", folder=cold.parent)
     assert (run.returncode, len(run.stdout.splitlines())) == (0, 7)
+
+
+def test_a_link_in_a_backup_does_not_lead_out_of_it(tmp_path: Path) -> None:
+    queue = tmp_path / "backup" / "queues" / "_default" / "orders"
+    queue.mkdir(parents=True)
+    shutil.copy(GOLDEN / "rbak" / "many-records.lz4", queue / "segment-0001.lz4")
+    (tmp_path / "elsewhere").mkdir()
+    shutil.copy(GOLDEN / "rbak" / "many-records.lz4", tmp_path / "elsewhere" / "segment-0002.lz4")
+    (queue / "out").symlink_to(tmp_path / "elsewhere")
+    (queue / "up").symlink_to(tmp_path)
+    found, _ = verified(tmp_path, "backup")
+    assert {name for name, item in found.items() if item["status"] == "left out"} == {
+        f"backup/queues/_default/orders/{name}/" for name in ("out", "up")
+    }
+    assert not any("elsewhere" in name or "/out/s" in name for name in found)

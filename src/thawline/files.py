@@ -5,7 +5,6 @@ Every file is listed: as one of a group, as one to be read by itself, or with th
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -69,8 +68,7 @@ class Tree:
         """Why a subfolder is not looked into; empty if it is."""
         if not self.is_recursive:
             return "a subfolder; --recursive looks into it"
-        is_link = not folder.is_remote and os.path.islink(folder.path)  # noqa: PTH114 - one of many
-        return "a link to a folder, which is not followed; name it to read it" if is_link else ""
+        return "a link to a folder, which is not followed; name it to read it" if folder.is_link else ""
 
     def _groups(self, folder: Folder, held: _Held) -> Iterator[Group]:
         """The groups that a folder holds: of each format that speaks for files of which no other does."""

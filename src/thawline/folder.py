@@ -79,6 +79,11 @@ class Folder:
         """Whether it lies behind a URL."""
         return "://" in self.path
 
+    @property
+    def is_link(self) -> bool:
+        """Whether it is a link, which may lead anywhere, also above itself."""
+        return not self.is_remote and os.path.islink(self.path.rstrip("/"))  # noqa: PTH114 - one of many
+
     def files(self) -> dict[str, int]:
         """Names of the files in it with their sizes, sorted by name."""
         return {name: file.size for name, file in self._entries.files.items()}

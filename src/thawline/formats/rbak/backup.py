@@ -105,8 +105,9 @@ def _files(folder: Folder, prefix: str, depth: int) -> Iterator[tuple[str, int]]
         if name.endswith(SUFFIXES) or (name.startswith("segment") and not name.endswith(".json")):
             yield prefix + name, size
     for name in folder.subfolders() if depth < DEEPEST else ():
-        if depth or name not in OTHER_FOLDERS:
-            yield from _files(folder.folder(name), f"{prefix}{name}/", depth + 1)
+        inside = folder.folder(name)
+        if (depth or name not in OTHER_FOLDERS) and not inside.is_link:
+            yield from _files(inside, f"{prefix}{name}/", depth + 1)
 
 
 def claim(folder: Folder) -> Claim | None:
