@@ -17,6 +17,8 @@ from thawline.errors import ThawlineError
 Kind = Literal["flag", "switch", "time", "size", "span", "choice", "text", "names", "tags"]
 SIZES = {"": 1, "k": 10, "m": 20, "g": 30}
 FOUR_LETTERS = 4
+LARGEST = (1 << 63) - 1
+"""The largest number that columns, positions and counts hold."""
 
 
 class BadOption(ThawlineError, ValueError):
@@ -77,7 +79,7 @@ def _flag(text: str) -> bool:
 def _milliseconds(text: str) -> int:
     """Milliseconds since 1970 of a number of them, or of a time in ISO 8601; without a zone it is UTC."""
     if re.fullmatch(r"-?\d+", text):
-        return int(text)
+        return _integer(text)
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
@@ -90,7 +92,10 @@ def _bytes(text: str) -> int:
     found = re.fullmatch(r"(\d+)\s*([kmg]?)(?:i?b)?", text.lower())
     if not found:
         raise ValueError("it is a number of bytes, such as 268435456 or 256MiB")
-    return int(found[1]) << (SIZES[found[2]] if found[2] else 0)
+    size = _integer(found[1]) << (SIZES[found[2]] if found[2] else 0)
+    if size > LARGEST:
+        raise ValueError("no computer has so much memory")
+    return size
 
 
 def _span(text: str) -> tuple[int | None, int | None]:
@@ -98,9 +103,17 @@ def _span(text: str) -> tuple[int | None, int | None]:
     found = re.fullmatch(r"(-?\d*)(?:(\.\.)(-?\d*))?", text)
     if not found or not (found[1] or found[3]):
         raise ValueError("it is a range such as 100..200, 100.. or ..200")
-    first = int(found[1]) if found[1] else None
-    last = first if not found[2] else int(found[3]) if found[3] else None
+    first = _integer(found[1]) if found[1] else None
+    last = first if not found[2] else _integer(found[3]) if found[3] else None
     return first, last
+
+
+def _integer(text: str) -> int:
+    """An integer of 64 bits; Python reads no number of more than some thousand digits."""
+    number = int(text) if len(text) <= len(str(LARGEST)) + 1 else LARGEST + 1
+    if not -LARGEST - 1 <= number <= LARGEST:
+        raise ValueError(f"it lies beyond 64 bits; {LARGEST} is the largest number")
+    return number
 
 
 def _names(text: str) -> tuple[str, ...]:
