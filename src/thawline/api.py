@@ -78,11 +78,13 @@ def convert(
 
     The suffix of `target` says what it becomes: .parquet, .arrow, .jsonl or .csv.
     """
-    from thawline.verbs.convert import convert as write  # noqa: PLC0415 - only who converts needs it
+    from thawline.verbs.cat import FileColumns  # noqa: PLC0415 - only who converts needs them
+    from thawline.verbs.convert import convert as write  # noqa: PLC0415 - as above
 
     path = Path(target)
     if isinstance(source, str | os.PathLike) and os.path.isdir(source):  # noqa: PTH112 - a URL is no path
-        files = open_folder(source, format, table, **options).files()
-        return write(files, path, columns=columns, overwrite=overwrite, named=True)
+        folder = open_folder(source, format, table, **options)
+        named = FileColumns.of(member.path for member in folder.members)
+        return write(folder.files(), path, columns=columns, overwrite=overwrite, named=named)
     with open_cold(source, format, table, **options) as cold:
         return write([cold], path, columns=columns, overwrite=overwrite)

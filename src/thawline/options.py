@@ -17,6 +17,8 @@ from thawline.errors import ThawlineError
 Kind = Literal["flag", "switch", "time", "size", "span", "choice", "text", "names", "tags"]
 SIZES = {"": 1, "k": 10, "m": 20, "g": 30}
 FOUR_LETTERS = 4
+LARGEST = (1 << 63) - 1
+"""The largest number that columns, positions and counts hold."""
 LONGEST_NUMBER = 32
 """Characters of a number: more than 64 bits take."""
 
@@ -71,12 +73,12 @@ class Option:
 def _int64(text: str) -> int:
     """A number of 64 bits: what files hold and Arrow compares with."""
     # A longer text takes time that grows with the square of its length.
-    return _bounded(int(text) if len(text) <= LONGEST_NUMBER else 1 << 63)
+    return _bounded(int(text) if len(text) <= LONGEST_NUMBER else LARGEST + 1)
 
 
 def _bounded(number: int) -> int:
-    if not -(1 << 63) <= number < 1 << 63:
-        raise ValueError("the number does not fit 64 bits")
+    if not -LARGEST - 1 <= number <= LARGEST:
+        raise ValueError(f"it lies beyond 64 bits; {LARGEST} is the largest number")
     return number
 
 

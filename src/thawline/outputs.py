@@ -1,15 +1,15 @@
 """Files that appear under their name when they are complete, or not at all.
 
 An output is written beside its target under a temporary name. It gets its own name once its last byte is on the disk;
-an error or Ctrl-C removes it. What stood under that name before is replaced only if the caller said so, and never if it
-is an input: a file that is open for reading here, or that the command was told to protect, by whatever name.
+an error or Ctrl-C removes it, and what a killed run has left goes with the next one. What stood under that name before
+is replaced only if the caller said so, and never if it is an input: a file that is open for reading here, or that the
+command was told to protect, by whatever name.
 """
 
 from __future__ import annotations
 
 import io
 import os
-import secrets
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from thawline import partials
 from thawline.errors import SourceError
 from thawline.source import Identity, identity_of, open_files
 
@@ -65,10 +66,10 @@ def replacing(target: Path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     _refuse(target, overwrite=overwrite)
     # To write to a link is to write where it points; replacing the link itself would leave the old file behind.
     target = Path(os.path.realpath(target))
-    partial = target.with_name(f".thawline-{secrets.token_hex(6)}.partial")
-    raw = _create(partial, target)
+    partials.sweep(target.parent)
+    partial = partials.new(target)
     try:
-        with raw, io.BufferedWriter(raw, 1 << 20) as file:
+        with _create(partial, target) as raw, io.BufferedWriter(raw, 1 << 20) as file:
             yield file
             file.flush()
             raw.sync()
@@ -76,7 +77,7 @@ def replacing(target: Path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
         (_replace if overwrite else _link)(partial, target)
         _sync_folder(target.parent)
     finally:
-        partial.unlink(missing_ok=True)
+        partials.forget(partial)
 
 
 class _Output(io.FileIO):
@@ -116,12 +117,18 @@ def _refuse(target: Path, *, overwrite: bool) -> None:
 
 
 def _create(partial: Path, target: Path) -> _Output:
-    try:
-        return _Output(partial, target)
-    except FileNotFoundError as error:
-        raise SourceError(error.errno, f"{target}: there is no folder {target.parent}") from error
-    except OSError as error:
-        raise _failed(target, error) from error
+    """A new file that nobody takes for one that was left behind; made again if somebody did before it was locked."""
+    while True:
+        try:
+            raw = _Output(partial, target)
+        except FileNotFoundError as error:
+            raise SourceError(error.errno, f"{target}: there is no folder {target.parent}") from error
+        except OSError as error:
+            raise _failed(target, error) from error
+        if partials.lock(raw.fileno()):
+            return raw
+        raw.close()
+        partial.unlink(missing_ok=True)
 
 
 def _link(partial: Path, target: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from contextlib import suppress
 from contextvars import copy_context
 from importlib import import_module
 from io import StringIO
@@ -17,13 +18,16 @@ from pathlib import Path
 import click
 
 from thawline import __version__
+from thawline.cli import memory
 from thawline.cli.checks import inspect, salvage, verify
 from thawline.cli.ingest import ingest
 from thawline.cli.looks import glance, identify, info, stats
 from thawline.cli.options import spelled_out
 from thawline.cli.reference import completion, explain, formats, help_page, schema
 from thawline.cli.rows import cat, convert, head, tail
+from thawline.cli.streams import Stopped, heed_signals, prepare, silence
 from thawline.errors import ThawlineError
+from thawline.partials import abandon
 
 COMPLETE = "_THAWLINE_COMPLETE"
 ALIASES = {"check": "verify", "validate": "verify"}
@@ -67,6 +71,7 @@ class Thawline(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that is meant; a file that is there, a URL or `-` means a glance at it."""
         name = args[0]
+        memory.check()
         if self.get_command(ctx, name) is None and _is_file(name):
             return "glance", glance, args
         return super().resolve_command(ctx, args)
@@ -99,8 +104,8 @@ def commands() -> None:
     `thawline FILE` says what a file is and what to do next.
 
     Data goes to stdout, remarks to stderr. Exit codes: 0 clean, 1 damage found (and the work was done), 2 wrong usage
-    or a file that cannot be read or written, 3 a file of no known format, 130 interrupted. Of several files the
-    highest code counts. A closed pipe is no error.
+    or a file that cannot be read or written, 3 a file of no known format, 130 interrupted, 143 or 129 ended by a
+    signal. Of several files the highest code counts. A closed pipe is no error.
     """
 
 
@@ -112,7 +117,13 @@ commands.add_command(glance)
 
 def main() -> None:
     """Run `thawline` with the arguments of the process."""
-    sys.exit(run(sys.argv[1:]))
+    prepare()
+    heed_signals()
+    memory.be_frugal()
+    code = run(sys.argv[1:])
+    abandon()  # what an interruption at the wrong moment has left
+    silence()
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
@@ -121,20 +132,30 @@ def run(arguments: list[str]) -> int:
         code = copy_context().run(_dispatch, arguments)
         sys.stdout.flush()
     except BrokenPipeError:
-        _silence()
+        silence()
         return 0
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED)
+    except Stopped as stopped:
+        return _fail(f"stopped by {stopped}", stopped.exit_code)
     except click.ClickException as error:
         return _wrong_usage(error)
-    except ThawlineError as error:
-        return _fail(_sentence(error), error.exit_code)
-    except OSError as error:
-        return _fail(_sentence(error), USAGE)
-    except Exception:  # noqa: BLE001 - Python would exit with 1, which means that a file is damaged
-        traceback.print_exc()
-        return _fail("this is a mistake in thawline; please report it with the lines above", USAGE)
+    except Exception as error:  # noqa: BLE001 - Python would exit with 1, which means that a file is damaged
+        return _failed(error)
     return code
+
+
+def _failed(error: Exception) -> int:
+    """Say what went wrong; the exit code."""
+    if isinstance(error, ThawlineError):
+        return _fail(_sentence(error), error.exit_code)
+    if memory.is_short(error):
+        error.__traceback__ = None  # it holds on to all that was read
+        return _fail(memory.NO_MEMORY, USAGE)
+    if isinstance(error, OSError):
+        return _fail(_sentence(error), USAGE)
+    traceback.print_exc()
+    return _fail("this is a mistake in thawline; please report it with the lines above", USAGE)
 
 
 def _dispatch(arguments: list[str]) -> int:
@@ -151,41 +172,32 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _sentence(error: Exception) -> str:
+    if isinstance(error, memory.NotEnoughMemory):
+        return str(error)  # there is no room for more modules
     from thawline.cli.session import sentence
 
     return sentence(error)
 
 
 def _fail(message: str, code: int) -> int:
-    try:
+    with suppress(OSError):
         sys.stdout.flush()
-        _say(f"thawline: {message}")
-    except BrokenPipeError:
-        _silence()
+    _say(f"thawline: {message}")
+    silence()
     return code
 
 
 def _wrong_usage(error: click.ClickException) -> int:
     text = StringIO()
     error.show(text)
-    try:
-        _say(text.getvalue().rstrip("\n"))
-    except BrokenPipeError:
-        _silence()
+    _say(text.getvalue().rstrip("\n"))
     return USAGE
 
 
 def _say(text: str) -> None:
-    from thawline.rendering.console import say
+    try:
+        from thawline.rendering.console import say
 
-    say(sys.stderr, text)
-
-
-def _silence() -> None:
-    """Send what is still to be written nowhere, so that Python does not complain about it when it ends."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except OSError:
-            os.dup2(nowhere, stream.fileno())
+        say(sys.stderr, text)
+    except (MemoryError, ImportError):
+        os.write(2, f"{text}\n".encode())

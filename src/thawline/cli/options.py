@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from thawline.options import OPTIONS, BadOption, Option
+from thawline.options import LARGEST, OPTIONS, BadOption, Option
 
 if TYPE_CHECKING:
     from thawline.cli.session import Session
@@ -57,6 +57,8 @@ def position(value: str) -> int:
         raise click.BadParameter(f"{value!r} is no byte position; write it like 806 or 0x326") from None
     if found < 0:
         raise click.BadParameter(f"{value!r} lies before the start of the file")
+    if found > LARGEST:
+        raise click.BadParameter(f"{value!r} lies behind the end of any file")
     return found
 
 
@@ -198,7 +200,21 @@ DAMAGE = [
     ),
 ]
 EXIT_ZERO = click.option("--exit-zero", is_flag=True, help="Exit with 0 also where damage was found.")
-LIMIT = click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Stop after N rows in all.")
+
+
+class Count(click.IntRange):
+    """How many of something: a number that has a column to stand in."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number."""
+        found = super().convert(value, param, ctx)
+        if found > LARGEST:
+            self.fail(f"{value} lies beyond 64 bits; {LARGEST} is the largest number", param, ctx)
+        return found
+
+
+COUNTED = Count(min=0)
+LIMIT = click.option("--limit", type=COUNTED, metavar="N", help="Stop after N rows in all.")
 FORMAT = [
     click.option(
         "--format",
@@ -215,6 +231,12 @@ BYTES = click.option(
     default="auto",
     show_default=True,
     help="How bytes are shown; auto is text where it is valid UTF-8, else null with the bytes in <column>_b64.",
+)
+CSV_SAFE = click.option(
+    "--csv-safe",
+    is_flag=True,
+    help="Put a ' before text in CSV that a spreadsheet would take for a formula: what begins with = + - @, a tab or "
+    "an end of a line.",
 )
 TALKING = [
     click.option(

@@ -11,6 +11,8 @@ import click
 
 from thawline.cli.options import (
     BYTES,
+    COUNTED,
+    CSV_SAFE,
     DAMAGE,
     EXIT_ZERO,
     FILES,
@@ -30,16 +32,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from thawline.cli.session import Session, WatchedFile
+    from thawline.rendering.rows import Kind
+    from thawline.verbs.cat import FileColumns
 
-COUNT = click.option(
-    "-n", "count", type=click.IntRange(min=0), default=10, show_default=True, metavar="N", help="Rows of each file."
-)
+COUNT = click.option("-n", "count", type=COUNTED, default=10, show_default=True, metavar="N", help="Rows of each file.")
 
 
 @click.command()
-@takes(FILES, ROWS, LIMIT, DAMAGE, READING, OFFERED, FORMAT, BYTES, TALKING, EXIT_ZERO)
+@takes(FILES, ROWS, LIMIT, DAMAGE, READING, OFFERED, FORMAT, BYTES, CSV_SAFE, TALKING, EXIT_ZERO)
 @session
-def cat(run: Session) -> int:
+def cat(run: Session, *, csv_safe: bool) -> int:
     """Print the rows of files.
 
     Damage is passed over and counted on stderr; the exit code is then 1. With more than one file, the first column
@@ -59,23 +61,24 @@ def cat(run: Session) -> int:
             left = None if left is None else left - batch.num_rows
             yield batch
 
-    return _print(run, some)
+    return _print(run, some, csv_safe=csv_safe)
 
 
 @click.command()
-@takes(FILES, COUNT, ROWS, DAMAGE, READING, OFFERED, FORMAT, BYTES, TALKING, EXIT_ZERO)
+@takes(FILES, COUNT, ROWS, DAMAGE, READING, OFFERED, FORMAT, BYTES, CSV_SAFE, TALKING, EXIT_ZERO)
 @session
-def head(run: Session, count: int) -> int:
+def head(run: Session, count: int, *, csv_safe: bool) -> int:
     """Print the first rows of each file."""
     from thawline.verbs.cat import cat as rows
 
-    return _print(run, lambda cold: rows(cold, run.options.columns or None, count, dict(run.options.where)))
+    where = dict(run.options.where)
+    return _print(run, lambda cold: rows(cold, run.options.columns or None, count, where), csv_safe=csv_safe)
 
 
 @click.command()
-@takes(FILES, COUNT, ROWS, READING, OFFERED, FORMAT, BYTES, TALKING)
+@takes(FILES, COUNT, ROWS, READING, OFFERED, FORMAT, BYTES, CSV_SAFE, TALKING)
 @session
-def tail(run: Session, count: int) -> int:
+def tail(run: Session, count: int, *, csv_safe: bool) -> int:
     """Print the last rows of each file.
 
     Where the format can be read from its end, only the end is read, so this is quick on a file of any size; damage
@@ -83,18 +86,21 @@ def tail(run: Session, count: int) -> int:
     """
     from thawline.verbs.cat import tail as rows
 
-    return _print(run, lambda cold: rows(cold, count, run.options.columns or None, dict(run.options.where)))
+    where = dict(run.options.where)
+    return _print(run, lambda cold: rows(cold, count, run.options.columns or None, where), csv_safe=csv_safe)
 
 
-def _print(run: Session, rows: Callable[[WatchedFile], Iterable[pa.RecordBatch]]) -> int:
+def _print(run: Session, rows: Callable[[WatchedFile], Iterable[pa.RecordBatch]], *, csv_safe: bool) -> int:
     """Write rows of each input to stdout."""
     from thawline.rendering.rows import RowSink
 
     if run.kind == "arrow" and sys.stdout.isatty():
         raise click.UsageError("an Arrow stream is binary; send it to a file or a pipe")
+    if csv_safe and run.kind != "csv":
+        raise click.UsageError("--csv-safe is about CSV; add --format csv")
     if run.kind in {"table", "vertical"} and sys.stdout.isatty():
         run.progress.mode = "none"  # the rows themselves show that something goes on
-    sink = RowSink(run.kind, run.stdout, run.console, run.options.bytes)
+    sink = RowSink(run.kind, run.stdout, run.console, run.options.bytes, csv_safe=csv_safe)
 
     def add(cold: WatchedFile) -> None:
         sink.add(*_named(run, cold, rows(cold)), cold.name)
@@ -109,14 +115,20 @@ def _named(
     run: Session, cold: WatchedFile, batches: Iterable[pa.RecordBatch]
 ) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
     """Rows and their schema, with a column for the file's name where there are several."""
-    import pyarrow as pa
+    from thawline.verbs.cat import columns_of
 
-    from thawline.verbs.cat import columns_of, with_file
+    schema, named = columns_of(cold, run.options.columns or None), _file_columns(run, run.kind)
+    return (named.schema(schema), named.rows(batches, cold.name)) if named else (schema, batches)
 
-    schema = columns_of(cold, run.options.columns or None)
+
+def _file_columns(run: Session, kind: Kind) -> FileColumns | None:
+    """What says which file a row is from, if need be; all rows of an output have the same columns."""
+    from thawline.verbs.cat import FileColumns
+
     if not run.has_many:
-        return schema, batches
-    return schema.insert(0, pa.field("file", pa.string())), with_file(batches, cold.name)
+        return None
+    is_shown = kind in {"table", "vertical"}
+    return FileColumns() if is_shown else FileColumns.of(given.path for given in run.inputs)
 
 
 def _say_skipped(run: Session, cold: WatchedFile) -> None:
@@ -133,9 +145,9 @@ def _say_skipped(run: Session, cold: WatchedFile) -> None:
 
 
 @click.command()
-@takes(FILES, OUTPUT, OVERWRITE, ROWS, DAMAGE, READING, OFFERED, BYTES, TALKING, EXIT_ZERO)
+@takes(FILES, OUTPUT, OVERWRITE, ROWS, DAMAGE, READING, OFFERED, BYTES, CSV_SAFE, TALKING, EXIT_ZERO)
 @session
-def convert(run: Session, output: str, *, overwrite: bool) -> int:
+def convert(run: Session, output: str, *, overwrite: bool, csv_safe: bool) -> int:
     """Write the rows of files to OUT: .parquet, .arrow, .jsonl or .csv.
 
     OUT appears when it is complete. Damage is passed over and counted on stderr; the exit code is then 1. With more
@@ -147,12 +159,14 @@ def convert(run: Session, output: str, *, overwrite: bool) -> int:
     from thawline.verbs.convert import convert as write
     from thawline.verbs.convert import kind_of
 
-    columns, is_mixed = run.options.columns or None, kind_of(Path(output)) in MIXED
+    columns, kind = run.options.columns or None, kind_of(Path(output))
+    if csv_safe and kind != "csv":
+        raise click.UsageError(f"--csv-safe is about CSV, and {output} is none")
     first: list[WatchedFile] = []
 
     def refusal(cold: WatchedFile) -> str:
         """Why a file of a folder is left out: in a table, all rows have the same columns."""
-        if is_mixed or not first or columns_of(cold, columns).equals(columns_of(first[0], columns)):
+        if kind in MIXED or not first or columns_of(cold, columns).equals(columns_of(first[0], columns)):
             return ""
         return f"its rows have other columns than those of {printable(first[0].name)}; convert it by itself"
 
@@ -168,8 +182,9 @@ def convert(run: Session, output: str, *, overwrite: bool) -> int:
         columns=columns,
         where=dict(run.options.where),
         mode=run.options.bytes,
+        csv_safe=csv_safe,
         overwrite=overwrite,
-        named=run.has_many,
+        named=_file_columns(run, kind),
     )
     run.remark(f"wrote {counted(rows, 'row')} to {quoted(output)}")
     return run.exit_code

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from contextlib import suppress
 from typing import IO, Any, Literal
 
 from rich.console import Console
 from rich.text import Text
 
-from thawline.rendering.folding import folded
+from thawline.rendering.folding import Line, folded
+from thawline.rendering.words import printable
 
 SET_OFF = re.compile(r"thawline: {3}")
 Color = Literal["auto", "always", "never"]
@@ -51,12 +53,12 @@ class PlainConsole(Console):
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Print a line or several, each folded where it does not fit."""
-        if self.room is None or len(objects) != 1 or not isinstance(objects[0], str | Text):
+        if len(objects) != 1 or not isinstance(objects[0], str | Text):
             super().print(*objects, **options)
             return
         text = objects[0]
-        for line in [text] if isinstance(text, Text) else map(Text, text.split("\n")):
-            for part in folded(line, self.room):
+        for line in map(_shown, [text] if isinstance(text, Text) else map(Text, text.split("\n"))):
+            for part in [line] if self.room is None else folded(line, self.room):
                 super().print(part, **options)
 
     def on_broken_pipe(self) -> None:
@@ -64,13 +66,29 @@ class PlainConsole(Console):
         raise BrokenPipeError
 
 
+def _shown(line: Text) -> Text:
+    """A line in which nothing drives the terminal, whoever has put it together; it loses its colours over that."""
+    plain = printable(line.plain)
+    if plain == line.plain:
+        return line
+    made = Line(plain)
+    made.hang = line.hang if isinstance(line, Line) else None
+    return made
+
+
 def say(stream: IO[str], text: str) -> None:
     """Say something to a person: lines that are folded where the stream is a terminal.
 
-    What may be copied stays as it is: a path, and a line that is set off by spaces, which is a command of a shell.
+    What may be copied stays as it is: a path, and a line that is set off by spaces, which is a command of a shell. What
+    cannot be said, since nobody listens any more or the disk is full, is lost: it is no part of the work.
     """
+    with suppress(OSError):
+        _say(stream, text)
+
+
+def _say(stream: IO[str], text: str) -> None:
     room = room_of(stream)
-    for line in text.split("\n"):
+    for line in map(printable, text.split("\n")):
         is_whole = room is None or SET_OFF.match(line)
         parts = [Text(line)] if is_whole or room is None else folded(Text(line), room, "keep")
         stream.writelines(f"{part.plain}\n" for part in parts)

@@ -8,9 +8,10 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 from rich.console import Console
 
+from thawline.options import LARGEST
 from thawline.rendering.grid import Grid
 from thawline.rendering.rows import Kind, RowSink, shown, tabular
-from thawline.rendering.values import json_line, json_text
+from thawline.rendering.values import json_line, json_text, well_formed
 from thawline.rendering.vertical import Vertical
 from thawline.rendering.words import grouped
 
@@ -33,7 +34,7 @@ class Records:
             self.file.write(json_line(record))
             self.file.flush()
         else:
-            self.held.append(record)
+            self.held.append(record if self.kind in {"table", "vertical"} else well_formed(record))
 
     def close(self) -> None:
         """Write what was held."""
@@ -45,26 +46,39 @@ class Records:
             self._close_columns()
 
     def _close_columns(self) -> None:
-        names = dict.fromkeys(name for record in self.held for name in record)
-        rows = [{name: _scalar(record.get(name)) for name in names} for record in self.held]
+        columns = {name: [record.get(name) for record in self.held] for name in _names(self.held)}
         empty = pa.table({name: pa.array([], pa.string()) for name in self.names})
-        table = pa.Table.from_pylist(rows) if rows else empty
+        table = pa.table({name: _column(values) for name, values in columns.items()}) if columns else empty
         sink = RowSink(self.kind, self.file, self.console, "auto")
         sink.add(table.schema, table.to_batches(), "")
         sink.close()
 
 
-def _scalar(value: Any) -> Any:
-    return value if value is None or isinstance(value, str | int | float | bool) else json_text(value)
+def _names(records: list[Record]) -> list[str]:
+    """The names of all columns, as they come first."""
+    return list(dict.fromkeys(name for record in records for name in record))
+
+
+def _column(values: list[Any]) -> pa.Array:
+    """Values as a column of one type: as text, with JSON for what is none, where they have no other in common."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {bool} or kinds <= {float} or (kinds <= {int} and all(map(_is_int64, values))):
+        return pa.array(values)
+    texts = [value if value is None or isinstance(value, str) else json_text(value) for value in values]
+    return pa.array(texts, pa.string())
+
+
+def _is_int64(value: int | None) -> bool:
+    return value is None or -LARGEST - 1 <= value <= LARGEST
 
 
 def show(console: Console, records: list[Record], *, vertical: bool = False) -> None:
     """Print records in columns, or one below the other."""
     if not records:
         return
-    names = list(records[0])
-    right = [_is_number([record[name] for record in records]) for name in names]
-    page = [[_cell(name, record[name]) for name in names] for record in records]
+    names = _names(records)
+    right = [_is_number([record.get(name) for record in records]) for name in names]
+    page = [[_cell(name, record.get(name)) for name in names] for record in records]
     grid = Grid(console, names, right, hint=HINT, flows=True)
     table = Vertical(console, names) if vertical else tabular(grid, page)
     table.show(page)

@@ -9,14 +9,13 @@ from functools import partial
 from types import TracebackType
 from typing import Any, BinaryIO, Literal, Protocol, Self
 
-import orjson
 import pyarrow as pa
 from pyarrow import csv
 from rich.console import Console
 
 from thawline.errors import ThawlineError
 from thawline.rendering.grid import Grid
-from thawline.rendering.values import JSON, SHOWN, Bytes, flat, is_bytes, json_text, listed, plain
+from thawline.rendering.values import SHOWN, Bytes, flat, guarded, is_bytes, json_bytes, json_line, json_text, listed
 from thawline.rendering.vertical import Vertical
 from thawline.rendering.words import printable
 
@@ -64,10 +63,9 @@ class JsonLines:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Write some rows."""
-        dumps, option = orjson.dumps, JSON | orjson.OPT_APPEND_NEWLINE
         for start in range(0, batch.num_rows, SLICE):
             rows = objects(batch.slice(start, SLICE), self.mode)
-            self.file.write(b"".join([dumps(row, plain, option) for row in rows]))
+            self.file.write(b"".join([json_line(row) for row in rows]))
 
     def close(self) -> None:
         """Nothing ends JSON lines."""
@@ -85,7 +83,7 @@ class JsonArray:
     def write(self, batch: pa.RecordBatch) -> None:
         """Write some rows."""
         for row in objects(batch, self.mode):
-            self.file.write(self.separator + orjson.dumps(row, plain, JSON))
+            self.file.write(self.separator + json_bytes(row))
             self.separator = b",\n"
 
     def close(self) -> None:
@@ -98,14 +96,18 @@ class Csv:
 
     is_mixed = False
 
-    def __init__(self, file: BinaryIO, mode: Bytes, schema: pa.Schema) -> None:
-        self.mode = mode
+    def __init__(self, file: BinaryIO, mode: Bytes, schema: pa.Schema, *, is_guarded: bool) -> None:
+        self.mode, self.is_guarded = mode, is_guarded
         empty = pa.RecordBatch.from_pylist([], schema=schema)
-        self.writer = csv.CSVWriter(file, flat(empty, mode).schema)
+        self.writer = csv.CSVWriter(file, self._flat(empty).schema)
+
+    def _flat(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        made = flat(batch, self.mode)
+        return guarded(made) if self.is_guarded else made
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Write some rows."""
-        self.writer.write_batch(flat(batch, self.mode))
+        self.writer.write_batch(self._flat(batch))
 
     def close(self) -> None:
         """Write what is held back."""
@@ -159,8 +161,9 @@ class Terminal:
     def __init__(self, console: Console, mode: Bytes, schema: pa.Schema, *, vertical: bool = False) -> None:
         self.mode, self.size = mode, LONG_CELL if vertical else CELL
         right = [_is_number(field.type) for field in schema]
-        self.grid = Grid(console, schema.names, right, [_is_firm(field.type) for field in schema], HINT)
-        self.vertical = Vertical(console, schema.names) if vertical else None
+        names = [printable(name) for name in schema.names]
+        self.grid = Grid(console, names, right, [_is_firm(field.type) for field in schema], HINT)
+        self.vertical = Vertical(console, names) if vertical else None
         self.held: list[tuple[str, ...]] = []
         """Rows of a page that is not full; the first page decides how wide columns are."""
 
@@ -273,9 +276,9 @@ def joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 class RowSink:
     """Rows of one file after another, as one output."""
 
-    def __init__(self, kind: Kind, file: BinaryIO, console: Console, mode: Bytes) -> None:
+    def __init__(self, kind: Kind, file: BinaryIO, console: Console, mode: Bytes, *, csv_safe: bool = False) -> None:
         self.rows = 0
-        self._make = partial(row_writer, kind, file, console, mode)
+        self._make = partial(row_writer, kind, file, console, mode, csv_safe=csv_safe)
         self._schema: pa.Schema | None = None
         # JSON needs no schema, and `[]` is the right output where no file could be read.
         self._writer: RowWriter | None = self._make(pa.schema([])) if kind in MIXED else None
@@ -308,7 +311,9 @@ class RowSink:
             self.close()
 
 
-def row_writer(kind: Kind, file: BinaryIO, console: Console, mode: Bytes, schema: pa.Schema) -> RowWriter:
+def row_writer(
+    kind: Kind, file: BinaryIO, console: Console, mode: Bytes, schema: pa.Schema, *, csv_safe: bool = False
+) -> RowWriter:
     """A writer for rows of a schema. Tables go to the console, all else to the file."""
     match kind:
         case "table" | "vertical":
@@ -318,7 +323,7 @@ def row_writer(kind: Kind, file: BinaryIO, console: Console, mode: Bytes, schema
         case "json":
             return JsonArray(file, mode)
         case "csv":
-            return Csv(file, mode, schema)
+            return Csv(file, mode, schema, is_guarded=csv_safe)
         case "parquet":
             return Parquet(file, schema)
         case _:

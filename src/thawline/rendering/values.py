@@ -7,13 +7,17 @@ them, so that nothing is lost and nothing is guessed. `hex`, `base64` and `utf8`
 from __future__ import annotations
 
 import binascii
-from collections.abc import Callable
-from datetime import datetime
+import json
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from thawline.rendering.words import is_utf8, raw, utf8
 
 Bytes = Literal["auto", "hex", "base64", "utf8"]
 BYTES: tuple[Bytes, ...] = ("auto", "hex", "base64", "utf8")
@@ -22,6 +26,20 @@ JSON = orjson.OPT_UTC_Z | orjson.OPT_NAIVE_UTC | orjson.OPT_NON_STR_KEYS
 """How JSON is written: times in UTC, with their `Z`."""
 
 COMPANION = "_b64"
+FORMULA = "\\A[=+\\-@\t\r\n＝＋－＠]"  # noqa: RUF001 - a spreadsheet takes the wide ones for the others
+"""How a text begins that a spreadsheet takes for a formula, or cuts down to one."""
+UNSEEN = re.compile(
+    "[\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb\\U000e0000-\\U000e007f]"
+)
+"""Controls and marks that JSON may hold as they are, and that turn what stands beside them."""
+DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+"""Decimal places of a second that times of a unit have."""
+DAY = 86_400
+CYCLE = 146_097
+"""Seconds of a day, and days of 400 years, after which the calendar repeats itself."""
+YEAR_9999 = 9999
+YEAR_0, YEAR_10000 = -719_528, 2_932_897
+"""Days of their beginning, from 1970 on."""
 LONGEST_INTEGER = 20
 """Digits of a decimal without fraction that is an integer of 64 bits without sign, which JSON holds as a number."""
 
@@ -100,9 +118,42 @@ def _text_or_base64(value: bytes | None) -> tuple[str | None, str | None]:
 
 
 def iso_times(column: pa.Array) -> pa.Array:
-    """Times in ISO 8601, in UTC, as exact as they are stored."""
-    plain = column.cast(pa.timestamp(column.type.unit))
-    return pc.binary_join_element_wise(pc.strftime(plain, format="%Y-%m-%dT%H:%M:%S"), "Z", "")
+    """Times in ISO 8601, in UTC, as exact as they are stored; years of more than four digits have a sign.
+
+    >>> iso_times(pa.array([0, 253402300800000, -62167219200001], pa.timestamp("ms"))).to_pylist()
+    ['1970-01-01T00:00:00.000Z', '+10000-01-01T00:00:00.000Z', '-0001-12-31T23:59:59.999Z']
+    """
+    unit = column.type.unit
+    ticks = column.cast(pa.timestamp(unit)).view(pa.int64())
+    first, last = (days * DAY * 10 ** DIGITS[unit] for days in (YEAR_0, YEAR_10000))
+    is_far = pc.or_(pc.less(ticks, _bound(first)), pc.greater_equal(ticks, _bound(last)))
+    near = pc.if_else(is_far, 0, ticks).view(pa.timestamp(unit))
+    texts = pc.binary_join_element_wise(pc.strftime(near, format="%Y-%m-%dT%H:%M:%S"), "Z", "")
+    if not pc.any(is_far).as_py():
+        return texts
+    far = [iso_time(number, unit) for number in ticks.filter(is_far).to_pylist()]
+    return pc.replace_with_mask(texts, pc.fill_null(is_far, fill_value=False), pa.array(far, pa.string()))
+
+
+def _bound(ticks: int) -> pa.Scalar:
+    return pa.scalar(min(max(ticks, -(1 << 63)), (1 << 63) - 1), pa.int64())
+
+
+def iso_time(ticks: int, unit: str) -> str:
+    """One time, in a year of any size: neither `strftime` nor Python know those beyond 9999.
+
+    >>> iso_time(-(1 << 63), "ms")
+    '-292275055-05-16T16:47:04.192Z'
+    """
+    digits = DIGITS[unit]
+    seconds, fraction = divmod(ticks, 10**digits)
+    days, second = divmod(seconds, DAY)
+    cycles, day = divmod(days - YEAR_0, CYCLE)
+    date = datetime(2000, 1, 1) + timedelta(day)  # noqa: DTZ001 - 2000 begins a cycle of the calendar, as 0 does
+    year = date.year - 2000 + 400 * cycles
+    shown = f"{year:05d}" if year < 0 else f"{year:04d}" if year <= YEAR_9999 else f"+{year}"
+    clock = f"{second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}"
+    return f"{shown}-{date:%m-%d}T{clock}{f'.{fraction:0{digits}d}' if digits else ''}Z"
 
 
 def converter(kind: pa.DataType, mode: Bytes) -> Callable[[Any], Any] | None:
@@ -180,14 +231,65 @@ def _flat(name: str, column: pa.Array, mode: Bytes) -> list[tuple[str, pa.Array]
     return [(name, column)]
 
 
+def guarded(batch: pa.RecordBatch) -> pa.RecordBatch:
+    r"""The batch with a `'` before every text, and every name of a column, that a spreadsheet takes for a formula.
+
+    >>> guarded(pa.record_batch({"a": ["=1+1", "1", None], "-b": [-1, 2, 3]})).to_pydict()
+    {'a': ["'=1+1", '1', None], "'-b": [-1, 2, 3]}
+    """
+    columns = [
+        pc.replace_substring_regex(column, FORMULA, r"'\0") if pa.types.is_string(column.type) else column
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=[re.sub(FORMULA, r"'\g<0>", name) for name in batch.schema.names])
+
+
 def json_text(value: Any) -> str:
     """A value as one line of JSON."""
-    return orjson.dumps(value, option=JSON, default=plain).decode("utf-8")
+    return json_bytes(value).decode("utf-8")
 
 
 def json_line(value: Any) -> bytes:
     """A value as one line of JSON, with the line's end."""
-    return orjson.dumps(value, option=JSON | orjson.OPT_APPEND_NEWLINE, default=plain)
+    return json_bytes(value) + b"\n"
+
+
+def json_bytes(value: Any) -> bytes:
+    """A value as JSON, which every reader takes for UTF-8, and which does not drive a terminal that shows it."""
+    try:
+        made = orjson.dumps(value, plain, JSON)
+    except orjson.JSONEncodeError:  # text that is no UTF-8, or an integer of more than 64 bits
+        made = json.dumps(well_formed(value), ensure_ascii=False, separators=(",", ":")).encode()
+    if made.isascii() and b"\x7f" not in made:
+        return made
+    return UNSEEN.sub(lambda found: json.dumps(found.group())[1:-1], made.decode()).encode()
+
+
+def well_formed(value: Any) -> Any:
+    """A value without text that is no UTF-8: that is escaped, and what it is exactly stands beside it in base64.
+
+    Names of files are such text. Many readers of JSON refuse a file with a lone surrogate, even if it is escaped.
+    """
+    match value:
+        case str():
+            return utf8(value)
+        case None | bool() | int():
+            return value
+        case Mapping():
+            return _well_formed_object(value)
+        case list() | tuple():
+            return [well_formed(item) for item in value]
+    return orjson.loads(orjson.dumps(value, plain, JSON))
+
+
+def _well_formed_object(value: Mapping[Any, Any]) -> dict[str, Any]:
+    made = {}
+    for key, item in value.items():
+        name = utf8(str(key))
+        made[name] = well_formed(item)
+        if isinstance(item, str) and not is_utf8(item):
+            made[name + COMPANION] = base64ed(raw(item))
+    return made
 
 
 def plain(value: Any) -> Any:

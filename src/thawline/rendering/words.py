@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from thawline.wording import counted, grouped, plural, printable, quoted
+from thawline.wording import counted, grouped, is_utf8, plural, printable, quoted, raw, utf8
 
-__all__ = ["counted", "exact", "grouped", "human", "plural", "printable", "quoted", "share"]
+__all__ = ["counted", "exact", "grouped", "human", "is_utf8", "plural", "printable", "quoted", "raw", "share", "utf8"]
 
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 from thawline.batches import first, last
 from thawline.cold import ColdFile
+from thawline.rendering.values import COMPANION, base64ed
+from thawline.rendering.words import is_utf8, raw, utf8
 from thawline.verbs.where import matching
 
 EVERY: Mapping[str, str] = {}
@@ -38,7 +41,27 @@ def columns_of(cold: ColdFile, columns: Sequence[str] | None = None) -> pa.Schem
     return pa.schema([cold.every_column.field(name) for name in columns]) if columns else cold.schema
 
 
-def with_file(batches: Iterable[pa.RecordBatch], name: str) -> Iterator[pa.RecordBatch]:
-    """The same rows with the name of their file in the first column."""
-    for batch in batches:
-        yield batch.add_column(0, "file", pa.repeat(pa.scalar(name), batch.num_rows))
+@dataclass(frozen=True, slots=True)
+class FileColumns:
+    """The columns, before all others, that say which file a row is from."""
+
+    with_bytes: bool = False
+    """Whether the bytes of names stand beside them: such as are no UTF-8 can only be shown."""
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> FileColumns:
+        """The columns that files of these names need."""
+        return cls(not all(map(is_utf8, names)))
+
+    def schema(self, rows: pa.Schema) -> pa.Schema:
+        """The schema of rows with these columns."""
+        names = ("file", f"file{COMPANION}") if self.with_bytes else ("file",)
+        return pa.schema([*(pa.field(name, pa.string()) for name in names), *rows])
+
+    def rows(self, batches: Iterable[pa.RecordBatch], name: str) -> Iterator[pa.RecordBatch]:
+        """The same rows with the name of their file."""
+        exact = None if is_utf8(name) else base64ed(raw(name))
+        values = (utf8(name), exact) if self.with_bytes else (utf8(name),)
+        for batch in batches:
+            columns = [pa.repeat(pa.scalar(value, pa.string()), batch.num_rows) for value in values]
+            yield pa.RecordBatch.from_arrays([*columns, *batch.columns], schema=self.schema(batch.schema))

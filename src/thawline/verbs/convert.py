@@ -6,15 +6,13 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-import pyarrow as pa
-
 from thawline.cold import ColdFile
 from thawline.errors import ThawlineError
 from thawline.outputs import replacing
 from thawline.rendering.console import console
 from thawline.rendering.rows import Kind, RowSink
 from thawline.rendering.values import Bytes
-from thawline.verbs.cat import EVERY, cat, columns_of, with_file
+from thawline.verbs.cat import EVERY, FileColumns, cat, columns_of
 
 SUFFIXES: dict[str, Kind] = {".parquet": "parquet", ".arrow": "arrow-file", ".jsonl": "jsonl", ".csv": "csv"}
 
@@ -30,19 +28,21 @@ def convert(
     columns: Sequence[str] | None = None,
     where: Mapping[str, str] = EVERY,
     mode: Bytes = "auto",
+    csv_safe: bool = False,
     overwrite: bool = False,
-    named: bool = False,
+    named: FileColumns | None = None,
 ) -> int:
     """Write the rows of some files into one, whose suffix says of which kind; how many rows that were.
 
-    With `named`, the first column is the name of the file that a row is from.
+    With `named`, the first columns are about the file that a row is from.
     """
     kind = kind_of(target)
-    with replacing(target, overwrite=overwrite) as file, RowSink(kind, file, console(sys.stdout), mode) as sink:
+    out = console(sys.stdout)
+    with replacing(target, overwrite=overwrite) as file, RowSink(kind, file, out, mode, csv_safe=csv_safe) as sink:
         for cold in files:
             schema, batches = columns_of(cold, columns), cat(cold, columns, where=where)
             if named:
-                schema, batches = schema.insert(0, pa.field("file", pa.string())), with_file(batches, cold.name)
+                schema, batches = named.schema(schema), named.rows(batches, cold.name)
             sink.add(schema, batches, cold.name)
     return sink.rows
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from thawline.faults import with_faults
 from thawline.model import OUT, Finding, Rescue, Run
 from thawline.outputs import replacing
 from thawline.source import Source
+from thawline.wording import quoted
 
 __all__ = ["Cut", "Salvaged", "salvage", "truncate", "write_indexes"]
 
@@ -133,7 +133,7 @@ def _rescue(cold: ColdFile, rescuing: Rescuing, target: Path, *, overwrite: bool
         target /= found.name
     with replacing(target, overwrite=overwrite) as file:
         written = sum(file.write(part) for part in found.parts)
-    advice = tuple(line.replace(OUT, shlex.quote(str(target))) for line in found.advice)
+    advice = tuple(line.replace(OUT, quoted(str(target))) for line in found.advice)
     return Salvaged(target, found.units, found.rows, written, found.lost, (), found.suspects, found.repaired, advice)
 
 

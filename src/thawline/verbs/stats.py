@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from thawline.cold import ColdFile
 from thawline.rendering.rows import shown
-from thawline.rendering.values import is_bytes, iso_times
+from thawline.rendering.values import is_bytes, iso_time
 from thawline.rendering.words import grouped
 
 MOST_VALUES = 1000
@@ -43,6 +43,7 @@ class ColumnStats:
 
     def __init__(self, field: pa.Field) -> None:
         self.name, self.type = field.name, field.type
+        self.is_time = pa.types.is_timestamp(field.type)
         self.rows = self.nulls = self.size = 0
         self.range, self.sizes = Range(), Range()
         self.has_sizes = is_bytes(field.type) or pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
@@ -52,9 +53,10 @@ class ColumnStats:
         """Account for some more rows."""
         self.rows += len(column)
         self.nulls += column.null_count
-        self._add_range(column)
+        values = column.view(pa.int64()) if self.is_time else column  # Python knows no year beyond 9999
+        self._add_range(values)
         if self.values is not None:
-            self._count(column)
+            self._count(values)
 
     def _add_range(self, column: pa.Array) -> None:
         if self.has_sizes:
@@ -62,7 +64,7 @@ class ColumnStats:
             self.size += pc.sum(lengths).as_py() or 0
             self.sizes.add(lengths)
         if not (is_bytes(self.type) or pa.types.is_nested(self.type) or pa.types.is_null(self.type)):
-            self.range.add(iso_times(column) if pa.types.is_timestamp(self.type) else column)
+            self.range.add(column)
 
     def _count(self, column: pa.Array) -> None:
         """Count values, until there are too many different or too long ones for any to be worth showing."""
@@ -83,8 +85,8 @@ class ColumnStats:
             "type": str(self.type),
             "rows": self.rows,
             "nulls": self.nulls,
-            "min": self.range.least,
-            "max": self.range.most,
+            "min": self._shown(self.range.least),
+            "max": self._shown(self.range.most),
             "bytes": self.size if self.has_sizes else None,
             "shortest": self.sizes.least,
             "longest": self.sizes.most,
@@ -94,10 +96,13 @@ class ColumnStats:
 
     def _top(self) -> list[dict[str, Any]]:
         counts = self.values.most_common(TOP) if self.values else []
-        return [{"value": _shown(value), "count": count} for value, count in counts]
+        return [{"value": self._shown(value), "count": count} for value, count in counts]
+
+    def _shown(self, value: Any) -> Any:
+        return iso_time(value, self.type.unit) if self.is_time and value is not None else _text(value)
 
 
-def _shown(value: Any) -> Any:
+def _text(value: Any) -> Any:
     if not isinstance(value, bytes):
         return value
     try:

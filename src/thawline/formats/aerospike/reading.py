@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from thawline.formats.aerospike.text import ZSTD_MAGIC, PlainText, ZstdText, nex
 from thawline.formats.aerospike.walk import HEADER, HEADER_SIZE, Walk
 from thawline.model import Finding, Run, Span
 from thawline.source import Source
+from thawline.wording import quoted
 
 LOOKED_AT = 1 << 12
 """Bytes that tell whether a file without a header may be text at all."""
@@ -152,7 +152,7 @@ def _run(part: Part, span: Span, **labels: object) -> Run:
 
 
 def _hint(source: Source) -> str:
-    return f"thawline salvage {shlex.quote(source.name)} -o intact.asb"
+    return f"thawline salvage {quoted(source.name)} -o intact.asb"
 
 
 class _Compressed:

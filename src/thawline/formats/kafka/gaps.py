@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import struct
 from array import array
 from collections.abc import Iterator, Mapping
@@ -39,7 +38,7 @@ from thawline.formats.kafka.nesting import Nesting
 from thawline.generated.kernels.tables import TABLES
 from thawline.model import Code, Finding, Span
 from thawline.source import Source
-from thawline.wording import numbered
+from thawline.wording import numbered, quoted
 
 LENGTH_AT, BEFORE_LENGTH = 8, 12
 CRC_AT = {BATCHES: 17, MESSAGES: 12}
@@ -75,7 +74,7 @@ class Gaps:
 
     def found(self, code: Code, span: Span, detail: Mapping[str, object]) -> Finding:
         """A finding with the command that comes next."""
-        return Finding(code, span, detail, f"thawline salvage {shlex.quote(self.source.name)} -o intact.log")
+        return Finding(code, span, detail, f"thawline salvage {quoted(self.source.name)} -o intact.log")
 
     def _is_zero(self, start: int) -> bool:
         """Whether there is nothing but zeros from here to the end of the file."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -31,7 +30,7 @@ from thawline.formats.kafka.survey import Extent, Survey, survey
 from thawline.formats.kafka.transactions import Transactions
 from thawline.model import Code, Finding, Report, Run, Span, report
 from thawline.source import Source
-from thawline.wording import numbered
+from thawline.wording import numbered, quoted
 
 SEGMENT = re.compile(r"(\d{20})\.log(|\.swap|\.cleaned|\.deleted)", re.ASCII)
 CHECKPOINT = re.compile(r"(\d{20})-(\d{10})\.checkpoint", re.ASCII)
@@ -227,7 +226,7 @@ class _Partition:
         yield from self._below_start()
 
     def _found(self, code: Code, detail: Mapping[str, object], command: str = "", name: str = "") -> Finding:
-        hint = f"thawline {command} {shlex.quote(self.folder.path_of(name) if name else self.folder.path)}"
+        hint = f"thawline {command} {quoted(self.folder.path_of(name) if name else self.folder.path)}"
         return Finding(code, MARK, detail, hint if command else "")
 
     def _missing(self) -> Iterator[Finding]:

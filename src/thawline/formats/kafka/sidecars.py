@@ -7,7 +7,6 @@ rise. Whether they fit their segment, `comparisons` tells.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -30,7 +29,7 @@ from thawline.formats.kafka.rows import MICROSECONDS, microseconds
 from thawline.generated.kernels.tables import TABLES
 from thawline.model import Code, Finding, Run, Span
 from thawline.source import Source
-from thawline.wording import counted, grouped
+from thawline.wording import counted, grouped, quoted
 
 SCHEMAS = {
     "index": pa.schema([("offset", pa.int64()), ("relative_offset", pa.int32()), ("position", pa.int32())]),
@@ -241,10 +240,10 @@ def hint_for(name: str, kind: Kind) -> str:
     stem, _, rest = name.rpartition(f".{kind.suffix}")
     segment = f"{stem}.log{rest}" if stem else name
     if kind.suffix in {"index", "timeindex"}:
-        return f"thawline kafka index {shlex.quote(segment)} -o rebuilt"
+        return f"thawline kafka index {quoted(segment)} -o rebuilt"
     if kind.suffix == "txnindex":  # outcomes are taken from the markers
         folder = segment.rpartition("/")[0] or "."
-        return f"thawline cat {shlex.quote(folder)} --isolation read_committed"
+        return f"thawline cat {quoted(folder)} --isolation read_committed"
     return ""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -22,7 +21,7 @@ from thawline.formats.rbak.segment import FOOTER, HEADER, LEAST, MAGIC, Header, 
 from thawline.formats.rbak.side_files import LARGEST, load
 from thawline.model import Finding, Report, Run, Span
 from thawline.source import Source
-from thawline.wording import counted, grouped
+from thawline.wording import counted, grouped, quoted
 
 if TYPE_CHECKING:
     from thawline.formats.rbak import Rbak
@@ -184,7 +183,7 @@ def _manifest_report(backup: Backup) -> Report:
     found = backup.manifest
     if found is None:
         reason = _reason(backup)
-        hint = f"thawline rbak manifest {shlex.quote(backup.folder.path)}"
+        hint = f"thawline rbak manifest {quoted(backup.folder.path)}"
         report.add(
             Finding(findings.BAD_MANIFEST, Span(0, size), {"reason": reason, "lost": "the list of segments"}, hint)
         )
@@ -265,7 +264,7 @@ def _whole(backup: Backup) -> Iterator[Finding]:
     found, missing = backup.pairs()
     yield from _named(_missing(listed) for listed in missing)
     if backup.manifest is not None:
-        hint = f"thawline rbak manifest {shlex.quote(backup.folder.path)}"
+        hint = f"thawline rbak manifest {quoted(backup.folder.path)}"
         orphans = (path for path in backup.files if path not in found)
         yield from _named(Finding(findings.ORPHAN, HERE, {"key": path}, hint) for path in orphans)
     for one, other in _same(backup):

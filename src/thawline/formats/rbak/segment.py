@@ -5,7 +5,6 @@ Steps: https://rabbitmqbackup.com/architecture/segment-format, "Reading a Segmen
 
 from __future__ import annotations
 
-import shlex
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -22,7 +21,7 @@ from thawline.formats.rbak import findings
 from thawline.formats.rbak.proofs import meetings, places
 from thawline.model import Code, Finding, Span
 from thawline.source import Source
-from thawline.wording import counted
+from thawline.wording import counted, quoted
 
 MAGIC, END_MAGIC = b"RBAK", b"KABR"
 HEADER, FOOTER = 32, 8
@@ -197,4 +196,4 @@ def remarks(segment: Segment, header: Header) -> Iterator[Finding]:
 def salvage_hint(source: Source) -> str:
     """The command that copies what is left of a file."""
     name = PurePath(source.name)
-    return f"thawline salvage {shlex.quote(source.name)} -o {shlex.quote(f'intact-{name.name}')}"
+    return f"thawline salvage {quoted(source.name)} -o {quoted(f'intact-{name.name}')}"

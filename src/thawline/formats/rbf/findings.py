@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from thawline.chunks import Break, Chunk, Ranges
 from thawline.formats.rbf.frames import FENCE, LEAST_FRAME, has_right_status
 from thawline.model import Code, Finding, Span
 from thawline.source import Source
-from thawline.wording import counted
+from thawline.wording import counted, quoted
 
 GENESIS_LOST = Code(
     "RBF101",
@@ -259,7 +258,7 @@ class Gaps:
         return self._found(code, span, {**(detail or {}), "lost": lost})
 
     def _found(self, code: Code, span: Span, detail: Mapping[str, object] | None = None) -> Finding:
-        return Finding(code, span, detail or {}, f"thawline salvage {shlex.quote(self.source.name)} -o intact.rbf")
+        return Finding(code, span, detail or {}, f"thawline salvage {quoted(self.source.name)} -o intact.rbf")
 
     def _fences(self, rest: Span) -> int:
         """How many fences stand at the start of a stretch."""
