@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
@@ -21,7 +20,6 @@ from thawline.source import Source
 from thawline.wording import counted, grouped
 
 EXCERPT = 80
-HEADERS_AT_ONCE = 1 << 16
 KINDS = {
     records.NOT_JSON: findings.NOT_JSON,
     records.NOT_A_BYTE: findings.NOT_A_BYTE,
@@ -66,7 +64,7 @@ class Reading:
             batch = batch_of(decoded.batch, schema, context)
             self.rows += batch.num_rows
             if batch.num_rows:
-                yield from _by_headers(batch)
+                yield batch
 
     def found(self) -> Iterator[Documents]:
         """The documents of the payload."""
@@ -165,16 +163,3 @@ class Reading:
             yield Finding(code, self.end, {"record_index": index, "records": count})
         if self.beyond:
             yield Finding(findings.OUT_OF_TIME, self.end, {"records": self.beyond})
-
-
-def _by_headers(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """The same rows, in more batches where they have more headers than whoever makes objects of them has room for."""
-    if "headers" not in batch.schema.names or len(batch["headers"].values) <= HEADERS_AT_ONCE:
-        yield batch
-        return
-    first, offsets = 0, batch["headers"].offsets.to_pylist()
-    while first < batch.num_rows:
-        end = bisect_right(offsets, offsets[first] + HEADERS_AT_ONCE, first + 1) - 1
-        end = min(max(end, first + 1), batch.num_rows)
-        yield batch.slice(first, end - first)
-        first = end
