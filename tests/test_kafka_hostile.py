@@ -55,7 +55,7 @@ def test_a_name_that_is_no_offset_is_no_reason_to_fail(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_number_beyond_64_bits_is_refused(name: str, value: object) -> None:
-    with pytest.raises(BadOption, match="does not fit 64 bits"):
+    with pytest.raises(BadOption, match="lies beyond 64 bits"):
         open_cold(log([batch(0)]), "kafka", **{name: value})
 
 

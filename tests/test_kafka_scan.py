@@ -440,3 +440,16 @@ def test_the_legacy_checksum_of_each_kind_is_its_own() -> None:
     for head in heads:
         unit = golden.data[head["batch_start"] : head["batch_start"] + head["size"]]
         assert head["crc"] == (zlib.crc32(unit[16:]) if head["magic"] < 2 else crc32c(unit[21:]))
+
+
+def test_damage_over_several_batches_tells_all_offsets_that_are_lost(tmp_path: Path) -> None:
+    data = bytearray((Path(__file__).parent / "golden" / "kafka" / "many-records.log").read_bytes())
+    data[4096:8192] = bytes(4096)
+    (tmp_path / "00000000000000000000.log").write_bytes(data)
+    with thawline.open(tmp_path / "00000000000000000000.log") as cold:
+        (finding,) = [found for found in cold.findings() if found.severity == "error"]
+        rows = {offset for batch in cold.batches(["offset"]) for offset in batch["offset"].to_pylist()}
+    lost = sorted(set(range(1001)) - rows)
+    assert finding.detail["lost"] == (
+        f"1 batch of 143 records, offsets {lost[0]} to 428, and records in offsets 429 to {lost[-1]} behind it"
+    )

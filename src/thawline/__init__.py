@@ -26,6 +26,10 @@ _HOMES = {
 }
 
 
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
+
+
 def __getattr__(name: str) -> Any:
     # Arrow takes a while to import; `thawline --help` does not need it.
     if name not in _HOMES:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thawline import formats
-from thawline.cold import open_cold, open_folder
+from thawline.cold import ColdFolder, OnError, open_cold, open_folder
 from thawline.formats import Claim
 from thawline.model import Report
 from thawline.source import Readable, open_source
 
 if TYPE_CHECKING:
     from thawline.verbs.salvage import Salvaged
+
+NAMED = 5
+"""Files that a warning names."""
 
 __all__ = ["convert", "identify", "salvage", "verify"]
 
@@ -71,20 +75,32 @@ def convert(
     *,
     table: str | None = None,
     columns: Sequence[str] | None = None,
+    on_error: OnError = "skip",
     overwrite: bool = False,
     **options: Any,
 ) -> int:
     """Write the rows of a file, or of a folder whose files belong together, to a new one; how many rows those were.
 
-    The suffix of `target` says what it becomes: .parquet, .arrow, .jsonl or .csv.
+    The suffix of `target` says what it becomes: .parquet, .arrow, .jsonl or .csv. Damage is passed over unless
+    `on_error` says otherwise; a warning names what else lies in the folder.
     """
     from thawline.verbs.cat import FileColumns  # noqa: PLC0415 - only who converts needs them
     from thawline.verbs.convert import convert as write  # noqa: PLC0415 - as above
 
     path = Path(target)
     if isinstance(source, str | os.PathLike) and os.path.isdir(source):  # noqa: PTH112 - a URL is no path
-        folder = open_folder(source, format, table, **options)
+        folder = open_folder(source, format, table, on_error, **options)
+        _warn(folder)
         named = FileColumns.of(member.path for member in folder.members)
         return write(folder.files(), path, columns=columns, overwrite=overwrite, named=named)
-    with open_cold(source, format, table, **options) as cold:
+    with open_cold(source, format, table, on_error, **options) as cold:
         return write([cold], path, columns=columns, overwrite=overwrite)
+
+
+def _warn(folder: ColdFolder) -> None:
+    """Warn of what lies in a folder and is none of its own: it is not read."""
+    others = [left.path for left in folder.others()]
+    if others:
+        more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
+        named = ", ".join(others[:NAMED]) + more
+        warnings.warn(f"{folder.name}: not read, for it is not {folder.format.name}'s: {named}", stacklevel=3)

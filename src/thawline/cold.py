@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from functools import cached_property
 from types import TracebackType
 from typing import Any, Literal, NoReturn, Self, TypeVar
@@ -26,6 +27,7 @@ Item = TypeVar("Item")
 OnError = Literal["skip", "keep", "raise"]
 
 CORRUPT = "_corrupt_record"
+TOLD_A_FORMAT = ("thawline verify ", "thawline inspect ", "thawline salvage ", "thawline cat ")
 LONGEST_CORRUPT = 1 << 20
 """With `on_error="keep"`, at most this much of a damaged stretch goes into its row."""
 
@@ -138,7 +140,13 @@ class ColdFile(ArrowRows):
         With `heads_only`, intact means that the heads of units fit each other and the file.
         """
         items = self.outline() if heads_only else self.scan()
-        return report(self.name, self.format.name, self.size, items)
+        return report(self.name, self.format.name, self.size, items if self.claim else map(self._as_said, items))
+
+    def _as_said(self, item: Run | Finding) -> Run | Finding:
+        """An item whose hint works for a file that is not recognised, too: it has to be told the format again."""
+        if not isinstance(item, Finding) or not item.hint.startswith(TOLD_A_FORMAT):
+            return item
+        return replace(item, hint=f"{item.hint} --input-format {self.format.name}")
 
     def batches(self, columns: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Rows of the table; of its columns those that are asked for.
@@ -289,6 +297,12 @@ class ColdFolder(ArrowRows):
         for cold in self.files():
             yield cold.verify()
         yield from self.format.accounts(self.folder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Nothing is open between two reads."""
 
     def others(self) -> Iterator[File | Unread]:
         """What else lies below the folder: files that are none of its own, and what cannot be read, with the reason."""

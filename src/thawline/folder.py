@@ -153,7 +153,8 @@ def _listed(path: str) -> _Entries:
 
 def _add(found: _Entries, name: str, path: str, status: os.stat_result) -> None:
     if name.startswith("."):
-        found.unread.append(Unread(path, "hidden", "left out"))
+        mark = "/" if stat.S_ISDIR(status.st_mode) else ""
+        found.unread.append(Unread(path + mark, "hidden", "left out"))
     elif stat.S_ISDIR(status.st_mode):
         found.folders.append(name)
     elif stat.S_ISREG(status.st_mode):
@@ -177,7 +178,9 @@ def _listed_remote(url: str) -> _Entries:
     try:
         filesystem.invalidate_cache(path)  # a worker of Spark lives long
         listed: list[dict[str, Any]] = filesystem.ls(path, detail=True)
-    except ValueError as error:
+    except OSError:
+        raise
+    except Exception as error:  # a store raises what it likes, such as that it has no credentials
         raise SourceError(f"{url}: {error}") from error
     found = _Entries({}, [], [])
     for entry in sorted(listed, key=lambda entry: str(entry["name"])):

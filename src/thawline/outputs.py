@@ -174,7 +174,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _exists(target: Path) -> SourceError:
-    return SourceError(f"{target}: is there already and is not overwritten; --overwrite replaces it")
+    return SourceError(f"{target}: is there already and is not overwritten; --overwrite (overwrite=True) replaces it")
 
 
 def _failed(target: Path, error: OSError) -> SourceError:

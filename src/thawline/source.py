@@ -384,7 +384,7 @@ def _remote(url: str) -> LocalSource | RemoteSource:
         return RemoteSource(url, file, int(file.size))
     except FileNotFoundError as error:
         raise SourceError(error.errno, f"{url}: no such file") from error
-    except (OSError, ValueError) as error:
+    except Exception as error:  # a store raises what it likes, such as that it has no credentials
         raise SourceError(f"{url}: {error}") from error
 
 

@@ -11,6 +11,7 @@ import sys
 import traceback
 from contextlib import suppress
 from contextvars import copy_context
+from difflib import get_close_matches
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
@@ -74,6 +75,10 @@ class Thawline(click.Group):
         memory.check()
         if self.get_command(ctx, name) is None and _is_file(name):
             return "glance", glance, args
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            near = get_close_matches(name, self.list_commands(ctx), 1)
+            meant = f"did you mean {near[0]}?" if near else "`thawline --help` lists the commands"
+            ctx.fail(f"there is neither a command nor a file {name!r}; {meant}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

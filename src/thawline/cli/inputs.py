@@ -45,6 +45,8 @@ class Inputs:
         self.recursive, self.format_name, self.settings = recursive, format_name, settings or {}
         self.groups: list[Group] = []
         self.unread: list[Unread] = []
+        self.sides: list[Input] = []
+        """Files beside the members of groups, which hold no rows of theirs."""
         self.files = [found for name in names for found in self._expand(name)]
         if sum(found.path == STDIN for found in self.files) > 1:
             raise SourceError("stdin (-) can be read only once")
@@ -82,6 +84,8 @@ class Inputs:
                 yield Input(found.path, is_named=False)
             else:
                 self.groups.append(found)
+                beside = found.held.keys() - {member.path for member in found.members}
+                self.sides += [Input(path, is_named=False) for path in sorted(beside)]
                 yield from (Input(member.path, is_named=False, format=member.format) for member in found.members)
 
     def _matching(self, pattern: str) -> Iterator[Input]:
@@ -96,7 +100,7 @@ def _remote_matches(pattern: str) -> list[str]:
     filesystem, path = filesystem_of(pattern)
     try:
         found = [filesystem.unstrip_protocol(match) for match in sorted(filesystem.glob(path))]
-    except (OSError, ValueError) as error:
+    except Exception as error:  # a store raises what it likes, such as that it has no credentials
         raise SourceError(f"{pattern}: {error}") from error
     if not found:
         raise SourceError(f"{pattern}: no file matches")

@@ -34,7 +34,7 @@ def identify(run: Session) -> int:
     from thawline.verbs.identify import identify as facts
 
     sink = run.records()
-    run.each(lambda cold: sink.add(facts(cold)))
+    run.each_file(lambda cold: sink.add(facts(cold)))
     if run.kind != "table":
         run.add_unread(sink)
     sink.close()
@@ -61,7 +61,7 @@ def info(run: Session) -> int:
         else:
             sink.add(found)
 
-    run.each(add)
+    run.each_file(add)
     if run.kind != "table":
         run.add_unread(sink)
         sink.close()
@@ -75,8 +75,8 @@ def _info_text(facts: dict[str, Any]) -> str:
     seen = "heads fit; not verified" if facts["checked"] == "heads" else "intact"
     state = seen if not facts["findings"] else f"{found}: thawline verify {quoted(facts['file'])}"
     lines = {
-        "format": f"{facts['format']} {facts['version']}, {facts['title']}",
-        "because": f"{facts['why']} ({facts['confidence']})",
+        "format": f"{facts['format']} {facts['version'] or ''}".rstrip() + f", {facts['title']}",
+        "because": facts["why"] + (f" ({facts['confidence']})" if facts["confidence"] else ""),
         "size": exact(facts["size"]),
         "holds": f"{counted(facts['units'], facts['unit'])}, {counted(facts['rows'], 'row')}",
         "state": state,
@@ -95,6 +95,7 @@ def stats(run: Session) -> int:
     One pass over each file, in bounded memory: where a column has more than 1000 different values, `distinct` is
     null and none of them is called frequent.
     """
+    from thawline.cli.rows import say_skipped
     from thawline.verbs.stats import for_table
     from thawline.verbs.stats import stats as columns
 
@@ -104,6 +105,7 @@ def stats(run: Session) -> int:
         for record in columns(cold):
             shown = for_table(record) if run.kind in {"table", "vertical"} else record
             sink.add({"file": cold.name, **shown} if run.has_many else shown)
+        say_skipped(run, cold)
 
     run.each(add)
     sink.close()
@@ -117,10 +119,15 @@ def glance(run: Session) -> int:
     """Say what files are, at once, and what can be done with them. This is what `thawline FILE` does."""
     from thawline.verbs.info import glance as facts
 
-    return run.each(lambda cold: run.console.print(_glance_text(facts(cold), cold.schema.names)))
+    def show(cold: WatchedFile) -> None:
+        said = "" if cold.claim else f" --input-format {cold.format.name}"
+        run.console.print(_glance_text(facts(cold), cold.schema.names, said))
+
+    return run.each_file(show)
 
 
-def _glance_text(facts: dict[str, Any], columns: list[str]) -> str:
+def _glance_text(facts: dict[str, Any], columns: list[str], said: str) -> str:
+    """What a file is, and what to do next; `said` is what commands have to be told again."""
     from pathlib import PurePath
 
     from thawline.rendering.folding import cut
@@ -132,13 +139,15 @@ def _glance_text(facts: dict[str, Any], columns: list[str]) -> str:
     told = {key: value for key, value in last.items() if value is not None and value not in ("", [])}
     row = ", ".join(f"{key} {cut(shown(value), 40)}" for key, value in told.items())
     stem = PurePath(facts["file"]).stem if name != "-" else "rows"
+    version = f", version {facts['version']}" if facts["version"] else ""
+    sure = f" ({facts['confidence']})" if facts["confidence"] else ""
     lines = [
-        f"{printable(facts['file'])}: {facts['title']}, version {facts['version']}, {exact(facts['size'])}",
-        f"  {facts['why']} ({facts['confidence']}); not verified yet",
+        f"{printable(facts['file'])}: {facts['title']}{version}, {exact(facts['size'])}",
+        f"  {facts['why']}{sure}; not verified yet",
         f"  columns   {', '.join(columns)}",
         *([f"  last row  {row}"] if last else []),
-        f"  next      thawline verify {name}",
-        f"            thawline tail -n 5 {name}",
-        f"            thawline convert {name} -o {quoted(stem + '.parquet')}",
+        f"  next      thawline verify {name}{said}",
+        f"            thawline tail -n 5 {name}{said}",
+        f"            thawline convert {name} -o {quoted(stem + '.parquet')}{said}",
     ]
     return "\n".join(lines)

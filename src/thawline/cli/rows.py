@@ -104,7 +104,7 @@ def _print(run: Session, rows: Callable[[WatchedFile], Iterable[pa.RecordBatch]]
 
     def add(cold: WatchedFile) -> None:
         sink.add(*_named(run, cold, rows(cold)), cold.name)
-        _say_skipped(run, cold)
+        say_skipped(run, cold)
 
     run.each(add)
     sink.close()
@@ -131,7 +131,8 @@ def _file_columns(run: Session, kind: Kind) -> FileColumns | None:
     return FileColumns() if is_shown else FileColumns.of(given.path for given in run.inputs)
 
 
-def _say_skipped(run: Session, cold: WatchedFile) -> None:
+def say_skipped(run: Session, cold: WatchedFile) -> None:
+    """Say how much damage was met on the way, if any."""
     from thawline.rendering.words import counted, printable, quoted
 
     if not cold.errors:
@@ -174,7 +175,9 @@ def convert(run: Session, output: str, *, overwrite: bool, csv_safe: bool) -> in
         for cold in run.opened(refusal):
             first[:] = first or [cold]
             yield cold
-            _say_skipped(run, cold)
+            say_skipped(run, cold)
+        if not first and run.code:  # nothing could be read, so there is nothing to write
+            raise click.exceptions.Exit(run.code)
 
     rows = write(
         files(),

@@ -99,6 +99,7 @@ class Session:
             options.files, recursive=options.recursive, format_name=options.input_format, settings=self.settings
         )
         self.inputs, self.groups, self.unread = given.files, given.groups, given.unread
+        self.sides = given.sides
         protect(found.path for found in self.inputs)
         self.stdout: BinaryIO = sys.stdout.buffer
         self.console = console(sys.stdout, options.color)
@@ -153,6 +154,19 @@ class Session:
                 on_account(whole, report)
         self.say_unread()
         return self.exit_code
+
+    def each_file(self, work: Callable[[WatchedFile], None]) -> int:
+        """As `each`, and with the files beside the members of groups: for what is to be said of every single file."""
+        unknown = "part of what lies in its folder; thawline verify looks at it"
+        for given in self.sides:
+            try:
+                with self.open(given) as cold:
+                    work(cold)
+            except UnknownFormat:
+                self.unread.append(Unread(given.path, unknown, "left out"))
+            except ThawlineError as error:
+                self._leave(given, error)
+        return self.each(work)
 
     def opened(self, refusal: Callable[[WatchedFile], str] = lambda _cold: "") -> Iterator[WatchedFile]:
         """Each input; one that was named and cannot be read stops the command.

@@ -26,6 +26,8 @@ LOOKED_AT = 1 << 20
 """Bytes of a file's start that are searched for units."""
 MOST_ITEMS = 1 << 16
 """Runs and findings after which a search has seen enough."""
+BATCH_HEAD, LAST_MAGIC = 17, 2
+"""Bytes of a batch of Kafka up to its magic, which lies at the same place in all versions, and the latest of those."""
 HEAD = 1 << 12
 """Bytes that tell what a file looks like."""
 MOST_ZEROS = 16 << 20
@@ -139,7 +141,9 @@ def resemblance(source: Source) -> str:
 def likeness(source: Source) -> str:
     """What a file begins like that is not of any format here, and what to do about it; empty if nothing is known."""
     found = _likeness(source)
-    return f"{found.name}: {found.remedy}" if found and found.remedy else found.name if found else ""
+    if found is None:
+        return "nothing: it is all zero" if resemblance(source) == ALL_ZERO else ""
+    return f"{found.name}: {found.remedy}" if found.remedy else found.name
 
 
 def suspects(source: Source) -> list[Suspicion]:
@@ -157,14 +161,27 @@ def _suspicion(name: str, window: LocalSource, size: int) -> Suspicion | None:
     units, first = 0, None
     for span, count in _units(read, window):
         units, first = units + count, span.start if first is None else first
-    if not units and not is_named:
+    is_fitting = name == "kafka" and _begins_like_a_batch(window, size)
+    if not units and not is_named and not is_fitting:
         return None
     told = ["its name speaks for " + name] if is_named else []
+    if not units and is_fitting:
+        told.append(f"it begins like a {read.unit_name} of {name} that is damaged")
     if units:
         noun = counted(units, read.unit_name) + ("" if is_named else f" of {name}")
         within = " in its first MiB" if size > LOOKED_AT else ""
         told.append(f"{noun} {'is' if units == 1 else 'are'} found from byte {first:#x} on{within}")
     return Suspicion(name, ", and ".join(told), units, read.unit_name, first)
+
+
+def _begins_like_a_batch(window: LocalSource, size: int) -> bool:
+    """Whether length and magic fit a batch or message of Kafka that ends where the file does, or another begins."""
+    head = _head(window, BATCH_HEAD)
+    end = 12 + int.from_bytes(head[8:12], "big")
+    if len(head) < BATCH_HEAD or head[16] > LAST_MAGIC or not BATCH_HEAD <= end <= size:
+        return False
+    following = bytes(window.view(min(end, window.size), min(end + BATCH_HEAD, window.size)))
+    return end == size or (len(following) == BATCH_HEAD and following[16] == head[16])
 
 
 def _speaks_for(name: str, path: str) -> bool:

@@ -226,6 +226,8 @@ def _cause(cold: ColdFile, report: Report, damaged: list[Span]) -> str:
         return str(known)
     if not report.units and (other := likeness(cold.source)):
         return other
+    if not report.units and any(key.endswith("_computed") for finding in report.findings for key in finding.detail):
+        return "a media or copy error: what its head says fits, and the checksum does not"
     if not report.units:
         return "another format or version, or a file that lost its beginning"
     if len(damaged) > 1:

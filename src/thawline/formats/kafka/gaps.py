@@ -213,16 +213,19 @@ class Gaps:
             last = base + self._integer(span.start + 23, 4)
             fits = floor < base <= last and (following is None or last < following) and 0 < count <= last - base + 1
             if fits and last - floor < MOST_OFFSETS:
-                return lost_batch(count, base, last)
-        if following is None or following <= floor:
-            return f"records in offsets {floor + 1} to the end of the segment"
-        is_gap = following > floor + 1
-        return (
-            f"records in {numbered('offset', floor + 1, following - 1)}" if is_gap else "nothing: offsets run on behind"
-        )
+                behind = _between(last, following) if self._claimed(span.start) < span.size else ""
+                return lost_batch(count, base, last) + (f", and {behind} behind it" if behind else "")
+        return _between(floor, following) or "nothing: offsets run on behind"
 
     def _integer(self, at: int, size: int) -> int:
         return int.from_bytes(self.source.view(at, at + size), "big", signed=True)
+
+
+def _between(last: int, following: int | None) -> str:
+    """Records that may have been behind an offset and before the next one that is there; empty if there are none."""
+    if following is None or following <= last:
+        return f"records in offsets {last + 1} to the end of the segment"
+    return f"records in {numbered('offset', last + 1, following - 1)}" if following > last + 1 else ""
 
 
 def _is_legacy(view: memoryview, position: int) -> bool:

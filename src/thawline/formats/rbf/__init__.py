@@ -121,13 +121,10 @@ class Rbf(Format):
         remote file only the end is fetched, so that there it is not noticed if it was cut exactly behind a fence inside
         a torn frame's payload.
         """
-        if self.tag is not None:
-            return None
-        ending = _ending(source, rows)
+        ending = _ending(source, rows) if self.tag is None else None
         if ending is None:
-            runs = [item for item in self.scan(source) if isinstance(item, Run) and item.units]
-        else:
-            runs = [_run(segment) for segment in ending]
+            return None
+        runs = [_run(segment) for segment in ending]
         first, found = len(runs), 0
         while first and found < rows:
             first -= 1
