@@ -23,12 +23,13 @@ from thawline.formats.kafka import checkpoints, messages, partition, records, re
 from thawline.formats.kafka.checks import Checksums
 from thawline.formats.kafka.contents import content_of
 from thawline.formats.kafka.control import broken_control
+from thawline.formats.kafka.dense import kinds
 from thawline.formats.kafka.findings import CODES, EPOCH_FALLS, PREALLOCATED
 from thawline.formats.kafka.heads import MESSAGES, Heads, head_at, table_at, walk
 from thawline.formats.kafka.indexes import build_indexes
 from thawline.formats.kafka.lookup import find_start
 from thawline.formats.kafka.rows import EXTRAS, RECORDS, Part, Request
-from thawline.formats.kafka.segment import Segment, Stretch, in_order, nowhere
+from thawline.formats.kafka.segment import Segment, Stretch, in_order, nowhere, together
 from thawline.formats.kafka.selection import Selection
 from thawline.formats.kafka.transactions import Transactions
 from thawline.model import Finding, Report, Run, Span
@@ -103,11 +104,11 @@ class Kafka(Format):
             yield from sidecars.scan(source, kind)
             return
         for stretch in Segment(source, nowhere, first_offset=_first_offset(source)).stretches(is_explained=False):
-            heads = stretch.heads
-            is_opened = heads is not None and heads.is_legacy
-            yield from in_order(
-                _runs(source, heads, self._whole) if is_opened else self._counted_pieces(heads), stretch.findings
-            )
+            runs = [self._outlined(source, part) for part in kinds(stretch.heads)] if stretch.heads else []
+            yield from in_order(together(runs), stretch.findings)
+
+    def _outlined(self, source: Source, heads: Heads) -> Iterator[Run | Finding]:
+        return _runs(source, heads, self._whole) if heads.is_legacy else self._counted_pieces(heads)
 
     def read(self, source: Source, table: str, columns: Collection[str]) -> Reading:
         """Batches with their rows; what cannot hold a row that is asked for is neither checked nor decompressed."""
@@ -353,7 +354,9 @@ class Kafka(Format):
 
 
 def _decode(source: Source, heads: Heads, request: Request) -> Iterator[Part | Finding]:
-    return messages.decode(source, heads, request) if heads.is_legacy else records.decode(source, heads, request)
+    """Units of every kind with their records: each kind by itself, however often they take turns."""
+    decoded = [(messages if part.is_legacy else records).decode(source, part, request) for part in kinds(heads)]
+    return decoded[0] if len(decoded) == 1 else together(decoded)
 
 
 def _runs(source: Source, heads: Heads | None, request: Request) -> Iterator[Run | Finding]:

@@ -55,6 +55,17 @@ class Checksums:
             return pa.repeat(pa.scalar(-1, pa.int64()), len(starts))
         return numbers.column(self._from_checkpoints(numbers.copied(covered), numbers.copied(ends)))
 
+    def of_unit(self, start: int, end: int, *, is_legacy: bool) -> int:
+        """The checksum of one unit; -1 where the budget is spent and there are no checkpoints."""
+        covered = start + COVERED_FROM[is_legacy]
+        self.budget -= end - covered
+        if not self.is_spent:
+            compute = checksums.crc32 if is_legacy else checksums.crc32c
+            return compute(self.source.view(covered, end), 0, end - covered)
+        if is_legacy or not self.source.is_local or columns.native() is None:
+            return -1
+        return self._from_checkpoints(array("q", [covered]), array("q", [end]))[0]
+
     def _one_by_one(self, starts: pa.Int64Array, ends: pa.Int64Array, *, is_legacy: bool) -> array[int]:
         base, last = starts[0].as_py(), pc.max(ends).as_py()
         view = self.source.view(base, last)

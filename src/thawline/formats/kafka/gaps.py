@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
@@ -34,7 +34,7 @@ from thawline.formats.kafka.heads import (
     table_at,
 )
 from thawline.formats.kafka.losses import lost_batch
-from thawline.formats.kafka.nesting import Nesting
+from thawline.formats.kafka.nesting import MOST_OFFSETS, Claim, Nesting, claim_at
 from thawline.generated.kernels.tables import TABLES
 from thawline.model import Code, Finding, Span
 from thawline.source import Source
@@ -43,8 +43,6 @@ from thawline.wording import numbered, quoted
 LENGTH_AT, BEFORE_LENGTH = 8, 12
 CRC_AT = {BATCHES: 17, MESSAGES: 12}
 LEAST_LENGTH = 14
-MOST_OFFSETS = 1 << 32
-"""How far the offsets of a unit behind damage may be ahead: a segment spans less than 2^31 of them (KAFKA-6264)."""
 LARGEST_OFFSET = (1 << 63) - 1
 LONGEST_CHAIN = 64
 """Broken units in a row whose lengths are followed before the bytes between them are searched."""
@@ -90,7 +88,7 @@ class Gaps:
         """Broken units one behind the other as their lengths say, if that leads to an intact one or the file's end."""
         spans: list[Span] = []
         while len(spans) < LONGEST_CHAIN:
-            size = self._claimed(start)
+            size = self.claimed(start)
             if not size or start + size > self.source.size:
                 return []
             spans.append(Span(start, start + size))
@@ -99,7 +97,7 @@ class Gaps:
                 return spans
         return []
 
-    def _claimed(self, start: int) -> int:
+    def claimed(self, start: int) -> int:
         """The size of the unit that starts here, as its length says; 0 if that cannot be."""
         if self.source.size - start < BEFORE_LENGTH:
             return 0
@@ -132,7 +130,7 @@ class Gaps:
                 while seen < count and positions[seen] < position:
                     nesting.broken(positions[seen], floor)
                     seen += 1
-                if self._is_intact(position, floor) and not nesting.holds(position):
+                if not nesting.holds(position) and self._is_intact(position, floor):
                     return position
             if count < CANDIDATES:
                 break
@@ -147,12 +145,14 @@ class Gaps:
         while first < len(positions):
             places = list(zip(positions[first : first + step], sizes[first : first + step], strict=True))
             kinds = {kind: [place for place in places if _is_legacy(view, place[0]) is kind] for kind in (False, True)}
-            yield from sorted(at for kind in kinds for at in self._right_of_kind(view, kinds[kind], is_legacy=kind))
+            yield from sorted(at for kind in kinds for at in self.right_of_kind(kinds[kind], is_legacy=kind))
             first, step = first + step, 4 * step
 
-    def _right_of_kind(self, view: memoryview, places: list[tuple[int, int]], *, is_legacy: bool) -> Iterator[int]:
+    def right_of_kind(self, places: list[tuple[int, int]], *, is_legacy: bool) -> Iterator[int]:
+        """Those of some places, each with a size, where the checksum is right."""
         if not places:
             return
+        view = self.source.view(0, self.source.size)
         starts = pa.array([at for at, _ in places], pa.int64())
         ends = pa.array([at + size for at, size in places], pa.int64())
         computed = self.checksums.of_units(starts, ends, is_legacy=is_legacy).to_pylist()
@@ -175,15 +175,42 @@ class Gaps:
             return self.found(
                 BAD_CHECKSUM, span, {"crc_stored": item.batch["crc"][0].as_py(), "crc_computed": computed, **facts}
             )
-        claimed, left = self._claimed(span.start), self.source.size - span.start
+        claimed, left = self.claimed(span.start), self.source.size - span.start
         if is_last and span.end == self.source.size and self._is_torn(span.start, claimed, left):
             return self.found(TORN_TAIL, span, {"claimed": claimed, "left": left, **facts})
         where = {"at": span.start + item.at, "field": f"{item.failure.spec}: {item.failure.path}"}
         return self.found(NO_BATCH, span, {**where, "reason": item.failure.reason, **facts})
 
+    def briefly(self, holes: list[tuple[Span, int, int]]) -> list[Finding]:
+        """Findings about many stretches, each with the last offset before it and the first one behind it."""
+        claims = [claim_at(self.source, span.start) for span, _, _ in holes]
+        checked: dict[int, int] = {}
+        for is_legacy in (False, True):
+            spans = [
+                span
+                for (span, _, _), claim in zip(holes, claims, strict=True)
+                if claim is not None and claim.is_legacy is is_legacy and claim.end == span.end
+            ]
+            if spans:
+                starts, ends = (pa.array(values, pa.int64()) for values in zip(*spans_of(spans), strict=True))
+                computed = self.checksums.of_units(starts, ends, is_legacy=is_legacy).to_pylist()
+                checked |= {span.start: value for span, value in zip(spans, computed, strict=True)}
+        return [self._brief(*hole, claim, checked) for hole, claim in zip(holes, claims, strict=True)]
+
+    def _brief(
+        self, span: Span, floor: int, following: int, claim: Claim | None, checked: Mapping[int, int]
+    ) -> Finding:
+        facts = {"lost": self._lost(span, table_at(self.source, span.start), floor, following)}
+        if claim and span.start in checked:
+            stored = {"crc_stored": claim.checksum, "crc_computed": checked[span.start]}
+            return self.found(BAD_CHECKSUM, span, {**stored, **facts})
+        if self._proven(span):
+            return self._explained(span, floor, following, is_last=False)
+        return self.found(NO_BATCH, span, {"at": span.start, "reason": "no batch is here", **facts})
+
     def _read(self, span: Span, table: str) -> Chunk | Break:
         """What the kernel makes of a unit, in the extent that its length or else the span gives it."""
-        end = min(max(span.start + self._claimed(span.start), span.end), self.source.size)
+        end = min(max(span.start + self.claimed(span.start), span.end), self.source.size)
         view = self.source.view(span.start, end)
         return next(iter(columns.scan(table, view, Ranges.of([(0, len(view), 1)]), columns=("crc",))))
 
@@ -201,7 +228,7 @@ class Gaps:
         stored = self._integer(span.start + CRC_AT[BATCHES], 4) & 0xFFFFFFFF
         if self.checksums.of_units(starts, ends, is_legacy=False)[0].as_py() != stored:
             return None
-        if self._claimed(span.start) != span.size:
+        if self.claimed(span.start) != span.size:
             return DAMAGED_LENGTH
         is_latest = self.source.view(span.start + MAGIC_AT, span.start + MAGIC_AT + 1)[0] == LATEST_MAGIC
         return None if is_latest else DAMAGED_MAGIC
@@ -226,6 +253,11 @@ def _between(last: int, following: int | None) -> str:
     if following is None or following <= last:
         return f"records in offsets {last + 1} to the end of the segment"
     return f"records in {numbered('offset', last + 1, following - 1)}" if following > last + 1 else ""
+
+
+def spans_of(spans: Iterable[Span]) -> Iterator[tuple[int, int]]:
+    """Start and end of each."""
+    return ((span.start, span.end) for span in spans)
 
 
 def _is_legacy(view: memoryview, position: int) -> bool:

@@ -58,7 +58,7 @@ number of records are not: they are null."""
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """Heads of units in file order, a row each; either all of magic 2 or all older. There may be holes between them."""
+    """Heads of units in file order, a row each. There may be holes between them."""
 
     rows: pa.RecordBatch
 
@@ -77,7 +77,7 @@ class Heads:
 
     @property
     def is_legacy(self) -> bool:
-        """Whether these are messages of magic 0 or 1."""
+        """Whether these are messages of magic 0 or 1; asked of units that are all of a kind."""
         return bool(self.rows["magic"][0].as_py() < LATEST_MAGIC)
 
     @property
@@ -118,7 +118,7 @@ def walk(source: Source, start: int) -> Iterator[Heads | Break]:
                     yield item
                     return
             else:
-                yield Heads(_unified(item, table))
+                yield Heads(unified(item, table))
                 position = yielded_end(item)
 
 
@@ -158,7 +158,7 @@ def head_at(source: Source, position: int) -> Heads | Break:
     table = table_at(source, position)
     view = source.view(position, min(position + _claimed(source, position), source.size))
     item = next(columns.scan(table, view, Ranges.of([(0, len(view), 1)]), checksums=False))
-    return Heads(_unified(item.moved(position), table)) if isinstance(item, Chunk) else item.moved(position)
+    return Heads(unified(item.moved(position), table)) if isinstance(item, Chunk) else item.moved(position)
 
 
 def _claimed(source: Source, position: int) -> int:
@@ -181,7 +181,8 @@ def table_at(source: Source, position: int) -> str:
     return MESSAGES if is_legacy else BATCHES
 
 
-def _unified(chunk: Chunk, table: str) -> pa.RecordBatch:
+def unified(chunk: Chunk, table: str) -> pa.RecordBatch:
+    """The rows of a table as those of heads."""
     made = _of_messages(chunk.batch) if table == MESSAGES else _of_batches(chunk.batch)
     made |= {"position": chunk.starts, "size": pc.subtract(chunk.ends, chunk.starts)}
     return pa.RecordBatch.from_arrays([made[name] for name in HEADS.names], schema=HEADS)

@@ -9,8 +9,6 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from thawline.formats.kafka.checks import Checksums
 from thawline.formats.kafka.heads import LATEST_MAGIC
 from thawline.source import Source
@@ -19,6 +17,8 @@ HEAD = struct.Struct(">qiIbbb")
 """Offset, length, the checksum of old messages or the leader epoch, magic, and two bytes that it tells the use of."""
 LEAST_LENGTHS = {0: 14, 1: 22, 2: 49}
 BEFORE_LENGTH = 12
+MOST_OFFSETS = 1 << 32
+"""How far the offsets of a unit behind damage may be ahead: a segment spans less than 2^31 of them (KAFKA-6264)."""
 CODEC = 7
 """The bits of the attributes that name the compression."""
 LATEST_HEAD = struct.Struct(">Ihi")
@@ -73,8 +73,8 @@ class Nesting:
     def broken(self, start: int, floor: int) -> None:
         """Take note of a head whose checksum is wrong; of wrappers the one that goes farthest counts."""
         claim = claim_at(self.source, start)
-        if claim is None or claim.offset <= floor:
-            return
+        if claim is None or not floor < claim.offset <= floor + MOST_OFFSETS:
+            return  # garbage, or a head of which nothing can be believed
         if not self.claims:
             self.claims.append(claim)
         elif claim.is_legacy and claim.is_compressed and claim.end > self.claims[-1].end:
@@ -109,6 +109,4 @@ class Nesting:
         """Whether the broken unit ends right here, as its checksum says."""
         if position - claim.start < BEFORE_LENGTH + LEAST_LENGTHS[claim.magic]:
             return False
-        bounds = pa.array([claim.start], pa.int64()), pa.array([position], pa.int64())
-        computed: int = self.checksums.of_units(*bounds, is_legacy=claim.is_legacy)[0].as_py()
-        return computed == claim.checksum
+        return self.checksums.of_unit(claim.start, position, is_legacy=claim.is_legacy) == claim.checksum

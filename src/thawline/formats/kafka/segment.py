@@ -13,15 +13,19 @@ import pyarrow.compute as pc
 
 from thawline.chunks import Break
 from thawline.formats.kafka.checks import Checksums, disorder
+from thawline.formats.kafka.dense import look
 from thawline.formats.kafka.findings import BAD_OFFSET, EPOCH_FALLS, OFFSETS_RESTART
 from thawline.formats.kafka.gaps import Gaps, offset_at
-from thawline.formats.kafka.heads import Heads, walk
+from thawline.formats.kafka.heads import FIRST_ROWS, Heads, walk
 from thawline.model import Finding, Run, Span
 from thawline.source import Source
 from thawline.wording import counted, numbered
 
 RELEASE_BYTES = 64 << 20
 """So much is read before it is said that it is not needed any more; to say so takes a while in a large file."""
+
+MOST_TURNS = 8
+"""So many short stretches in a row are looked at one by one."""
 
 Item = TypeVar("Item")
 Look = Callable[[Heads], pa.BooleanArray | None]
@@ -58,9 +62,26 @@ def in_order(parts: Iterable[Item], findings: Sequence[Finding]) -> Iterator[Ite
     yield from heapq.merge(*both, key=_start)
 
 
+def together(parts: Iterable[Iterator[Item]]) -> Iterator[Item]:
+    """Parts of several stretches with holes, in file order."""
+    return heapq.merge(*parts, key=_start)
+
+
 def _start(item: Any) -> int:
     span: Span = (item if isinstance(item, Finding | Run | Heads) else item[0]).span
     return span.start
+
+
+def _start_of(stretch: Stretch) -> int:
+    return min([finding.span.start for finding in stretch.findings] + ([stretch.heads.start] if stretch.heads else []))
+
+
+def _takes_turns(heads: Heads | None) -> bool:
+    """Whether units of old and new magic take turns."""
+    if heads is None or len(heads) == 1:
+        return False
+    magics, rows = heads.rows["magic"], len(heads) - 1
+    return (pc.sum(pc.not_equal(magics.slice(1), magics.slice(0, rows))).as_py() or 0) > MOST_TURNS
 
 
 def _mask(rows: int, left_out: Sequence[int]) -> pa.BooleanArray:
@@ -80,6 +101,10 @@ class Segment:
         """The last offset so far."""
         self.epoch = -1
         """That of the last batch that has one."""
+        self.turns = 0
+        """How many short stretches of units there were in a row."""
+        self.is_silent = False
+        """Whether only the units count, and nothing is asked about what is between them."""
 
     def items(self, start: int = 0, *, is_explained: bool = True) -> Iterator[Heads | Finding]:
         """Intact units and findings from a position to the end of the file; their spans tile that."""
@@ -92,16 +117,60 @@ class Segment:
         self.behind = self._lost_by_broker if is_explained else None
         position = released = start
         while position < self.source.size:
+            if self.turns > MOST_TURNS and self.source.is_local:
+                position = yield from self._dense(position)
+                if position == self.source.size:
+                    return
             for item in walk(self.source, position):
                 if isinstance(item, Break):
+                    self.turns += 1
                     position = yield from self._gap(item.start)
                     break
+                self.turns = 0 if len(item) >= FIRST_ROWS else self.turns + 1
                 position = yield from self._checked(item)
+                if self.turns > MOST_TURNS:
+                    break
                 if position - released >= RELEASE_BYTES:
                     self.source.release(position)
                     released = position
                 if position != item.end:
                     break
+
+    def _dense(self, position: int) -> Generator[Stretch, None, int]:
+        """Units and gaps that take turns; up to where they do."""
+        is_first = True
+        while self.turns > MOST_TURNS or is_first:
+            is_first = False
+            found = look(self.source, self.gaps, position, self.floor, is_trusting=self.look is nowhere)
+            self.turns = MOST_TURNS + 1 if len(found.holes) > MOST_TURNS or _takes_turns(found.heads) else 0
+            stretches = list(self._ordered(found.heads, is_dense=True)) if found.heads else []
+            findings = [] if self.is_silent else self.gaps.briefly(found.holes)
+            yield from self._merged(stretches, self._with_broker(findings))
+            if found.end == position:
+                self.turns = 0
+            position = found.end
+        return position
+
+    def _merged(self, stretches: list[Stretch], findings: list[Finding]) -> Iterator[Stretch]:
+        """Stretches with the findings about holes in them and between them."""
+        starts = [finding.span.start for finding in findings]
+        first = 0
+        for index, stretch in enumerate(stretches):
+            last = index == len(stretches) - 1
+            end = len(findings) if last else bisect_left(starts, _start_of(stretches[index + 1]))
+            own = (*stretch.findings, *findings[first:end])
+            yield Stretch(stretch.heads, tuple(sorted(own, key=lambda finding: finding.span)))
+            first = end
+        if not stretches and findings:
+            yield Stretch(None, tuple(findings))
+
+    def _with_broker(self, findings: list[Finding]) -> list[Finding]:
+        """The findings, the first damage with what a broker would lose behind it."""
+        if findings and self.behind:
+            behind, self.behind = self.behind, None
+            first = findings[0]
+            return [replace(first, detail={**first.detail, **behind(first.span.end)}), *findings[1:]]
+        return findings
 
     def _checked(self, heads: Heads) -> Generator[Stretch, None, int]:
         """Those of some units whose checksums are right, and findings for the others; up to where that goes."""
@@ -110,6 +179,9 @@ class Segment:
             if bad < row:
                 continue
             yield from self._ordered(heads.part(row, bad))
+            self.turns = self.turns + 1 if bad - row < FIRST_ROWS else 0
+            if self.turns > MOST_TURNS and self.source.is_local:
+                return int(heads.rows["position"][bad].as_py())
             end = yield from self._gap(heads.rows["position"][bad].as_py())
             positions = heads.rows["position"]
             row = bisect_left(range(len(heads)), end, key=lambda index: positions[index].as_py())
@@ -133,11 +205,11 @@ class Segment:
             self.gaps.intact = frozenset(heads.rows["position"].filter(right).to_pylist())
         return bad
 
-    def _ordered(self, heads: Heads) -> Iterator[Stretch]:
+    def _ordered(self, heads: Heads, *, is_dense: bool = False) -> Iterator[Stretch]:
         """The units but for those whose offset cannot be right, and remarks about what no checksum covers."""
         if not len(heads):
             return
-        found = disorder(heads, self.floor, offset_at(self.source, heads.end))
+        found = disorder(heads, self.floor, None if is_dense else offset_at(self.source, heads.end))
         remarks = [*self._restarts(heads, found.restarts), *self._falling_epochs(heads)]
         row = 0
         for at, remark in [*sorted(remarks, key=lambda item: item[0]), (len(heads), None)]:
@@ -211,6 +283,7 @@ class Segment:
     def _lost_by_broker(self, start: int) -> dict[str, object]:
         """What a broker would lose besides: everything behind the first damage, intact or not."""
         rest = Segment(self.source, first_offset=self.floor + 1)
+        rest.is_silent = True
         batches = 0
         first: int | None = None
         last: int | None = None
