@@ -28,7 +28,7 @@ def decoded_prefix(data: memoryview, max_bytes: int) -> Iterator[bytes]:
     size, at = int.from_bytes(data[:SIZE], "little"), SIZE
     block = _Block(data, min(size, max_bytes))
     while block.left and at >= 0:
-        at = block.sequence(at)
+        at = block.repeat(at) if block.repeats else block.sequence(at)
         if len(block.out) >= PIECE:
             yield block.taken(FARTHEST)
     yield block.taken(0)
@@ -47,6 +47,8 @@ class _Block:
         """Bytes that are still to come."""
         self.given = 0
         """How much of `out` has been given."""
+        self.offset = self.repeats = 0
+        """How far back the copy that is under way begins, and how much of it is to come."""
 
     def taken(self, keep: int) -> bytes:
         """What has been decoded and not yet been given."""
@@ -70,13 +72,16 @@ class _Block:
         length, at = _length(data, at + 2, token & MORE)
         if not 0 < offset <= len(self.out):
             return ~at
-        self._repeat(offset, min(length + LEAST_MATCH, self.left))
-        return at
+        self.offset, self.repeats = offset, min(length + LEAST_MATCH, self.left)
+        return self.repeat(at)
 
-    def _repeat(self, offset: int, length: int) -> None:
-        """Copy what stands so far back; what is copied may be part of it, over and over."""
-        match = bytes(self.out[-offset : len(self.out) - offset + length])
+    def repeat(self, at: int) -> int:
+        """Copy some of what stands further back; what is copied may be part of it, over and over."""
+        length = min(self.repeats, PIECE)
+        match = bytes(self.out[-self.offset : len(self.out) - self.offset + length])
         self._add(match if len(match) == length else (match * (length // len(match) + 1))[:length])
+        self.repeats -= length
+        return at
 
     def _add(self, data: bytes | memoryview) -> None:
         self.out += data

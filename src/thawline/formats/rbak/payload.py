@@ -112,7 +112,9 @@ class _Framing:
 
     def __init__(self, ending: Ending, longest: int, *, resync: bool, buffer: bytearray) -> None:
         self.ending, self.longest, self.resync, self.buffer = ending, longest, resync, buffer
-        self.held, self.needed, self.base = 0, WINDOW, 0
+        self.most = HEAD + longest
+        """Bytes that are held at most, so that a record that is too long is never there as a whole."""
+        self.held, self.needed, self.base = 0, min(WINDOW, self.most), 0
         self.refused = 0
         """Bytes of a record that is longer than is read, and behind which nothing is."""
 
@@ -122,7 +124,7 @@ class _Framing:
             self.base, self.held = self.base + self.held, 0
         elif self.held == len(self.buffer):
             self.buffer += bytes(max(min(len(self.buffer), LARGEST_STEP), FIRST_STEP))
-        with memoryview(self.buffer) as whole, whole[self.held :] as room:
+        with memoryview(self.buffer) as whole, whole[self.held : self.most] as room:
             size = inflow.readinto(room)
         self.held += size
         self.ending.size += size
@@ -183,7 +185,7 @@ class _Framing:
         self.held, self.base = self.held - start, self.base + start
         # Until a long record is there in full, nothing is gained by looking again.
         claimed = int.from_bytes(self.buffer[:HEAD], "little") if self.held >= HEAD else 0
-        self.needed = max(WINDOW, HEAD + min(claimed, self.longest))
+        self.needed = min(max(WINDOW, HEAD + claimed), self.most)
 
     def _next_record(self, view: memoryview, start: int, *, is_last: bool) -> int:
         """Where something that looks like a record begins, with a length before it that fits.
