@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -171,6 +172,7 @@ KINDS = [
     _sealed_pack(),
     alone("borg/index-archive.index", at=10),
     _repository(),
+    alone("rbf/many-frames.rbf", at=970, called=os.fsdecode(b"\xff\x1b[2J\xe2\x80\xae' \xc2\x9b.rbf")),
     given("empty file", "empty.log", b"", at=0, codes=(3, 3)),
     given("text", "notes.txt", b"hello\n" * 40, at=7, codes=(3, 3)),
     given("zeros", "zeros.bin", bytes(4096), at=7, codes=(3, 3)),

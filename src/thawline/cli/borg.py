@@ -58,20 +58,15 @@ def archives(run: Session, repository: str) -> int:
 
 def _archive_record(archive: Any) -> dict[str, Any]:
     return {
-        "name": _shown(archive.name),
+        "name": archive.name,
         "id": archive.id,
         "time": archive.time.isoformat().replace("+00:00", "Z") if archive.time else None,
-        "hostname": _shown(archive.hostname),
-        "username": _shown(archive.username),
+        "hostname": archive.hostname,
+        "username": archive.username,
         "files": archive.nfiles,
         "size": archive.size,
-        "comment": _shown(archive.comment),
+        "comment": archive.comment,
     }
-
-
-def _shown(text: str) -> str:
-    """Text with a backslash and the byte for what is not UTF-8: names of files may be any bytes."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 @borg.command()
@@ -100,15 +95,15 @@ def _item_record(catalogue: Catalogue, item: Item) -> dict[str, Any]:
     since = datetime(1970, 1, 1, tzinfo=UTC)
     time = None if item.mtime is None else since + timedelta(microseconds=item.mtime // 1000)
     return {
-        "path": _shown(item.path),
+        "path": item.path,
         "kind": item.kind,
         "mode": f"{item.mode:04o}",
-        "user": _shown(item.user),
-        "group": _shown(item.group),
+        "user": item.user,
+        "group": item.group,
         "size": item.size,
         "mtime": time.isoformat().replace("+00:00", "Z") if time else None,
         "chunks": len(item.chunks),
-        "target": _shown(item.target),
+        "target": item.target,
         "intact": not catalogue.store.missing(chunk_id for chunk_id, _ in item.chunks),
     }
 

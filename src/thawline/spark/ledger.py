@@ -15,6 +15,7 @@ import pyarrow.dataset as ds
 from thawline.spark.intake import FILES, FINDINGS, Account
 from thawline.spark.lake import Entry, Lake, Output
 from thawline.spark.tables import SUFFIXES, open_writer
+from thawline.wording import utf8
 
 UNREAD = ("unreadable", "left out", "unknown")
 """What a file is that nobody has looked into."""
@@ -90,9 +91,9 @@ def _without(lake: Lake, output: Output, stale: set[str], staging: Path) -> Iter
         return
     found = ds.dataset(lake.path / output.place, format=_kind(lake))
     if "_work" in found.schema.names:
-        condition = ~pc.field("_work").isin(sorted(stale))
+        condition = ~pc.field("_work").isin([utf8(key) for key in sorted(stale)])
     else:
-        condition = ~pc.field("_file").isin([key.partition(":")[2] for key in sorted(stale)])
+        condition = ~pc.field("_file").isin([utf8(key.partition(":")[2]) for key in sorted(stale)])
     yield _anew(lake, output, kept, found.to_table(filter=condition), staging)
 
 
@@ -100,15 +101,16 @@ def mark(lake: Lake, entry: Entry, marks: Mapping[str, Account], staging: Path) 
     """Have an entry give files the status and the error of an account; what is known of them besides is kept."""
     works: set[str] = set()
     paths: set[str] = set()
+    known = {utf8(key): account for key, account in marks.items()}
     for place, output in lake.outputs.items():
         if place.startswith("files/") and set(marks).intersection(output.works):
             rows = ds.dataset(lake.path / place, format=_kind(lake)).to_table().to_pylist()
             works |= {row["_work"] for row in rows}
             paths |= {row["path"] for row in rows}
-            changed = [_marked(row, marks.get(row["_work"])) for row in rows]
+            changed = [_marked(row, known.get(row["_work"])) for row in rows]
             entry.removed.append(place)
             entry.outputs.append(_anew(lake, output, output.works, pa.Table.from_pylist(changed, FILES), staging))
-    new = [one for key, one in marks.items() if key not in works and one.path not in paths]
+    new = [one for key, one in marks.items() if utf8(key) not in works and utf8(one.path) not in paths]
     entry.outputs += ledgers(new, staging, lake)
 
 
@@ -129,8 +131,8 @@ def ledgers(accounts: Iterable[Account], staging: Path, lake: Lake) -> Iterator[
     """New rows of `files` and `findings`."""
     told = list(accounts)
     found = {
-        "files": pa.Table.from_pylist([account.row() for account in told], FILES),
-        "findings": pa.Table.from_pylist([row for account in told for row in account.findings], FINDINGS),
+        "files": _table((account.row() for account in told), FILES),
+        "findings": _table((row for account in told for row in account.findings), FINDINGS),
     }
     works = tuple(sorted({account.work for account in told}))
     for name, rows in found.items():
@@ -139,3 +141,9 @@ def ledgers(accounts: Iterable[Account], staging: Path, lake: Lake) -> Iterator[
             with open_writer(staging / f"{name}-{file}", rows.schema, lake.output_format) as writer:
                 writer.write(rows)
             yield Output(str(staging / f"{name}-{file}"), f"{name}/{file}", works, rows.num_rows)
+
+
+def _table(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
+    """Rows as a table, in which names that are no UTF-8 are escaped."""
+    told = [{key: utf8(value) if isinstance(value, str) else value for key, value in row.items()} for row in rows]
+    return pa.Table.from_pylist(told, schema)

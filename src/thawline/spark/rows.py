@@ -17,6 +17,7 @@ from thawline.source import LocalSource, RemoteSource, Source, open_source
 from thawline.spark.files import File, Members
 from thawline.spark.planning import Part, cut, is_ours
 from thawline.spark.settings import Settings
+from thawline.wording import utf8
 
 FILE, START, END = "_file", "_start", "_end"
 METADATA = pa.schema([(FILE, pa.string()), (START, pa.int64()), (END, pa.int64())])
@@ -123,7 +124,7 @@ class Reader:
             yield self._batch(source, finding.span, {self.settings.corrupt: corrupt}, 1)
 
     def _batch(self, source: Source, span: Span, arrays: Mapping[str, pa.Array], rows: int) -> pa.RecordBatch:
-        where = {FILE: source.name, START: span.start, END: span.end}
+        where = {FILE: utf8(source.name), START: span.start, END: span.end}
         made = []
         for field in self.schema:
             if field.name in where:

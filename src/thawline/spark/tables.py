@@ -14,6 +14,7 @@ import pyarrow.orc
 import pyarrow.parquet as pq
 
 from thawline.spark.lake import Output
+from thawline.wording import utf8
 
 BY = ("topic", "queue", "namespace")
 """Columns that tables are partitioned by, the first that there is. The folders are called `by_topic=…`, and the column
@@ -62,7 +63,7 @@ class Tables:
 
     def add(self, table: str, batch: pa.RecordBatch, work: str, file: str) -> None:
         """Take in rows of a table, such as `rbf_frames`, from a file."""
-        batch = batch.append_column("_file", pa.repeat(pa.scalar(file), batch.num_rows))
+        batch = batch.append_column("_file", pa.repeat(pa.scalar(utf8(file)), batch.num_rows))
         for place, rows in _partitioned(table, batch):
             found = self._file(place, rows.schema)
             found.waiting.append(rows)
