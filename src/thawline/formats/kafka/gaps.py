@@ -240,7 +240,8 @@ class Gaps:
             last = base + self._integer(span.start + 23, 4)
             fits = floor < base <= last and (following is None or last < following) and 0 < count <= last - base + 1
             if fits and last - floor < MOST_OFFSETS:
-                behind = _between(last, following) if self._claimed(span.start) < span.size else ""
+                is_more = HEAD_SIZE <= self.claimed(span.start) < span.size and not self._proven(span)
+                behind = _between(last, following) if is_more else ""
                 return lost_batch(count, base, last) + (f", and {behind} behind it" if behind else "")
         return _between(floor, following) or "nothing: offsets run on behind"
 
