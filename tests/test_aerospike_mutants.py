@@ -12,6 +12,7 @@ import pytest
 import zstandard
 from accounts import golden_files
 from backups import HEADER, Lines, keyed, numbered, text_bin
+from seeds import SEED
 
 import thawline
 from thawline.verbs.salvage import salvage
@@ -91,13 +92,12 @@ def check(data: bytes, target: Path) -> None:
 @pytest.mark.parametrize("packed", PACKED)
 @pytest.mark.parametrize("count", [CI, pytest.param(FUZZ, marks=pytest.mark.fuzz)])
 def test_a_mutant_is_read_and_what_is_salvaged_of_it_is_without_damage(tmp_path: Path, packed: str, count: int) -> None:
-    seed = int(os.environ.get("THAWLINE_SEED", Random().randrange(1 << 32)))
-    for number, data in enumerate(damaged(packed, seed, count)):
+    for number, data in enumerate(damaged(packed, SEED, count)):
         try:
             check(data, tmp_path / "new.asb")
         except Exception as error:
             (tmp_path / "bad.asb").write_bytes(data)
-            error.add_note(f"THAWLINE_SEED={seed}, mutant {number}, kept as {tmp_path / 'bad.asb'}")
+            error.add_note(f"THAWLINE_SEED={SEED}, mutant {number}, kept as {tmp_path / 'bad.asb'}")
             raise
 
 
@@ -108,8 +108,7 @@ def test_records_in_a_value_of_a_broken_record_are_suspect(before: tuple[bytes, 
     inner = b"".join(numbered(number).replace(b"+ n test", b"+ n inner") for number in (8, 9))
     outer = numbered(7, *before, text_bin(b"s", b"some text\n" + inner + b"the rest"), b"- I z 1")
     head, tail = outer.split(inner)
-    seed = int(os.environ.get("THAWLINE_SEED", Random().randrange(1 << 32)))
-    random = Random(seed)
+    random = Random(SEED)
     for _ in range(count):
         at = random.randrange(len(head))
         changed = (
@@ -118,7 +117,7 @@ def test_records_in_a_value_of_a_broken_record_are_suspect(before: tuple[bytes, 
         data = HEADER + numbered(1) + changed + inner + tail + numbered(3)
         rows = [row for batch in rows_of(data, "records") for row in batch.to_pylist()]
         trusted = [row for row in rows if row["namespace"] == "inner" and row["suspect"] is None]
-        assert trusted == [], (seed, changed)
+        assert trusted == [], (SEED, changed)
 
 
 def test_records_between_two_records_without_a_first_line_are_trusted() -> None:
