@@ -185,13 +185,13 @@ def broken(backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of the backup that can be listed and not opened."""
     path, opened = backup / "test_00000.asb", folder_module.open_source
 
-    def refusing(source: Any) -> Any:
-        if str(source) == str(path):
+    def refusing(source: Any, *arguments: Any) -> Any:
+        if Path(str(source)).name == path.name:
             raise SourceError(errno.EIO, f"{source}: Input/output error")
-        return opened(source)
+        return opened(source, *arguments)
 
     monkeypatch.setattr(folder_module, "open_source", refusing)
-    monkeypatch.setattr("thawline.folder.open_source", refusing)
+    monkeypatch.setattr("thawline.folder.open_beside", refusing)
 
 
 @pytest.mark.usefixtures("broken")

@@ -73,7 +73,7 @@ def recognised(source: Source) -> Claim | None:
 
 
 def _compressed(source: Source, *, has_name: bool) -> Claim | None:
-    text, _ = ZstdText(source.view(0, min(source.size, 1 << 18))).window(0, HEADER_SIZE)
+    text, _ = ZstdText(source.view(0, min(source.size, 1 << 18)), room=1 << 18).window(0, HEADER_SIZE)
     if HEADER.fullmatch(text):
         version = bytes(text[8:11]).decode()
         return Claim("aerospike", version, f"zstd-compressed text that starts with 'Version {version}'", "certain")
@@ -177,7 +177,7 @@ class _Compressed:
             start, text_start, version = text.reached, walk.pos, walk.version
             yield from self._rest(text)
             if text.damage:
-                following = next_frame(self.data, start + 1)
+                following = len(self.data) if text.is_full else next_frame(self.data, start + 1)
                 yield Item(Finding(BROKEN_FRAME, Span(start, following), {"at": start, "reason": text.damage}))
                 start = self.position = following
 

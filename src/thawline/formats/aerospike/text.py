@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -12,8 +13,10 @@ import zstandard
 from thawline.codecs import zstd_blocks
 from thawline.errors import CodecError
 from thawline.source import Source
+from thawline.wording import counted, grouped
 
 ZSTD_MAGIC = bytes.fromhex("28b52ffd")
+FRAME = re.compile(re.escape(ZSTD_MAGIC))
 LONGEST_HEAD = 18
 """Bytes of the longest head of a zstd frame."""
 WINDOW = 8 << 20
@@ -22,6 +25,14 @@ LONGEST_ENTRY = 16 << 20
 
 A server takes records of up to 8 MiB; a longer one is a damaged length.
 """
+LEAST_ROOM, MOST_RATIO = 64 << 20, 256
+"""How much text a file may decompress to: so many bytes, or so many times its size. Backups have a tenth of that; one
+that is made to decompress for ever has a hundred times as much."""
+
+
+def room_of(size: int) -> int:
+    """Bytes of text that are read of a compressed file of this size."""
+    return max(LEAST_ROOM, MOST_RATIO * size)
 
 
 class Text(Protocol):
@@ -78,9 +89,18 @@ class ZstdText:
 
     step = WINDOW
 
-    def __init__(self, data: memoryview, frame: int = 0, position: int = 0, release: Release = _keep) -> None:
+    def __init__(
+        self,
+        data: memoryview,
+        frame: int = 0,
+        position: int = 0,
+        release: Release = _keep,
+        room: int | None = None,
+    ) -> None:
         self.data = data
         self._release = release
+        self.room = room_of(len(data)) if room is None else room
+        """Where in the text reading stops, whatever is behind it."""
         self.damage = ""
         self.reached = frame
         """The byte of the file up to which it is decompressed."""
@@ -112,6 +132,11 @@ class ZstdText:
         self._forget(start)
         return joined[:size], self._is_done and len(joined) <= size
 
+    @property
+    def is_full(self) -> bool:
+        """Whether it ends because it is too long."""
+        return self._end >= self.room
+
     def release(self, end: int) -> None:
         """Nothing: windows only go forward."""
 
@@ -134,15 +159,21 @@ class ZstdText:
             while len(marks) > 1 and marks[1][0] <= position:
                 marks.popleft()
 
+    def _check(self, position: int) -> None:
+        if position >= self.room:
+            size = counted(len(self.data), "byte")
+            raise CodecError(f"zstd: {size} are made to decompress to more than {grouped(self.room)}")
+
     def _decompressed(self, frame: int) -> Iterator[bytes]:
         position = self._end
         try:
             while frame < len(self.data):
-                if _wrong_checksum(self.data, frame, self._release):
+                if _wrong_checksum(self.data, frame, self._release, self.room - position):
                     self.suspect_from = position
                 for behind, block in zstd_blocks(self.data, frame):
                     yield block
                     position += len(block)
+                    self._check(position)
                     self.reached = behind
                     self._marks.append((position, behind))
                 frame = self.reached
@@ -151,13 +182,19 @@ class ZstdText:
             self.damage = str(error)
 
 
-def _wrong_checksum(data: memoryview, frame: int, release: Release) -> str:
-    """What is wrong with the checksum of a frame's content, if it has one: a pass over the frame before it is used."""
+def _wrong_checksum(data: memoryview, frame: int, release: Release, room: int) -> str:
+    """What is wrong with the checksum of a frame's content, if it has one: a pass over the frame before it is used.
+
+    A frame that is longer than the room for it is not read to its end, where the checksum is.
+    """
     kept = frame
     try:
         if not zstandard.get_frame_parameters(data[frame : frame + LONGEST_HEAD]).has_checksum:
             return ""
-        for behind, _ in zstd_blocks(data, frame):
+        for behind, block in zstd_blocks(data, frame):
+            room -= len(block)
+            if room <= 0:
+                return ""
             if behind - kept > WINDOW:
                 release(behind)
                 kept = behind
@@ -167,10 +204,11 @@ def _wrong_checksum(data: memoryview, frame: int, release: Release) -> str:
 
 
 def next_frame(data: memoryview, start: int) -> int:
-    """Where the next zstd frame may start, at or behind a byte of the file; the end of the file if there is none."""
-    step = 1 << 20
-    for at in range(start, len(data), step):
-        found = bytes(data[at : at + step + len(ZSTD_MAGIC) - 1]).find(ZSTD_MAGIC)
-        if found >= 0:
-            return at + found
+    """Where the next zstd frame starts that has something in it, at or behind a byte of the file; or the file's end."""
+    for found in FRAME.finditer(data, start):
+        try:
+            next(zstd_blocks(data, found.start()), None)
+        except CodecError:
+            continue
+        return found.start()
     return len(data)

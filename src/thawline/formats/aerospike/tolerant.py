@@ -184,6 +184,13 @@ class Look:
             found_set = self._token(LF, "set", LONGEST_SET)
         return Record(namespace, digest, (), found_set, key)
 
+    def skip_bins(self, count: int) -> None:
+        """Go behind so many bins; `Broken` if there is another one, or one that no tool reads."""
+        for _ in self._bins(count):
+            pass
+        if self._starts(b"- "):
+            raise Broken(self.pos, "more bins follow")
+
     def index(self) -> Index:
         """A secondary index."""
         kind_at, kind = self.pos, chr(self.text[self.pos + 2])

@@ -30,6 +30,7 @@ from thawline.formats.aerospike.findings import (
     TRUNCATED,
     UNKNOWN_KIND,
 )
+from thawline.formats.aerospike.losses import closes, described, lost_unit, moved, told
 from thawline.formats.aerospike.marks import Mark, lost_record, marks_of, refusal, wrong_contents
 from thawline.formats.aerospike.parts import Part
 from thawline.formats.aerospike.rows import KERNELS, context_json
@@ -37,7 +38,7 @@ from thawline.formats.aerospike.soundness import LOOKED_AT, Soundness
 from thawline.formats.aerospike.strictness import LENIENTLY, Found, Making, Strictness
 from thawline.formats.aerospike.text import LONGEST_ENTRY, Text
 from thawline.formats.aerospike.tolerant import ASRESTORE, Broken, Look, Note
-from thawline.formats.aerospike.units import Record, Unit, encode, header
+from thawline.formats.aerospike.units import Unit, encode, header
 from thawline.formats.aerospike.values import BAD_TEXT, Decoded
 from thawline.generated.kernels.tables import TABLES as READ
 from thawline.model import Code, Finding, Span
@@ -49,6 +50,7 @@ HEADER = re.compile(rb"Version (\d)\.(\d)\n")
 HEADER_SIZE = 12
 VERSIONS = frozenset({"3.0", "3.1", "3.2"})
 STARTS = re.compile(rb"\n(?=\+ [kn] |\* [eiu] )")
+UNKNOWN_META = re.compile(rb"(?:#(?! namespace| first-file\n)[^\n]*+\n)*+")
 BACKSLASH = re.compile(rb"\\")
 """Version 3.0 has no escapes, which the kernels do not know, so that entries with one are read by themselves."""
 LARGEST_RECORD = 8 << 20
@@ -204,13 +206,15 @@ class Walk:
                 if broken.is_cut:
                     yield from self._broken(broken, view)
                     return
-                start, self.pos = self.pos, self.pos + broken.resume
-                yield self._found(UNKNOWN_KIND, Span(start, self.pos), _told(broken, start))
+                more = UNKNOWN_META.match(view, broken.resume)
+                start, self.pos = self.pos, self.pos + (more.end() if more else broken.resume)
+                lines = {"lines": 1 + more[0].count(b"\n")} if more and more[0] else {}
+                yield self._found(UNKNOWN_KIND, Span(start, self.pos), {**told(broken, start), **lines})
                 continue
             span = Span(self.pos, self.pos + look.pos)
             self.pos = span.end
             self.namespace = self.namespace if meta.namespace is None else meta.namespace.decode("utf-8", "replace")
-            yield from self._one(span, _moved(look.notes, span.start), is_first_file=meta.namespace is None)
+            yield from self._one(span, moved(look.notes, span.start), is_first_file=meta.namespace is None)
 
     # Entries that the kernels read.
 
@@ -374,9 +378,9 @@ class Walk:
         try:
             unit = look.unit()
         except Broken as broken:
-            yield self._found(BROKEN, span, _told(broken, base))
+            yield self._found(BROKEN, span, told(broken, base))
             return
-        notes, is_context_broken = _moved(look.notes, base), _is_broken_context(chunk, row)
+        notes, is_context_broken = moved(look.notes, base), _is_broken_context(chunk, row)
         suspect = "nested" if span.start < self.nested_to else None
         part = Part(span, 1, table, chunk, row, suspect)
 
@@ -385,7 +389,7 @@ class Walk:
             return replace(part, refused_by=REFUSED_BY[refusal(notes)], mended=written, labels=labels)
 
         if notes:
-            yield from self._refused(notes, span, mended, _lost(unit))
+            yield from self._refused(notes, span, mended, lost_unit(unit))
         elif is_context_broken:
             yield part
         if is_context_broken:
@@ -414,13 +418,13 @@ class Walk:
         if not is_last and look.pos + 2 > len(view) and len(view) < LONGEST_ENTRY:
             self.size = min(4 * self.size, LONGEST_ENTRY)
             return
-        span, notes = Span(self.pos, self.pos + look.pos), _moved(look.notes, self.pos)
+        span, notes = Span(self.pos, self.pos + look.pos), moved(look.notes, self.pos)
         self.pos = self.last_complete = span.end
         yield from self._alone(unit, span, notes)
 
     def _alone(self, unit: Unit, span: Span, notes: list[Note]) -> Iterator[Found]:
         """An entry that a tool reads and the kernel does not."""
-        canonical, lost = encode(unit), _lost(unit)
+        canonical, lost = encode(unit), lost_unit(unit)
         if notes:
             yield from self._refused(notes, span, lambda: self._mended(canonical, span, refusal(notes)), lost)
             return
@@ -438,14 +442,14 @@ class Walk:
     def _broken(self, broken: Broken, view: memoryview) -> Iterator[Finding]:
         """What is wrong with the entry that starts here; then the place is at the next one."""
         start = self.pos
-        detail = _told(broken, start)
+        detail = told(broken, start)
         is_record = bytes(view[:2]) == b"+ "
-        lost = _described(view, self.version) if is_record else ""
+        lost = described(view, self.version) if is_record else ""
         self.pos = self._resynced(start, start + broken.resume)
         ended = self._is_at_end()
         if start < self.nested_to + 1 and not is_record and self.enclosing >= 0:
             detail["reason"] = f"the rest of the broken entry at {self.enclosing:#x}"
-        elif is_record:
+        elif is_record or (bytes(view[:1]) != b"*" and not closes(view, self.pos - start, self.version)):
             self.enclosing = start
         # A value that is cut may hold what looks like entries; a size that is damaged claims more than a record has.
         holds_rest = not ended and 0 < broken.claimed <= LARGEST_RECORD
@@ -494,8 +498,10 @@ class Walk:
         if self.enclosing < 0 or self.pos - self.enclosing > LARGEST_RECORD:
             return 0
         view, is_last = self.text.window(self.pos, LARGEST_RECORD)
-        if columns.native() is not None and not probe(KERNELS["records"]).end(view):
-            return 0
+        if columns.native() is not None:  # most often the first of what follows tells
+            end = probe(KERNELS["records"]).end(view)
+            if not end or bytes(view[end : end + 2]) == MORE_BINS:
+                return end and self.pos + end
         reached = 0
         for item in columns.scan("aerospike_records", view, columns=()):
             if isinstance(item, Break):
@@ -560,36 +566,8 @@ def _grouped(marks: list[Mark]) -> Iterator[Mark]:
         yield current
 
 
-def _moved(notes: list[Note], by: int) -> list[Note]:
-    return [replace(note, at=note.at + by) for note in notes]
-
-
-def _told(broken: Broken, base: int) -> dict[str, object]:
-    return {"at": base + broken.at, "reason": broken.reason}
-
-
 def _is_broken_context(chunk: Chunk, row: int) -> bool:
     if "context" not in chunk.batch.schema.names:
         return False
     text = chunk.batch["context"][row].as_py()
     return bool(text) and context_json(text) is None
-
-
-def _described(view: memoryview, version: str) -> str:
-    """A broken record in the terms of whoever wrote it, as far as its header can be read."""
-    try:
-        return _lost(Look(view, 0, version).head())
-    except Broken:
-        return "1 record, whose header is damaged"
-
-
-def _lost(unit: object) -> str:
-    if not isinstance(unit, Record):
-        return "1 index or UDF"
-    found_set = f" of set {unit.set.decode('utf-8', 'replace')!r}" if unit.set else ""
-    key = "" if unit.key is None else f" with key {_shown_key(unit.key.value)}"
-    return f"1 record{found_set}{key}, digest {unit.digest.hex()}"
-
-
-def _shown_key(value: object) -> str:
-    return repr(value.decode("utf-8", "replace")) if isinstance(value, bytes) else str(value)

@@ -1,0 +1,133 @@
+"""What hostile backups cost: time that grows with their size, and memory that does not grow with what they claim."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import zstandard
+from backups import HEADER, Lines, numbered
+
+import thawline
+from thawline import columns, kernels
+from thawline.formats.aerospike import text
+from thawline.model import Report
+
+MAGIC = bytes.fromhex("28b52ffd")
+ODD_BINS = (b"- I a ", b"- N ", b"- D a 0x1p3", b"- S a 1 \xff")
+BROKEN = {
+    "a number that is none": numbered(1, b"- I a y"),
+    "a generation that is none": Lines(generation=b"x").data(),
+    "a header without bins": numbered(1).partition(b"+ g")[0],
+    "more bins than counted": numbered(1) + b"- I b 1\n",
+    "fewer bins than counted": numbered(1).replace(b"+ b 1", b"+ b 2"),
+    "a value that is cut": numbered(1, b"- S a 500000 x"),
+    "starts that are none": b"+ k \n",
+}
+MEASURED = """
+import resource, sys, thawline
+thawline.open(sys.argv[1], "aerospike").verify()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+MOST_MEMORY = 300
+"""Megabytes, all libraries included."""
+
+
+def verified(data: bytes) -> Report:
+    return thawline.open(data, "aerospike").verify()
+
+
+def seconds(data: bytes) -> float:
+    started = time.process_time()
+    verified(data)
+    return time.process_time() - started
+
+
+def bomb(unit: bytes, megabytes: int, head: bytes = HEADER, *, checksum: bool = False) -> bytes:
+    """Compressed text that repeats something."""
+    packing = zstandard.ZstdCompressor(write_checksum=checksum).compressobj()
+    block = (unit * ((1 << 20) // len(unit) + 1))[: 1 << 20]
+    return b"".join([packing.compress(head), *(packing.compress(block) for _ in range(megabytes)), packing.flush()])
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_broken_entries_cost_time_by_their_number(kind: str) -> None:
+    small = max(1, (64 << 10) // len(BROKEN[kind]))
+    seconds(HEADER + BROKEN[kind] * small)
+    assert seconds(HEADER + BROKEN[kind] * 4 * small) < 10 * max(seconds(HEADER + BROKEN[kind] * small), 0.02)
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_no_chunk_is_made_ready_for_one_broken_entry_after_another(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if columns.native() is None:
+        pytest.skip("the plain parsers make nothing ready")
+    made: list[int] = []
+    prepare = kernels._Reading.prepare
+
+    def counted(reading: kernels._Reading) -> None:
+        made.append(1)
+        prepare(reading)
+
+    monkeypatch.setattr(kernels._Reading, "prepare", counted)
+    verified(HEADER + BROKEN[kind] * 500)
+    assert len(made) < 10
+
+
+@pytest.mark.parametrize("odd", ODD_BINS)
+def test_odd_bins_of_one_record_cost_time_by_their_number(odd: bytes) -> None:
+    few, many = (HEADER + numbered(1, *(odd, b"- N x") * count) for count in (2_000, 16_000))
+    assert seconds(many) < 24 * max(seconds(few), 0.02)
+
+
+@pytest.mark.parametrize("checksum", [False, True])
+@pytest.mark.parametrize(("unit", "head"), [(b"\0", HEADER), (numbered(1), HEADER), (b"x", HEADER + b"+ n ")])
+def test_compressed_text_ends_where_it_is_more_than_a_backup_has(
+    unit: bytes,
+    head: bytes,
+    checksum: bool,  # noqa: FBT001 - a parameter of the test
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(text, "LEAST_ROOM", 4 << 20)
+    data = bomb(unit, 64, head, checksum=checksum)
+    report = verified(data)
+    last = report.findings[-1]
+    assert (last.code.id, last.span.end) == ("ASB110", len(data))
+    assert "made to decompress to more than" in str(last.detail["reason"])
+    assert report.intact_bytes + report.damaged_bytes == len(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(bomb(b"\0", 1024), id="zeros"),
+        pytest.param(bomb(b"a", 256, HEADER + numbered(1).replace(b"- I n 1\n", b"- S n 4000000000 ")), id="a value"),
+        pytest.param(bomb(numbered(1), 256), id="records"),
+        pytest.param(HEADER + b"# x\n" * (1 << 18), id="lines of meta data"),
+        pytest.param(zstandard.compress(HEADER) + MAGIC * (1 << 16), id="frames without anything in them"),
+    ],
+)
+def test_memory_is_bounded_whatever_a_file_of_a_megabyte_holds(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "hostile.asb"
+    path.write_bytes(data)
+    assert len(data) < 1.1 * (1 << 20)
+    found = subprocess.run([sys.executable, "-c", MEASURED, path], capture_output=True, text=True, check=True)
+    assert int(found.stdout) < MOST_MEMORY
+
+
+def test_broken_frames_in_a_row_are_one_finding() -> None:
+    data = zstandard.compress(HEADER + numbered(1)) + MAGIC * 1000 + zstandard.compress(numbered(2))
+    report = verified(data)
+    assert report.rows == 2
+    assert [finding.code.id for finding in report.findings if finding.span.size] == ["ASB110"]
+
+
+def test_lines_of_meta_data_that_nobody_knows_are_one_finding() -> None:
+    report = verified(b"Version 3.1\n" + b"# a\n" * 1000 + b"# namespace test\n" + b"# b\n" + numbered(1))
+    assert [(finding.code.id, finding.detail.get("lines")) for finding in report.findings] == [
+        ("ASB111", 1000),
+        ("ASB111", None),
+    ]
+    assert report.rows == 1
