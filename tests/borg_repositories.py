@@ -13,6 +13,10 @@ from typing import Any
 
 import msgpack
 from accounts import GOLDEN
+from click.testing import CliRunner
+
+from thawline.cli import commands
+from thawline.errors import ThawlineError
 
 PACKED = [
     "b22-none", "b22-none-count1", "b22-aes256-ocb", "b22-authenticated-sha256", "b23-none-sha256", "b24-none-sha256",
@@ -104,3 +108,13 @@ def made(folder: Path, streams: Sequence[bytes], archive: bytes | None = None, o
 def stream_of(items: Iterable[object]) -> bytes:
     """Items as an item stream has them."""
     return b"".join(map(msgpack.packb, items))
+
+
+def run(*arguments: object) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a command, which may be refused in a sentence but raises nothing else."""
+    done = CliRunner().invoke(commands, [str(argument) for argument in arguments], standalone_mode=False)
+    if isinstance(done.exception, ThawlineError):
+        return done.exception.exit_code, done.stdout, str(done.exception)
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.return_value or done.exit_code, done.stdout, done.stderr

@@ -6,6 +6,7 @@ of these steps leaves behind is harmless, and is called by its name.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -139,13 +140,14 @@ class Check:
 
     def _unexplained(self, entries: pa.Table) -> list[bool]:
         """Whether each entry points to a place that is not reported as damaged anyway."""
-        damaged = self.ledger.damaged
+        # Spans of a pack rise and do not overlap, so only the last that starts before a place can hold it.
+        damaged = {pack_id: (spans, [span.start for span in spans]) for pack_id, spans in self.ledger.damaged.items()}
         places = zip(entries["pack_id"].to_pylist(), entries["offset"].to_pylist(), strict=True)
-        return [not any(offset in span for span in damaged.get(pack_id.hex(), ())) for pack_id, offset in places]
+        return [not _holds(*damaged.get(pack_id.hex(), ([], [])), offset) for pack_id, offset in places]
 
     def _missing(self, entries: pa.Table) -> Iterator[Finding]:
         for pack_id, chunks in _by_pack(entries):
-            kept = sum(map(self._is_known, chunks))
+            kept = sum(chunk_id in self.known for chunk_id in chunks)
             elsewhere = f"{grouped(kept)} {'is' if kept == 1 else 'are'} in other packs"
             lost = f"{counted(len(chunks), 'chunk')}, of which {elsewhere}"
             yield self._found(MISSING_PACK, {"pack_id": pack_id, "lost": lost})
@@ -155,9 +157,10 @@ class Check:
             detail = {"pack_id": pack_id, "entries": len(chunks), "first_chunk": chunks[0].hex()}
             yield self._found(WRONG_LOCATION, detail, self._rebuild)
 
-    def _is_known(self, chunk_id: bytes) -> bool:
-        """Whether some pack holds a chunk intact."""
-        return bool(pc.index(self.blobs["chunk_id"], chunk_id).as_py() >= 0)
+    @cached_property
+    def known(self) -> frozenset[bytes]:
+        """Chunks that some pack holds intact."""
+        return frozenset(self.blobs["chunk_id"].to_pylist())
 
     def _packs(self) -> Iterator[Finding]:
         """Packs that no index knows, and blobs that it does not."""
@@ -188,7 +191,7 @@ class Check:
             store.close()
 
     def _pointer(self, archive_id: str) -> Iterator[Finding]:
-        if not self._is_known(bytes.fromhex(archive_id)):
+        if bytes.fromhex(archive_id) not in self.known:
             reason = "no pack holds this chunk"
             yield self._found(LOST_ARCHIVE, {"archive": archive_id, "lost": "1 archive", "reason": reason})
 
@@ -268,6 +271,12 @@ class Check:
     def _found(self, code: Code, detail: Mapping[str, object], hint: str = "") -> Finding:
         self.has_errors |= code.severity == "error"
         return Finding(code, HERE, detail, hint)
+
+
+def _holds(spans: list[Span], starts: list[int], position: int) -> bool:
+    """Whether one of some spans, which rise, holds a position."""
+    place = bisect_right(starts, position) - 1
+    return place >= 0 and position in spans[place]
 
 
 def _by_pack(entries: pa.Table) -> Iterator[tuple[str, list[bytes]]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from thawline.formats.borg.modes import mode_of
 from thawline.formats.borg.rows import Pack, blob_batches
 from thawline.formats.borg.walk import Depth, Stretch
 from thawline.model import Finding, Span
@@ -34,17 +35,25 @@ class Ledger:
         self.is_deep &= depth == "contents"
         self.are_named &= pack.rule != "chunk_id"
         found: list[pa.RecordBatch] = []
+        held: list[Stretch] = []
         for item in items:
             if isinstance(item, Finding):
                 if item.span.size:
                     self.damaged.setdefault(str(pack.pack_id), []).append(item.span)
             elif not item.doubt:
-                for batch in blob_batches(item, pack, {*PLACES.names, "mode"}):
-                    self.modes |= set(batch["mode"].unique().to_pylist())
-                    # As a copy: a column of the kernel has room for many more rows than large blobs fill.
-                    found.append(pa.concat_batches([batch.select(PLACES.names)]))
+                if held and held[-1].judged is not item.judged:
+                    found.append(self._places(held, pack))
+                    held = []
+                held.append(item)
             yield item
-        self.places[path] = found
+        self.places[path] = [*found, *([self._places(held, pack)] if held else [])]
+
+    def _places(self, stretches: list[Stretch], pack: Pack) -> pa.RecordBatch:
+        """Where the blobs of a chunk lie; as a copy, since a column of the kernel has room for many more rows."""
+        for stretch in stretches:
+            self.modes |= {mode_of(*kind, pack.repository_version).name for kind in stretch.kinds()}
+        batches = [batch for stretch in stretches for batch in blob_batches(stretch, pack, PLACES.names)]
+        return pa.concat_batches([batch.select(PLACES.names) for batch in batches])
 
     def table(self) -> pa.Table:
         """All places."""
