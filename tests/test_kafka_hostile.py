@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import gzip
 import os
+import struct
+import time
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from kafka_damage import with_checksum
+from kafka_written import START
 from partitions import batch, log, segment_files, three_segments, written
 from test_kafka_wrappers import message
 
 from thawline.batches import last
 from thawline.cold import open_cold, open_folder
 from thawline.errors import SourceError
+from thawline.formats.kafka import records
 from thawline.options import BadOption
 from thawline.verbs.salvage import salvage, write_indexes
 from thawline.verbs.stats import stats
+from tools.mutants import varint
 
 BEYOND = "9" * 20
 """The name of a segment whose first offset no record can have."""
@@ -167,3 +173,76 @@ def test_batches_in_a_value_of_a_broken_batch_are_no_rows() -> None:
     value = message(0, 4, b"before " * 9 + held + b" behind" * 9)
     damaged = value[:40] + b"\xff" * 3 + value[40:]
     assert offsets(whole + damaged + log([batch(5)])) == [0, 1, 2, 3, 5, 6, 7, 8]
+
+
+# Files that take turns, and batches that yield more than they seem to.
+
+
+def corrupted(data: bytes) -> bytes:
+    return data[:-1] + bytes([data[-1] ^ 1])
+
+
+TURNS = {
+    "garbage between": lambda index: message(0, index, b"") + b"\xff" * 30,
+    "garbage between batches": lambda index: batch(index, 1).build() + b"\xff" * 5,
+    "every other checksum wrong": lambda index: (corrupted if index % 2 else bytes)(message(0, index, b"v")),
+    "old and new": lambda index: message(0, index, b"") if index % 2 else batch(index, 1).build(),
+    "single and compressed": lambda index: (
+        message(0, index, b"") if index % 2 else message(0, index, gzip.compress(message(0, index, b"")), attributes=1)
+    ),
+    "outliers": lambda index: message(0, index if index % 3 else (1 << 50) + index * 7919 % 100_003, b""),
+}  # fmt: skip
+EXPECTED = {"every other checksum wrong": lambda index: index % 2 == 0, "outliers": lambda index: index % 3 != 0}
+UNITS = 3000
+
+
+@pytest.mark.parametrize("name", TURNS)
+def test_units_that_take_turns_with_damage_are_all_found_and_soon(name: str, tmp_path: Path) -> None:
+    data = b"".join(TURNS[name](index) for index in range(UNITS))
+    start = time.process_time()
+    with open_cold(data, "kafka") as cold:
+        report = cold.verify()
+    # A tenth of a megabyte: 50 times the bound of 2 s a megabyte would be missed by what looks at each by itself.
+    assert time.process_time() - start < 2
+    expected = [index for index in range(UNITS) if EXPECTED.get(name, lambda _: True)(index)]
+    assert (offsets(data), report.rows) == (expected, len(expected))
+    with open_cold(data, "kafka") as cold:
+        done = salvage(cold, tmp_path / "intact.log")
+    with open_cold(tmp_path / "intact.log", "kafka") as cold:
+        assert (cold.verify().ok, done.rows) == (True, len(expected))
+
+
+def test_a_batch_of_very_many_records_is_given_piece_by_piece() -> None:
+    count = records.MOST_ROWS + 1000
+    data = batch_of(count)
+    with open_cold(data, "kafka") as cold:
+        assert cold.verify().rows == count
+        found = list(cold.batches(["offset"]))
+        assert [row["offset"] for row in pa.Table.from_batches(cold.tail(2, ["offset"])).to_pylist()] == [
+            count - 2,
+            count - 1,
+        ]
+    assert max(part.num_rows for part in found) <= records.GROUP_ROWS
+    assert pa.Table.from_batches(found)["offset"].to_pylist() == list(range(count))
+
+
+def test_of_a_batch_of_very_many_records_nothing_is_given_if_the_last_is_wrong() -> None:
+    count = records.MOST_ROWS + 1000
+    data = batch_of(count, more=1)
+    assert offsets(data) == []
+    with open_cold(data, "kafka") as cold:
+        assert [finding.code.id for finding in cold.findings()] == ["KAF108"]
+
+
+def batch_of(count: int, more: int = 0) -> bytes:
+    """A compressed batch of so many empty records, whose head counts some more."""
+    made = b"".join(record(index) for index in range(count))
+    fields = (1, count + more - 1, START, START, -1, -1, -1, count + more)
+    return with_checksum(
+        struct.pack(">qiibI", 0, 0, 0, 2, 0) + struct.pack(">hiqqqhii", *fields) + gzip.compress(made, 1)
+    )
+
+
+def record(index: int) -> bytes:
+    body = b"\0\0" + varint(2 * index) + b"\1\1\0"
+    return varint(2 * len(body)) + body

@@ -162,7 +162,7 @@ OPTIONS: tuple[Option, ...] = (
         ("read_uncommitted", "read_committed"),
     ),
     Option("control", ("kafka",), "flag", "Also give control records, such as the markers of transactions."),
-    Option("max_batch_bytes", ("kafka",), "size", "The most that a batch may decompress to; 256 MiB by default."),
+    Option("max_batch_bytes", ("kafka",), "size", "The most that a batch may decompress to; 32 MiB by default."),
     Option("queue", ("rbak",), "names", "Only messages of these queues, such as orders or orders,invoices."),
     Option("vhost", ("rbak",), "names", "Only messages of these virtual hosts."),
     Option("namespace", ("aerospike",), "names", "Only entries of these namespaces."),

@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import PurePath
 
 import pyarrow as pa
@@ -57,7 +58,7 @@ class Kafka(Format):
     offsets: tuple[int | None, int | None] = (None, None)
     isolation: str = "read_uncommitted"
     control: bool = False
-    max_batch_bytes: int = 256 << 20
+    max_batch_bytes: int = 32 << 20
     topic: str | None = None
     partition: int | None = None
     transactions: Transactions | None = field(default=None, compare=False)
@@ -199,7 +200,7 @@ class Kafka(Format):
         for item in Segment(source, first_offset=_first_offset(source)).items(start, is_explained=False):
             for part in (item,) if isinstance(item, Finding) else self._decoded(source, item, True, request):  # noqa: FBT003
                 if not isinstance(part, Finding):
-                    found = last([*found, *part[1]], rows)
+                    found = last(chain(found, part[1]), rows)
                 elif part.severity == "error":
                     return None
         return found

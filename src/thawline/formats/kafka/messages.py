@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import groupby
 
 import pyarrow as pa
@@ -21,6 +22,8 @@ from thawline.source import Source
 
 FACTS = ("offset", "timestamp", "timestamp_type", "magic", "compression")
 INNER = ("offset", "timestamp", "magic", "compression", "crc")
+CHECKED = ("compression", "crc")
+"""Columns of messages in a wrapper that are not needed once they are checked."""
 MAGIC_1 = 1
 
 
@@ -81,7 +84,7 @@ class _Opened:
             pieces.append(data)
             stretches.append((at, at + len(data), -1))
             at, self.end = at + len(data), self.end + 1
-        self.data, self.ranges = b"".join(pieces), Ranges.of(stretches)
+        self.data, self.ranges = pieces[0] if len(pieces) == 1 else b"".join(pieces), Ranges.of(stretches)
         self.wrappers = wrappers.slice(first, self.end - first)
 
     def _opened(self, wrappers: pa.RecordBatch, row: int, index: int) -> bytes:
@@ -112,7 +115,8 @@ class _Opened:
                 self._broken(item)
             else:
                 self._check(item)
-                chunks.append(item)
+                kept = [name for name in item.batch.schema.names if name not in CHECKED]
+                chunks.append(replace(item, batch=item.batch.select(kept), checksums=None))
         shifts = self._shifts(chunks)
         return [self._placed(chunk, shifts, wire) for chunk in chunks]
 

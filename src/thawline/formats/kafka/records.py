@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import pyarrow as pa
@@ -24,10 +24,13 @@ GROUP_BYTES = 8 << 20
 """Bytes of records that are decoded in one go: enough to make little of the cost of a call."""
 GROUP_ROWS = 1 << 16
 """Records in one go at most."""
+MOST_ROWS = 1 << 18
+"""Records of a batch that are kept until all of them are found to be right; of more, none is kept."""
 GROUP_UNITS = 1 << 12
 """Compressed batches in one go at most: those without records cost time, too."""
 PIECE_BYTES = 768 << 10
 """Bytes that are decompressed before they are read: few enough to be still in the core's own cache then."""
+DISORDERED = Failure(BAD_RECORDS, {"reason": "offset deltas do not rise up to lastOffsetDelta"})
 WIRE = ("key", "value", "headers")
 
 
@@ -41,7 +44,8 @@ def decode(source: Source, heads: Heads, request: Request) -> Iterator[Part | Fi
             payload: _Payload = _Plain(source, stretch, first)
         else:
             payload = _Compressed(source, stretch, first, request.max_batch_bytes, room)
-        yield from _decoded(payload, request)
+        is_long = payload.last == first + 1 and payload.rows > MOST_ROWS
+        yield from _streamed(source, payload, request) if is_long else _decoded(payload, request)
         first = payload.end
     if room.size == GROUP_BYTES:
         _idle.append(room)
@@ -187,15 +191,55 @@ def _decoded(payload: _Payload, request: Request) -> Iterator[Part | Finding]:
     wire = [name for name in WIRE if name in request.columns]
     placing = _Placing(payload.stretch, payload.first, payload.last)
     failed, groups = payload.failed, []
-    wanted, most = [*wire, *_Placing.columns], max(min(payload.rows, GROUP_ROWS), 1)
-    for item in columns.scan_pieces("kafka_records", payload.pieces(), wanted, most, GROUP_BYTES + PIECE_BYTES):
+    for item in _scanned(payload, [*wire, *_Placing.columns]):
         if isinstance(item, Break):
             failed.setdefault(item.range_index, _unreadable(item, payload.starts[item.range_index]))
         else:
             groups.append(placing.records(item, wire))
     for batch in placing.wrong():
-        failed.setdefault(batch, Failure(BAD_RECORDS, {"reason": "offset deltas do not rise up to lastOffsetDelta"}))
+        failed.setdefault(batch, DISORDERED)
     yield from parts(payload.stretch.units.part(payload.first, payload.end), groups, failed, request)
+
+
+def _streamed(source: Source, payload: _Payload, request: Request) -> Iterator[Part | Finding]:
+    """A batch of very many records: it is read once to see that all are right, and again to give them."""
+    placing, rows = _Placing(payload.stretch, payload.first, payload.last), 0
+    for item in _scanned(payload, _Placing.columns):
+        if isinstance(item, Break):
+            payload.failed.setdefault(0, _unreadable(item, payload.starts[0]))
+        else:
+            placing.records(item, [])
+            rows += len(item)
+    for batch in placing.wrong():
+        payload.failed.setdefault(batch, DISORDERED)
+    units = payload.stretch.units.part(payload.first, payload.end)
+    if payload.failed:
+        yield from parts(units, [], payload.failed, request)
+    else:
+        is_given = request.selection.control or not units.heads.rows["is_control"][0].as_py()
+        yield units.heads, rows if is_given else 0, _again(source, payload, request) if request.columns else ()
+
+
+def _scanned(payload: _Payload, wanted: Sequence[str]) -> Iterator[Rows | Break]:
+    most = max(min(payload.rows, GROUP_ROWS), 1)
+    return columns.scan_pieces("kafka_records", payload.pieces(), wanted, most, GROUP_BYTES + PIECE_BYTES)
+
+
+def _again(source: Source, payload: _Payload, request: Request) -> Iterator[pa.RecordBatch]:
+    """Records of a batch that is known to be right, in memory of their own."""
+    stretch, first = payload.stretch, payload.first
+    fresh: _Payload = (
+        _Plain(source, stretch, first)
+        if isinstance(payload, _Plain)
+        else _Compressed(source, stretch, first, request.max_batch_bytes, codecs.Room(0))
+    )
+    wire = [name for name in WIRE if name in request.columns]
+    placing = _Placing(stretch, first, fresh.last)
+    units = stretch.units.part(first, payload.end)
+    for item in _scanned(fresh, [*wire, *_Placing.columns]):
+        assert not isinstance(item, Break)  # noqa: S101 - all of it was read before
+        for part in parts(units, [placing.records(item, wire)], {}, request):
+            yield from () if isinstance(part, Finding) else part[2]
 
 
 def _unreadable(item: Break, start: int) -> Failure:

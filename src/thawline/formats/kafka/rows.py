@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from types import ModuleType
@@ -65,7 +65,7 @@ class Request:
     topic: str | None = None
     partition: int | None = None
     transactions: Transactions | None = None
-    max_batch_bytes: int = 256 << 20
+    max_batch_bytes: int = 32 << 20
 
     def wants(self, *names: str) -> bool:
         """Whether any of some columns is asked for."""
@@ -94,7 +94,7 @@ class Failure:
 
 
 NOTHING: Mapping[int, Failure] = {}
-Part = tuple[Heads, int, list[pa.RecordBatch]]
+Part = tuple[Heads, int, Iterable[pa.RecordBatch]]
 """Units that follow one another, how many records they hold, and those of them that are asked for."""
 
 
