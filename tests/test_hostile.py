@@ -76,13 +76,13 @@ def test_none_of_many_mutants_breaks_a_promise(format_name: str, shard: int, scr
 # That the mutants and the judge are worth something.
 
 
-LOOKS_LIKE_LINES = "hostile-values.asb"
-"""Its values hold lines that look like those of a record, by which a repair counts."""
+NOT_THE_SAME = {"hostile-values.asb", "lenient-forms.asb"}
+"""Values hold lines that look like those of a record, by which a repair counts; counts are written in odd ways."""
 
 
 @each_format
 def test_a_file_that_is_intact_needs_no_repair(format_name: str) -> None:
-    for sample in [sample for sample in samples(format_name) if sample.name != LOOKS_LIKE_LINES]:
+    for sample in [sample for sample in samples(format_name) if sample.name not in NOT_THE_SAME]:
         repaired = REPAIRS[format_name](sample.data, unchanged)
         assert repaired == sample.data, sample.name
 
@@ -225,7 +225,7 @@ STATED = {
     "64 MiB an item": ("borg.archives", "LONGEST_ITEM", 64 << 20),
     "configuration files of a Borg repository | 1 MiB": ("borg.repository", "LARGEST_CONFIG", 1 << 20),
     "80 times the pack hashed, 256 MiB": ("borg.repair", "HASHED_ANYWAY", 256 << 20),
-    "160 MiB | each entry": ("aerospike.text", "LONGEST_ENTRY", 160 << 20),
+    "16 MiB | each entry": ("aerospike.text", "LONGEST_ENTRY", 16 << 20),
     "`metadata.yaml` of an Aerospike backup | 16 KiB": ("aerospike.metadata", "LARGEST", 16 << 10),
     "65 536 headers": ("rbak.records", "MOST_HEADERS", 1 << 16),
     "a manifest of an RBAK backup | 64 MiB": ("rbak.side_files", "LARGEST", 64 << 20),

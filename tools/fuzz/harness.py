@@ -19,7 +19,7 @@ from thawline.cold import ColdFile, open_cold
 from thawline.errors import SourceError
 from tools.fuzz.repairs import REPAIRS, unchanged
 
-AS_FILE = 8
+AS_FILE = 64
 """One of so many inputs is also read as a file, which takes ten times as long; so it is decided by its bytes."""
 
 
