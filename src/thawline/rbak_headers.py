@@ -75,6 +75,7 @@ def _rbak_named_pair(
     length: cython.longlong
     start: cython.longlong
     entry[KEY_LENGTH] = -1
+    entry[VALUE_START] = 0
     entry[VALUE_LENGTH] = -1
     pos = _json_blank(p, pos + 1, end)
     while True:
