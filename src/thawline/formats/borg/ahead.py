@@ -53,6 +53,8 @@ class Ahead:
         self.view, self.wanted, self.judge, self.next_blob = view, wanted, judge, Searched(find)
         self.found: dict[int, Rows | Break] = {}
         self.reach = LEAST_REACH // 4
+        self.covered = 0
+        """Up to where stretches were read."""
         self.read = 0
         """Bytes that were read in all, some of them more than once."""
 
@@ -61,12 +63,15 @@ class Ahead:
         if position + HEADER_SIZE <= len(self.view) and self.view[position : position + len(MAGIC)] != MAGIC:
             return _no_magic().moved(position)
         if position not in self.found:
-            self.reach = LEAST_REACH if self.found else min(4 * self.reach, MOST_REACH)
+            # What lies in a stretch that was read already was not taken for what it seemed: do not read far again.
+            is_used_up = not self.found and position >= self.covered
+            self.reach = min(4 * self.reach, MOST_REACH) if is_used_up else LEAST_REACH
             self.found = dict(self._look(position))
         return self.found.pop(position)
 
     def _look(self, position: int) -> Iterator[tuple[int, Rows | Break]]:
         stretches = list(self._stretches(position))
+        self.covered = max((end for _, end, count in stretches if count < 0), default=position)
         self.read += sum(end - start for start, end, count in stretches if count < 0)
         for item in columns.scan(TABLE, self.view, Ranges.of(stretches), columns=self.wanted):
             if isinstance(item, Break):
