@@ -198,6 +198,9 @@ def kinds(heads: Heads) -> Iterator[Heads]:
     """The same units by how they are read, each kind by itself: old or new, compressed or not."""
     rows = heads.rows
     is_legacy, is_plain = pc.less(rows["magic"], LATEST_MAGIC), pc.equal(rows["compression"], "none")
+    if pc.sum(is_legacy).as_py() in {0, len(heads)} and pc.sum(is_plain).as_py() in {0, len(heads)}:
+        yield heads  # almost always, and then nothing is copied
+        return
     for legacy in (is_legacy, pc.invert(is_legacy)):
         for plain_ in (is_plain, pc.invert(is_plain)):
             chosen = rows.filter(pc.and_(legacy, plain_))
