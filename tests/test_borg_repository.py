@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import hashlib
 import json
@@ -15,7 +16,7 @@ import msgpack
 import pyarrow.parquet as pq
 import pytest
 from accounts import GOLDEN
-from borg_repositories import KITCHEN, PACKED, READABLE, account, kitchen, pack_of, unpacked
+from borg_repositories import KITCHEN, PACKED, READABLE, account, item, kitchen, made, pack_of, unpacked
 from click.testing import CliRunner
 
 import thawline
@@ -222,11 +223,11 @@ def test_extracted_files_are_the_chunks_that_borg_decompressed(vectors: Path, tm
             items = [item for item in catalogue.items(catalogue.find(archive["id"])) if isinstance(item, Item)]
         files = {item.path: item for item in items if item.kind == "file"}
         assert {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()} == set(files)
-        for path, item in files.items():
-            (chunk_id,) = [chunk_id for chunk_id, _ in item.chunks] or [hashlib.sha256(b"").hexdigest()]
+        for path, file in files.items():
+            (chunk_id,) = [chunk_id for chunk_id, _ in file.chunks] or [hashlib.sha256(b"").hexdigest()]
             data = (out / path).read_bytes()
             assert hashlib.sha256(data).hexdigest() == hashes.get(chunk_id, hashlib.sha256(b"").hexdigest())
-            assert (len(data), (out / path).stat().st_mtime_ns) == (item.size, item.mtime)
+            assert (len(data), (out / path).stat().st_mtime_ns) == (file.size, file.mtime)
             written.add(chunk_id)
     file_chunks = {blob["chunk_id"] for blob in blobs if blob["meta"]["type"] == "F"}
     assert file_chunks <= written
@@ -373,10 +374,12 @@ def test_heads_alone_prove_less_and_say_so(tmp_path: Path) -> None:
     assert "--heads-only" in str(proven["not_proven"])
 
 
-def test_names_that_are_no_utf8_can_be_listed() -> None:
-    from thawline.cli.borg import _shown  # noqa: PLC0415 - only here
-
-    assert _shown(b"caf\xe9-\xc3\xa9".decode("utf-8", "surrogateescape")) == "caf\\xe9-é"
+def test_names_that_are_no_utf8_can_be_listed_and_told_exactly(tmp_path: Path) -> None:
+    name = b"caf\xe9-\xc3\xa9"
+    text = name.decode("utf-8", "surrogateescape")
+    repo = made(tmp_path, [msgpack.packb(item(text), unicode_errors="surrogateescape")])
+    (row,) = [json.loads(line) for line in run("borg", "items", repo, "arc", "--format", "jsonl")[1].splitlines()]
+    assert (row["path"], base64.b64decode(row["path_b64"])) == ("caf\\udce9-é", name)
 
 
 # The index.
