@@ -161,8 +161,8 @@ def test_what_breaks_a_promise_is_made_smaller(monkeypatch: pytest.MonkeyPatch) 
 
 SMALL = 250_000
 ALLOWED = 10.0
-"""Seconds of CPU for a quarter of a megabyte, after which a file hangs: what is quadratic takes longer. How long a worst
-case really takes is measured by `python -m tools.bench --only hostile`."""
+"""Seconds of CPU for a quarter of a megabyte, after which a file hangs: what is quadratic takes longer. How long a
+worst case really takes is measured by `python -m tools.bench --only hostile`."""
 
 
 def cpu_seconds(worst: Hostile, folder: Path) -> float:
