@@ -157,7 +157,7 @@ class Session:
 
     def each_file(self, work: Callable[[WatchedFile], None]) -> int:
         """As `each`, and with the files beside the members of groups: for what is to be said of every single file."""
-        unknown = "part of what lies in its folder; thawline verify looks at it"
+        unknown = "part of its folder, which verify looks at"
         for given in self.sides:
             try:
                 with self.open(given) as cold:
@@ -303,9 +303,9 @@ class Session:
         others = [left for left in found if left.path not in self._said]
         shown = others if self.options.verbose else others[:SHOWN_UNREAD]
         for left in shown:
-            self.remark(f"  {printable(left.path)}: {printable(left.reason)}")
+            self.remark(f"- {printable(left.path)}: {printable(left.reason)}")
         if len(others) > len(shown):
-            self.remark(f"  … and {grouped(len(others) - len(shown))} more; -v names all of them")
+            self.remark(f"- … and {grouped(len(others) - len(shown))} more; -v names all of them")
 
     def remark(self, text: str) -> None:
         """Say something that is no error, unless -q was given."""
