@@ -121,3 +121,11 @@ def test_a_file_that_grows_is_read_to_the_size_seen_first(log: Path) -> None:
 def test_a_signal_that_is_not_about_a_mapped_file_is_left_to_others() -> None:
     script = "import thawline, os, signal; thawline.open(b'RBF1'); os.kill(os.getpid(), signal.SIGBUS)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -7
+
+
+def test_a_file_that_was_dropped_without_being_closed_does_not_hide_faults_of_the_next(log: Path) -> None:
+    for _ in range(50):
+        thawline.open(log).verify()  # nobody closes it, and the next one is mapped where it was
+    with thawline.open(log) as cold:
+        os.truncate(log, 4 * PAGE)
+        assert unreadable(cold.verify()) == [(f"{4 * PAGE:#x}..{len(LOG):#x}", "the file was cut while it was read")]

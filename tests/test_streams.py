@@ -77,7 +77,7 @@ def test_a_terminal_that_lacks_letters_gets_them_escaped(tmp_path: Path, encodin
 @contextmanager
 def half_written(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A command that has begun to write and waits for more to read."""
-    line = [sys.executable, "-m", "thawline", "convert", "-", "-o", "out.jsonl"]
+    line = ["env", "--default-signal=HUP", sys.executable, "-m", "thawline", "convert", "-", "-o", "out.jsonl"]
     with subprocess.Popen(line, cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         before = time.monotonic()
         while not partial_names(folder):

@@ -82,14 +82,17 @@ static void install_guard(void) {
 
 /* The slot of a mapped file that is guarded from now on; -1 where there is no room for it. Held by one thread at a time. */
 static int guard_region(const void *start, size_t size, int fd) {
+    uintptr_t first = (uintptr_t)start, behind = first + size;
     install_guard();
+    for (int slot = 0; slot < MOST_REGIONS; slot++) /* what was mapped there before is not there any more */
+        if (regions[slot].start && regions[slot].start < behind && first < regions[slot].end) regions[slot].start = 0;
     for (int slot = 0; is_installed && slot < MOST_REGIONS; slot++) {
         region *found = &regions[slot];
         if (found->start) continue;
         found->fd = fd;
         found->count = 0;
-        found->end = (uintptr_t)start + size;
-        __atomic_store_n(&found->start, (uintptr_t)start, __ATOMIC_RELEASE);
+        found->end = behind;
+        __atomic_store_n(&found->start, first, __ATOMIC_RELEASE);
         return slot;
     }
     return -1;

@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Protocol, Self
-from weakref import WeakSet
+from weakref import WeakSet, finalize
 
 from thawline.errors import MissingExtra, SourceError
 
@@ -127,6 +127,9 @@ class LocalSource:
                 self._map.close()
             except BufferError:
                 self._map = None  # a column still points into it; it is unmapped when that goes
+            else:
+                if self._guard:
+                    self._guard.stop()
         if self._file is not None:
             self._file.close()
 
@@ -149,6 +152,8 @@ class _Guard:
         self._native = _native()
         self._slot = self._native.guard(mapped, file.fileno()) if self._native else -1
         self._last: tuple[Fault, ...] = ()
+        # The slot is given back when the map goes, be it closed, dropped, or held by a column that points into it.
+        self._end = finalize(mapped, self._native.unguard, self._slot) if self._slot >= 0 else None
 
     def faults(self) -> Sequence[Fault]:
         """What could not be read so far, in the order of the file."""
@@ -158,11 +163,15 @@ class _Guard:
         return [Fault(start, end, SHRUNK if is_cut else FAILED) for start, end, is_cut in found]
 
     def close(self) -> None:
-        """Stop, before the file is unmapped."""
+        """Keep what is known of the file, and stop, unless something still points into it."""
         if self._slot >= 0:
             self._last = tuple(self.faults())
-            self._native.unguard(self._slot)
             self._slot = -1
+
+    def stop(self) -> None:
+        """Give the slot back: the file is unmapped."""
+        if self._end:
+            self._end()
 
 
 @cache
