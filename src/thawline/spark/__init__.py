@@ -24,6 +24,7 @@ except ImportError:
     raise MissingExtra("Spark is not installed: `pip install 'thawline[spark]'`") from None
 
 from thawline.spark.java import find_java
+from thawline.spark.worker import hush
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,6 +41,8 @@ CONFIGURATION = {
 }
 """What a session is told unless the caller says otherwise: filters reach the sources, tasks start without waiting for
 the network, times are shown as they are stored, and an error is the sentence that matters."""
+
+hush()  # every task of ours imports this package first
 
 RAISED = (
     "Exception in task .*",

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import sys
-import traceback
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from types import SimpleNamespace
 from typing import ClassVar
 
 import pyarrow as pa
@@ -26,11 +22,11 @@ from thawline.spark.filters import Condition, chosen, conditions_of, may_hold, n
 from thawline.spark.planning import Part, Planner, is_ours
 from thawline.spark.rows import Reader, schema_of
 from thawline.spark.settings import Settings, understood
+from thawline.spark.worker import freeze
 
 LOG = logging.getLogger("thawline.spark")
 LOG.setLevel(logging.INFO)
 PLANNER = "pyspark.sql.worker.plan_data_source_read"
-DAEMON = "pyspark.daemon"
 
 
 class Portion(InputPartition):
@@ -75,7 +71,6 @@ class ColdReader(DataSourceReader):
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         """The rows of a task; without a file there is a task all the same, without rows."""
-        _hush()
         if isinstance(partition, Portion):
             reader = Reader(self.settings, self.schema, LOG.info)
             members = _members(partition.read, self.settings)
@@ -84,7 +79,7 @@ class ColdReader(DataSourceReader):
                     found = chosen(batch, self.conditions)
                     if found.num_rows:
                         yield found
-        _freeze()
+        freeze()
 
 
 class FilteringReader(ColdReader):
@@ -183,26 +178,3 @@ def _members(read: str, settings: Settings) -> Members:
         _MEMBERS.clear()
         _MEMBERS[read] = Members(settings.format)
     return _MEMBERS[read]
-
-
-@lru_cache(maxsize=1)
-def _freeze() -> None:
-    """Spark's workers collect garbage behind each task; what the first one imported is not looked at again."""
-    gc.collect()
-    gc.freeze()
-
-
-@lru_cache(maxsize=1)
-def _hush() -> None:
-    """Let a worker end in silence where Spark has closed its end, as it does behind every limit.
-
-    The process that workers are forked from prints a traceback then, and there is no setting that says otherwise.
-    """
-    main = sys.modules["__main__"]
-    if getattr(getattr(main, "__spec__", None), "name", "") == DAEMON:
-        main.__dict__["traceback"] = SimpleNamespace(print_exc=_print_exc, format_exc=traceback.format_exc)
-
-
-def _print_exc() -> None:
-    if not isinstance(sys.exception(), BrokenPipeError | ConnectionResetError):
-        traceback.print_exc()
