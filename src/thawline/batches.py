@@ -1,4 +1,4 @@
-"""The first or the last rows of a stream of record batches."""
+"""Streams of record batches: the first or the last rows, many small batches as one, and large ones in slices."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-__all__ = ["first", "last"]
+__all__ = ["Waiting", "first", "last", "slices"]
+
+MOST_SMALL = 256
+"""Batches that wait one by one: each takes some kilobytes, however few rows it has."""
 
 
 def first(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
@@ -35,3 +38,55 @@ def last(batches: Iterable[pa.RecordBatch], rows: int) -> list[pa.RecordBatch]:
     if kept and count > rows:
         kept[0] = kept[0].slice(count - rows)
     return [batch for batch in kept if batch.num_rows]
+
+
+class Waiting:
+    """Batches of one schema that wait to become one.
+
+    >>> waiting = Waiting()
+    >>> for number in range(1000):
+    ...     waiting.add(pa.record_batch({"a": [number]}))
+    >>> waiting.rows, waiting.take()["a"][999].as_py(), waiting.rows
+    (1000, 999, 0)
+    """
+
+    __slots__ = ("_joined", "_small", "rows", "size")
+
+    def __init__(self) -> None:
+        self._joined: list[pa.RecordBatch] = []
+        self._small: list[pa.RecordBatch] = []
+        self.rows = self.size = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Have one more wait."""
+        self._small.append(batch)
+        self.rows, self.size = self.rows + batch.num_rows, self.size + batch.nbytes
+        if len(self._small) == MOST_SMALL:
+            self._joined.append(pa.concat_batches(self._small))
+            self._small = []
+
+    def take(self) -> pa.RecordBatch:
+        """All of them as one, of which there must be some; then none waits."""
+        found = [*self._joined, *self._small]
+        self._joined, self._small, self.rows, self.size = [], [], 0, 0
+        return found[0] if len(found) == 1 else pa.concat_batches(found)
+
+
+def slices(batch: pa.RecordBatch, rows: int, size: int) -> Iterator[pa.RecordBatch]:
+    """The same rows, at most so many and so many bytes of them at a time; a row that has more is by itself.
+
+    >>> batch = pa.record_batch({"a": ["x" * 50, "x" * 50, "", "x" * 500]})
+    >>> [piece.num_rows for piece in slices(batch, 10, 100)]
+    [1, 1, 1, 1]
+    >>> [piece.num_rows for piece in slices(batch, 3, 1000)]
+    [3, 1]
+    """
+    for start in range(0, batch.num_rows, rows):
+        waiting = [batch.slice(start, rows)]
+        while waiting:
+            piece = waiting.pop()
+            if piece.num_rows > 1 and piece.nbytes > size:
+                half = piece.num_rows // 2
+                waiting += [piece.slice(half), piece.slice(0, half)]
+            else:
+                yield piece

@@ -6,9 +6,11 @@ sizes add up to the file's. Everything else (verify, cat, salvage, a Spark parti
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, overload
+
+from thawline.packed import Packed
 
 Severity = Literal["error", "warning", "note"]
 
@@ -87,6 +89,62 @@ class Finding:
         }
 
 
+class Findings(Sequence[Finding]):
+    """Findings in file order; a file can have so many of them that they are packed, and made anew when asked for.
+
+    >>> two = Findings([Finding(Code("XXX101", "torn", "error", ""), Span(at, at + 1)) for at in (3, 5)])
+    >>> two[-1].span.start, two.errors, two == list(two)
+    (5, 2, True)
+    """
+
+    __slots__ = ("_codes", "_packed", "errors")
+
+    def __init__(self, findings: Iterable[Finding] = ()) -> None:
+        self._packed = Packed()
+        self._codes: dict[Code, int] = {}
+        self.errors = 0
+        """How many of them are about damage."""
+        for finding in findings:
+            self.append(finding)
+
+    def append(self, finding: Finding) -> None:
+        """Add a finding behind the others."""
+        code = self._codes.setdefault(finding.code, len(self._codes))
+        span, detail = finding.span, dict(finding.detail)
+        self._packed.append((code, span.start, span.end, detail, finding.hint, finding.is_given))
+        self.errors += finding.severity == "error"
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return self._made(self._packed)
+
+    @overload
+    def __getitem__(self, index: int) -> Finding: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Finding]: ...
+    def __getitem__(self, index: int | slice) -> Finding | list[Finding]:
+        if isinstance(index, slice):
+            return list(self._made(self._packed[index]))
+        return next(self._made([self._packed[index]]))
+
+    def _made(self, packed: Iterable[tuple[int, int, int, dict[str, object], str, bool]]) -> Iterator[Finding]:
+        codes = list(self._codes)
+        for code, start, end, detail, hint, is_given in packed:
+            yield Finding(codes[code], Span(start, end), detail, hint, is_given)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(ours == theirs for ours, theirs in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]  # as that of a list
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """A stretch of intact units that follow one another."""
@@ -146,14 +204,14 @@ class Report:
     rows: int = 0
     intact_bytes: int = 0
     damaged_bytes: int = 0
-    findings: list[Finding] = field(default_factory=list)
+    findings: Findings = field(default_factory=Findings)
     position: int = 0
     """Up to where the file has been accounted for."""
 
     @property
     def ok(self) -> bool:
         """Whether nothing is wrong with the file. Notes and warnings are no damage."""
-        return not any(finding.severity == "error" for finding in self.findings)
+        return not self.findings.errors
 
     def __bool__(self) -> bool:
         """The same as `ok`, so that `if report:` does not take a damaged file for a good one."""
@@ -161,6 +219,10 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """The report as `thawline verify --format jsonl` prints it. Keys may be added, never changed or removed."""
+        return {**self.head(), "findings": [finding.to_dict() for finding in self.findings]}
+
+    def head(self) -> dict[str, Any]:
+        """The same without the findings, which may be many."""
         return {
             "file": self.file,
             "status": "ok" if self.ok else "damaged",
@@ -171,7 +233,6 @@ class Report:
             "rows": self.rows,
             "intact_bytes": self.intact_bytes,
             "damaged_bytes": self.damaged_bytes,
-            "findings": [finding.to_dict() for finding in self.findings],
         }
 
     def add(self, item: Run | Finding) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -99,7 +100,10 @@ def _show_diagnosis(run: Session, cold: ColdFile, report: Report, _sink: Any) ->
 def _show_report(run: Session, _cold: ColdFile, report: Report, sink: Any) -> None:
     from thawline.rendering.findings import finding_records
 
-    for record in finding_records(report) if run.kind in {"csv", "arrow"} else [report.to_dict()]:
+    if run.kind not in {"csv", "arrow"}:
+        sink.add_with(report.head(), "findings", (finding.to_dict() for finding in report.findings))
+        return
+    for record in finding_records(report):
         sink.add(record)
 
 
@@ -226,7 +230,7 @@ def _say_salvaged(run: Session, cold: WatchedFile, done: Salvaged) -> None:
 
     unit = cold.unit_name
     run.remark(f"wrote {counted(done.units, unit)}, {exact(done.bytes_written)}, to {quoted(str(done.target))}")
-    for finding in done.lost[: None if run.options.verbose else 10]:
+    for finding in islice(done.lost, None if run.options.verbose else 10):
         lost = finding.detail.get("lost", counted(finding.span.size, "byte"))
         run.remark(f"lost at {finding.span}: {lost} ({finding.code.id} {finding.message})")
     if len(done.lost) > 10 and not run.options.verbose:  # noqa: PLR2004 - as above

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from pathlib import Path, PurePath
 
 from rich.text import Text
@@ -45,8 +45,9 @@ def diagnosis(cold: ColdFile, report: Report, *, is_verbose: bool = False) -> It
     """Lines about a report: its findings, the first fifty unless all are wanted, then the verdict."""
     limit = len(report.findings) if is_verbose else SHOWN_FINDINGS
     hint = ""
-    for finding in report.findings[:limit]:
-        yield from _finding_lines(cold, report, finding)
+    followed = zip(report.findings, chain(islice(report.findings, 1, None), [None]), strict=True)
+    for finding, following in islice(followed, limit):
+        yield from _finding_lines(cold, report, finding, following)
         if finding.hint and finding.hint != hint:
             hint = finding.hint
             yield Text.assemble(("help", "bold cyan"), f": {printable(hint)}")
@@ -57,7 +58,7 @@ def diagnosis(cold: ColdFile, report: Report, *, is_verbose: bool = False) -> It
     yield from _verdict(cold, report)
 
 
-def _finding_lines(cold: ColdFile, report: Report, finding: Finding) -> Iterator[Text]:
+def _finding_lines(cold: ColdFile, report: Report, finding: Finding, following: Finding | None) -> Iterator[Text]:
     name, span = printable(report.file), finding.span
     style = STYLES[finding.severity]
     yield Line.hanging(7, (finding.code.id, style), f" {finding.message}", _compared(finding.detail))
@@ -69,7 +70,7 @@ def _finding_lines(cold: ColdFile, report: Report, finding: Finding) -> Iterator
     for key, value in _facts(finding.detail, mark):
         yield Line.hanging(5, "   = ", (f"{key}: ", "bold"), value)
     if span.size:
-        yield Line.hanging(5, "   = ", ("note: ", "bold"), _what_follows(report, finding))
+        yield Line.hanging(5, "   = ", ("note: ", "bold"), _what_follows(report, finding, following))
 
 
 def _compared(detail: Mapping[str, object]) -> str:
@@ -106,11 +107,11 @@ def _value(key: str, value: object) -> str:
     return value.hex() if isinstance(value, bytes) else printable(str(value))
 
 
-def _what_follows(report: Report, finding: Finding) -> str:
+def _what_follows(report: Report, finding: Finding, following: Finding | None) -> str:
     end = finding.span.end
     if end == report.size:
         return "the file ends here"
-    if any(other.span.start == end for other in report.findings):
+    if following and following.span.start == end:
         return f"more at {end:#x}, see below"
     return f"intact again from {end:#x}"
 
@@ -176,8 +177,8 @@ def _verdict(cold: ColdFile, report: Report) -> Iterator[Text]:
         yield Line.hanging(4, ("ok", "bold green"), f"  {name}: {held}{remarks}")
         return
     if not report.damaged_bytes:
-        errors = sum(finding.severity == "error" for finding in report.findings)
-        yield Line.hanging(4, ("!", "bold red"), f"   {name}: {report.format}, {counted(errors, 'error')}")
+        errors = counted(report.findings.errors, "error")
+        yield Line.hanging(4, ("!", "bold red"), f"   {name}: {report.format}, {errors}")
         return
     places = regions(report)
     yield Line.hanging(4, ("!", "bold red"), f"   {name}: {report.format}, damaged in {counted(len(places), 'place')}")
@@ -241,13 +242,14 @@ def _cause(cold: ColdFile, report: Report, damaged: list[Span]) -> str:
 
 def _next_commands(cold: ColdFile, report: Report) -> Iterator[str]:
     name = quoted(report.file)
-    errors = [(number, finding) for number, finding in enumerate(report.findings, 1) if finding.severity == "error"]
+    errors = ((number, finding) for number, finding in enumerate(report.findings, 1) if finding.severity == "error")
+    number, first = next(errors)
     if cold.format.claim(cold.source):  # else it is read with its folder only
-        yield f"thawline inspect {name} --finding {errors[0][0]}"
-    yield f"thawline explain {errors[0][1].code.id}"
-    hints = sorted((finding.hint for _, finding in errors if finding.hint), key=lambda hint: "salvage" not in hint)
-    if hints:
-        yield printable(hints[0])
+        yield f"thawline inspect {name} --finding {number}"
+    yield f"thawline explain {first.code.id}"
+    hints = (finding.hint for finding in chain([first], (found for _, found in errors)) if finding.hint)
+    if hint := min(hints, key=lambda hint: "salvage" not in hint, default=""):
+        yield printable(hint)
     elif report.units:
         yield f"thawline salvage {name} -o {quoted(_intact_name(report))}"
 

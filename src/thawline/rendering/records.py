@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 from rich.console import Console
 
 from thawline.options import LARGEST
+from thawline.packed import PAGE, Packed
 from thawline.rendering.grid import Grid
 from thawline.rendering.rows import Kind, RowSink, shown, tabular
-from thawline.rendering.values import json_line, json_text, well_formed
+from thawline.rendering.values import json_bytes, json_text, well_formed
 from thawline.rendering.vertical import Vertical
 from thawline.rendering.words import grouped
 
@@ -19,6 +20,10 @@ Record = Mapping[str, Any]
 COUNTS = {"size", "rows", "nulls", "bytes", "shortest", "longest", "distinct", "files", "chunks"}
 """Names of numbers that are counts, which a person reads in groups; all others may be ids or positions."""
 HINT = "--vertical shows"
+TEXT = pa.string()
+TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), type(None): pa.null()}
+SHOWN = {"table", "vertical"}
+"""Shapes for a person."""
 
 
 class Records:
@@ -26,53 +31,95 @@ class Records:
 
     def __init__(self, kind: Kind, file: BinaryIO, console: Console, names: tuple[str, ...] = ()) -> None:
         self.kind, self.file, self.console, self.names = kind, file, console, names
-        self.held: list[Record] = []
+        self.held = Packed()
 
     def add(self, record: Record) -> None:
         """Write or hold a record."""
-        if self.kind == "jsonl":
-            self.file.write(json_line(record))
-            self.file.flush()
+        if self.kind in {"jsonl", "json"}:
+            self._add_text([json_bytes(record)])
         else:
-            self.held.append(record if self.kind in {"table", "vertical"} else well_formed(record))
+            self.held.append(record if self.kind in SHOWN else well_formed(record))
+
+    def add_with(self, record: Record, name: str, items: Iterable[Record]) -> None:
+        """Write or hold a record with one more value: a list, which may be too long to be held."""
+        if self.kind in {"jsonl", "json"}:
+            self._add_text(_pieces(record, name, items))
+        else:
+            self.add({**record, name: list(items)})
+
+    def _add_text(self, pieces: Iterable[bytes]) -> None:
+        if self.kind == "json":
+            self.held.append(b"".join(pieces))
+            return
+        self.file.writelines(pieces)
+        self.file.write(b"\n")
+        self.file.flush()
 
     def close(self) -> None:
         """Write what was held."""
-        if self.kind in {"table", "vertical"}:
+        if self.kind in SHOWN:
             show(self.console, self.held, vertical=self.kind == "vertical")
         elif self.kind == "json":
-            self.file.write(b"[" + b",".join(b"\n" + json_line(record)[:-1] for record in self.held) + b"\n]\n")
+            self.file.write(b"[")
+            for number, text in enumerate(self.held):
+                self.file.write(b",\n" if number else b"\n")
+                self.file.write(text)
+            self.file.write(b"\n]\n")
         elif self.kind != "jsonl":
             self._close_columns()
 
     def _close_columns(self) -> None:
-        columns = {name: [record.get(name) for record in self.held] for name in _names(self.held)}
-        empty = pa.table({name: pa.array([], pa.string()) for name in self.names})
-        table = pa.table({name: _column(values) for name, values in columns.items()}) if columns else empty
+        schema = _schema(self.held) if self.held else pa.schema([(name, pa.string()) for name in self.names])
         sink = RowSink(self.kind, self.file, self.console, "auto")
-        sink.add(table.schema, table.to_batches(), "")
+        sink.add(schema, self._batches(schema), "")
         sink.close()
 
+    def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        for start in range(0, len(self.held), PAGE):
+            page = self.held[start : start + PAGE]
+            columns = [_column([record.get(field.name) for record in page], field.type) for field in schema]
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
-def _names(records: list[Record]) -> list[str]:
+
+def _pieces(record: Record, name: str, items: Iterable[Record]) -> Iterator[bytes]:
+    """A record as JSON, with a list of items as its last value, in pieces."""
+    yield json_bytes(record)[:-1] + b"," + json_bytes(name) + b":["
+    for number, item in enumerate(items):
+        yield (b"," if number else b"") + json_bytes(item)
+    yield b"]}"
+
+
+def _names(records: Iterable[Record]) -> list[str]:
     """The names of all columns, as they come first."""
     return list(dict.fromkeys(name for record in records for name in record))
 
 
-def _column(values: list[Any]) -> pa.Array:
-    """Values as a column of one type: as text, with JSON for what is none, where they have no other in common."""
-    kinds = {type(value) for value in values if value is not None}
-    if kinds <= {bool} or kinds <= {float} or (kinds <= {int} and all(map(_is_int64, values))):
-        return pa.array(values)
-    texts = [value if value is None or isinstance(value, str) else json_text(value) for value in values]
-    return pa.array(texts, pa.string())
+def _schema(records: Iterable[Record]) -> pa.Schema:
+    """The names of all columns, and for each the type that all its values have; text where they have no such."""
+    kinds: dict[str, set[pa.DataType]] = {}
+    for record in records:
+        for name, value in record.items():
+            kinds.setdefault(name, set()).add(_type(value))
+    return pa.schema([(name, _common(found - {pa.null()})) for name, found in kinds.items()])
 
 
-def _is_int64(value: int | None) -> bool:
-    return value is None or -LARGEST - 1 <= value <= LARGEST
+def _type(value: Any) -> pa.DataType:
+    is_long = type(value) is int and not -LARGEST - 1 <= value <= LARGEST
+    return TEXT if is_long else TYPES.get(type(value), TEXT)
 
 
-def show(console: Console, records: list[Record], *, vertical: bool = False) -> None:
+def _common(types: set[pa.DataType]) -> pa.DataType:
+    return next(iter(types), pa.null()) if len(types) <= 1 else TEXT
+
+
+def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
+    """Values as a column; what is no text is JSON in one of text."""
+    if kind != TEXT:
+        return pa.array(values, kind)
+    return pa.array([value if isinstance(value, str | None) else json_text(value) for value in values], kind)
+
+
+def show(console: Console, records: Sequence[Record], *, vertical: bool = False) -> None:
     """Print records in columns, or one below the other."""
     if not records:
         return

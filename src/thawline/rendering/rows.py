@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyarrow import csv
 from rich.console import Console
 
+from thawline.batches import Waiting, slices
 from thawline.errors import ThawlineError
 from thawline.rendering.grid import Grid
 from thawline.rendering.values import SHOWN, Bytes, flat, guarded, is_bytes, json_bytes, json_line, json_text, listed
@@ -23,12 +24,14 @@ Kind = Literal["table", "vertical", "jsonl", "json", "csv", "arrow", "arrow-file
 
 MIXED: frozenset[Kind] = frozenset({"jsonl", "json"})
 """Shapes in which rows name their own columns, so that files of different formats can follow one another."""
-PAGE = 256
+PAGE, PAGE_TEXT = 256, 4 << 20
+"""Rows of a page on a terminal, and characters with which it is full all the same."""
 CELL, LONG_CELL = 256, 4096
-"""Rows of a page on a terminal, and how much of a value is looked at there, in columns and by itself."""
+"""How much of bytes is looked at there, in columns and by themselves."""
 HINT = "--columns or --vertical shows"
-SLICE = 1024
-"""Rows that are JSON at the same time, so that text takes little memory beside the batch it is made from."""
+SLICE, SLICE_BYTES = 1024, 1 << 20
+"""Rows, and bytes of them, that are text at the same time: as objects of Python, lists of short items take up to 50
+times the memory that they take in a batch."""
 MOST_ROWS = 65_536
 MOST_BYTES = 32 << 20
 """Small batches are joined up to this size: a row group of Parquet or a batch of Arrow has a price of its own."""
@@ -63,9 +66,8 @@ class JsonLines:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Write some rows."""
-        for start in range(0, batch.num_rows, SLICE):
-            rows = objects(batch.slice(start, SLICE), self.mode)
-            self.file.write(b"".join([json_line(row) for row in rows]))
+        for piece in slices(batch, SLICE, SLICE_BYTES):
+            self.file.write(b"".join([json_line(row) for row in objects(piece, self.mode)]))
 
     def close(self) -> None:
         """Nothing ends JSON lines."""
@@ -82,9 +84,11 @@ class JsonArray:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Write some rows."""
-        for row in objects(batch, self.mode):
-            self.file.write(self.separator + json_bytes(row))
-            self.separator = b",\n"
+        for piece in slices(batch, SLICE, SLICE_BYTES):
+            for row in objects(piece, self.mode):
+                self.file.write(self.separator)
+                self.file.write(json_bytes(row))
+                self.separator = b",\n"
 
     def close(self) -> None:
         """End the array, which may be empty."""
@@ -107,7 +111,8 @@ class Csv:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Write some rows."""
-        self.writer.write_batch(self._flat(batch))
+        for piece in slices(batch, MOST_ROWS, SLICE_BYTES):
+            self.writer.write_batch(self._flat(piece))
 
     def close(self) -> None:
         """Write what is held back."""
@@ -166,12 +171,16 @@ class Terminal:
         self.vertical = Vertical(console, names) if vertical else None
         self.held: list[tuple[str, ...]] = []
         """Rows of a page that is not full; the first page decides how wide columns are."""
+        self.letters = 0
+        """How much text that is."""
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Print some rows, a full page at a time."""
-        for start in range(0, batch.num_rows, PAGE):
-            self.held += _cells(batch.slice(start, PAGE), self.mode, self.size)
-            if len(self.held) >= PAGE:
+        for piece in slices(batch, PAGE, SLICE_BYTES):
+            cells = list(_cells(piece, self.mode, self.size))
+            self.held += cells
+            self.letters += sum(len(cell) for row in cells for cell in row)
+            if len(self.held) >= PAGE or self.letters > PAGE_TEXT:
                 self._show()
 
     def close(self) -> None:
@@ -185,7 +194,7 @@ class Terminal:
         if isinstance(table, Vertical):
             self.vertical = table
         table.show(self.held)
-        self.held = []
+        self.held, self.letters = [], 0
 
 
 def tabular(grid: Grid, page: Sequence[Sequence[str]]) -> Grid | Vertical:
@@ -256,21 +265,19 @@ def _without_nulls(row: dict[str, Any], names: list[str]) -> dict[str, Any]:
 
 def joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same rows in batches that are worth writing; rows before an error come before the error."""
-    held: list[pa.RecordBatch] = []
-    rows = size = 0
+    held = Waiting()
     try:
         for batch in batches:
-            if held and (rows + batch.num_rows > MOST_ROWS or size + batch.nbytes > MOST_BYTES):
-                yield pa.concat_batches(held)
-                held, rows, size = [], 0, 0
-            held.append(batch)
-            rows, size = rows + batch.num_rows, size + batch.nbytes
+            if held.rows and (held.rows + batch.num_rows > MOST_ROWS or held.size + batch.nbytes > MOST_BYTES):
+                yield held.take()
+            if batch.num_rows:
+                held.add(batch)
     except ThawlineError:
-        if held:
-            yield pa.concat_batches(held)
+        if held.rows:
+            yield held.take()
         raise
-    if held:
-        yield pa.concat_batches(held)
+    if held.rows:
+        yield held.take()
 
 
 class RowSink:

@@ -251,18 +251,21 @@ def json_text(value: Any) -> str:
 
 def json_line(value: Any) -> bytes:
     """A value as one line of JSON, with the line's end."""
-    return json_bytes(value) + b"\n"
+    return json_bytes(value, b"\n")
 
 
-def json_bytes(value: Any) -> bytes:
+def json_bytes(value: Any, end: Literal[b"", b"\n"] = b"") -> bytes:
     """A value as JSON, which every reader takes for UTF-8, and which does not drive a terminal that shows it."""
     try:
-        made = orjson.dumps(value, plain, JSON)
+        made = orjson.dumps(value, plain, JSON | orjson.OPT_APPEND_NEWLINE if end else JSON)
     except orjson.JSONEncodeError:  # text that is no UTF-8, or an integer of more than 64 bits
-        made = json.dumps(well_formed(value), ensure_ascii=False, separators=(",", ":")).encode()
+        made = json.dumps(well_formed(value), ensure_ascii=False, separators=(",", ":")).encode() + end
     if made.isascii() and b"\x7f" not in made:
         return made
-    return UNSEEN.sub(lambda found: json.dumps(found.group())[1:-1], made.decode()).encode()
+    text = made.decode()
+    if not UNSEEN.search(text):
+        return made
+    return UNSEEN.sub(lambda found: json.dumps(found.group())[1:-1], text).encode()
 
 
 def well_formed(value: Any) -> Any:

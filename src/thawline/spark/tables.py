@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.orc
 import pyarrow.parquet as pq
 
+from thawline.batches import Waiting
 from thawline.spark.lake import Output
 from thawline.wording import utf8
 
@@ -42,14 +43,13 @@ class _Open:
     path: Path
     place: str
     writer: Any
-    waiting: list[pa.RecordBatch] = field(default_factory=list)
+    waiting: Waiting = field(default_factory=Waiting)
     works: set[str] = field(default_factory=set)
     rows: int = 0
 
     def flush(self) -> None:
-        if self.waiting:
-            self.writer.write(pa.Table.from_batches(self.waiting))
-            self.waiting = []
+        if self.waiting.rows:
+            self.writer.write(pa.Table.from_batches([self.waiting.take()]))
 
 
 class Tables:
@@ -66,7 +66,7 @@ class Tables:
         batch = batch.append_column("_file", pa.repeat(pa.scalar(utf8(file)), batch.num_rows))
         for place, rows in _partitioned(table, batch):
             found = self._file(place, rows.schema)
-            found.waiting.append(rows)
+            found.waiting.add(rows)
             found.works.add(work)
             found.rows += rows.num_rows
             self._buffered += rows.nbytes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 from thawline.cold import ColdFile
 from thawline.errors import SourceError
 from thawline.faults import with_faults
-from thawline.model import OUT, Finding, Rescue, Run
+from thawline.model import OUT, Finding, Findings, Rescue, Run
 from thawline.outputs import replacing
 from thawline.source import Source
 from thawline.wording import quoted
@@ -33,7 +33,7 @@ class Salvaged:
     rows: int
     """Their rows of the format's default table."""
     bytes_written: int
-    lost: tuple[Finding, ...]
+    lost: Sequence[Finding]
     """Damage of the old file of which nothing was recovered."""
     recovered: tuple[Run, ...] = ()
     """Units that a reader of the old file rejects; the label `recovered` is the code of the finding about them."""
@@ -179,7 +179,7 @@ class _Tally:
     units: int = 0
     rows: int = 0
     suspects: int = 0
-    lost: list[Finding] = field(default_factory=list)
+    lost: Findings = field(default_factory=Findings)
     recovered: list[Run] = field(default_factory=list)
 
     def kept(self, items: Iterable[Run | Finding]) -> Iterator[Run | Finding]:
@@ -200,4 +200,4 @@ class _Tally:
             self.lost.append(item)
 
     def result(self, target: Path, written: int) -> Salvaged:
-        return Salvaged(target, self.units, self.rows, written, tuple(self.lost), tuple(self.recovered), self.suspects)
+        return Salvaged(target, self.units, self.rows, written, self.lost, tuple(self.recovered), self.suspects)
