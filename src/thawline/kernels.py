@@ -93,11 +93,14 @@ class Probe:
 
     def __init__(self, table: Table) -> None:
         plan = _plan(table, (), is_gathered=True)
+        self._failures = table.failures
         self._kernel = getattr(_native, f"scan_{table.name}")
         self._starts, self._ends, self._counts = array("q", [0]), array("q", [0]), array("q", [1])
         self._state, self._rooms = array("q", bytes(8 * (LISTS + len(plan.lists)))), plan.rooms
         self._arguments = plan.arguments[:]
         self._arguments[len(PLACES) - 1] = memoryview(array(PLACES[-1], [0]))
+        for index, it, *_ in plan.slots:  # a kernel says of every row where its checksum lies
+            self._arguments[index] = memoryview(array(it.typecode, [0] * it.width))
 
     def end(self, view: memoryview) -> int:
         """Where the row ends that the buffer starts with; 0 if it is none."""
@@ -105,6 +108,12 @@ class Probe:
         places = (self._starts, self._ends, self._counts, len(view))
         self._kernel(view, *places, self._state, self._rooms, *self._arguments)
         return self._state[POSITION] if self._state[ROWS] else 0
+
+    def broken(self, view: memoryview) -> Break | None:
+        """Where and why the row fails that the buffer starts with; None if it is one."""
+        if self.end(view):
+            return None
+        return Break(self._failures[self._state[FAILURE]], self._state[POSITION], self._state[AT])
 
 
 @dataclass(slots=True)

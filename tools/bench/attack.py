@@ -100,6 +100,18 @@ def speckled(size: int) -> bytes:
     return FENCE + one * (size // len(one))
 
 
+def by_turns(size: int, broken: bytes, good: int = 1) -> bytes:
+    """Intact frames, and behind so many of them a broken one with its fence."""
+    part = (frame() + FENCE) * good + broken
+    return FENCE + part * (size // len(part))
+
+
+def changed(at: int, patch: bytes) -> bytes:
+    """A frame with its fence, and other bytes at a place of it."""
+    one = frame() + FENCE
+    return one[:at] + patch + one[at + len(patch) :]
+
+
 ATTACKS: dict[str, Callable[[int], bytes]] = {
     "nested pairs, wrong checksum": nested_pairs,
     "nested pairs, wrong status": lambda size: nested_pairs(size, WRONG_STATUS),
@@ -110,6 +122,14 @@ ATTACKS: dict[str, Callable[[int], bytes]] = {
     "zeros": lambda size: FENCE + bytes(size - 4),
     "random bytes": lambda size: FENCE + Random(1).randbytes(size - 4),  # noqa: S311 - no secret
     "speckled with gaps": speckled,
+    "broken frames": lambda size: by_turns(size, changed(4, b"x"), 0),
+    "every other frame broken": lambda size: by_turns(size, changed(4, b"x")),
+    "every other status wrong": lambda size: by_turns(size, changed(8, WRONG_STATUS)),
+    "every other HeadLen wrong": lambda size: by_turns(size, changed(0, b"\x18")),
+    "every other TailLen wrong": lambda size: by_turns(size, changed(12, b"\x18")),
+    "every other fence missing": lambda size: by_turns(size, frame()),
+    "frames without fences": lambda size: by_turns(size, frame(), 0),
+    "frames in a broken one, with gaps": lambda size: frame(speckled(size))[:-4] + bytes(4) + FENCE,
 }
 
 

@@ -9,40 +9,25 @@ same read forward, which is what happens first; only behind the first damage the
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import zip_longest
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from thawline import columns
 from thawline.batches import last
-from thawline.chunks import Break, Chunk, Ranges
-from thawline.errors import SourceError
 from thawline.formats import Claim, Format, Reading
 from thawline.formats.rbf import salvage
 from thawline.formats.rbf.findings import CODES, LONGEST_TORN, NEWER_LAYOUT, TOO_SHORT, Gaps
 from thawline.formats.rbf.frames import FENCE, LEAST_FRAME, Segment, may_start_before, read_backward, read_forward
+from thawline.formats.rbf.rows import SCHEMA, Frames, bundles, first_frame
 from thawline.model import Finding, Run, Span
 from thawline.source import LocalSource, Source
 
-SCHEMA = pa.schema(
-    [
-        ("address", pa.int64()),
-        ("length", pa.int64()),
-        ("tag", pa.int64()),
-        ("tag_text", pa.string()),
-        ("payload", pa.binary()),
-        ("tombstone", pa.bool_()),
-        ("nested_suspect", pa.bool_()),
-    ]
-)
 FIRST_WINDOW, LAST_REMOTE_WINDOW = 1 << 16, 64 << 20
 """How much of a file's end is looked at for its last frames: at first, and at most where it has to be fetched."""
 LOOKED_BACK = LONGEST_TORN
 """How much of a file before its last frames must be intact: no frame of a writer reaches further, so that none can have
 them as its payload."""
-WIRE_COLUMNS = {"length": "len_frame", "tag": "frame_tag", "payload": "payload", "tombstone": "is_tombstone"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,32 +72,22 @@ class Rbf(Format):
 
     def read(self, source: Source, table: str, columns: Collection[str]) -> Reading:
         """Intact frames with their rows; of those with other tags than are asked for only the head is looked at."""
-        for item in self.scan(source):
-            yield from [item] if isinstance(item, Finding) else self.read_run(source, item, table, columns)
+        for items in bundles(self.scan(source)):
+            runs = [item for item in items if isinstance(item, Run) and item.units]
+            each = Frames.of(source, runs, self.tag).of_each(columns) if runs else iter(())
+            for item in items:
+                if isinstance(item, Finding):
+                    yield item
+                else:
+                    yield next(each) if item.units else (item, iter(()))
 
     def read_run(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Reading:
         """Rows of a run; what it says is left out are frames with other tags."""
-        if self.tag is None or not run.units:
-            yield run, self.batches(source, run, table, columns)
-            return
-        found = _tagged(source, run, self.tag)
-        left_out = run.units - found.frames, run.span.size - sum(found.ranges.ends) + sum(found.ranges.starts)
-        if found.frames:
-            run = replace(run, labels={**run.labels, "left_out": left_out})
-        yield run, self._rows(source, run, columns, found.ranges) if found.frames else ()
+        yield from Frames.of(source, [run], self.tag).of_each(columns) if run.units else [(run, iter(()))]
 
     def batches(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
         """The frames of a run."""
-        ranges = None if self.tag is None else _tagged(source, run, self.tag).ranges
-        return self._rows(source, run, columns, ranges)
-
-    def _rows(
-        self, source: Source, run: Run, columns: Collection[str], ranges: Ranges | None
-    ) -> Iterator[pa.RecordBatch]:
-        start = _first_frame(run)
-        wanted = [field.name for field in SCHEMA if field.name in columns]
-        for chunk in _chunks(source, Span(start, run.span.end), wanted, ranges):
-            yield _batch(chunk, start, wanted, is_suspect=bool(run.labels.get("nested_suspect")))
+        return Frames.of(source, [run], self.tag).batches(columns)
 
     def tail(self, source: Source, rows: int, table: str, columns: Collection[str]) -> list[pa.RecordBatch] | None:
         """The last frames, found from the end of the file without looking at more of it than tells what they are.
@@ -134,8 +109,8 @@ class Rbf(Format):
 
     def units(self, source: Source, run: Run) -> Iterator[Span]:
         """The frames of a run, without their fences."""
-        start = _first_frame(run)
-        for chunk in _chunks(source, Span(start, run.span.end), []):
+        start = first_frame(run)
+        for chunk in Frames.of(source, [run]).chunks([]):
             for first, end in zip(chunk.starts.to_pylist(), chunk.ends.to_pylist(), strict=True):
                 yield Span(start + first, start + end - len(FENCE))
 
@@ -246,11 +221,6 @@ def is_newer_layout(source: Source) -> bool:
     return _u4(source, end - 8) != size == _u4(source, end - 4)
 
 
-def _first_frame(run: Run) -> int:
-    """Where the first frame of a run starts: behind the genesis fence, if the run has that."""
-    return run.span.start or (len(FENCE) if run.labels.get("has_genesis") else 0)
-
-
 def _u4(source: Source, at: int) -> int:
     return int.from_bytes(source.view(at, at + 4), "little")
 
@@ -261,58 +231,3 @@ def _run(segment: Segment, *, has_genesis: bool = False, is_suspect: bool = Fals
     return Run(
         Span(start, segment.end), segment.frames, segment.frames, {key: True for key, on in labels.items() if on}
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Tagged:
-    """How many frames of a run have some tags, and where they lie; positions count from its first frame."""
-
-    frames: int
-    ranges: Ranges
-
-
-def _tagged(source: Source, run: Run, tags: tuple[int, ...]) -> _Tagged:
-    start, wanted = _first_frame(run), pa.array(tags, pa.int64())
-    frames, found = 0, Ranges.of([])
-    for chunk in _chunks(source, Span(start, run.span.end), ["tag"]):
-        mask = pc.is_in(chunk.batch["frame_tag"], value_set=wanted)
-        starts, ends = chunk.starts.filter(mask), chunk.ends.filter(mask)
-        frames += len(starts)
-        here = Ranges.covering(starts, ends)
-        found.starts.extend(here.starts)
-        found.ends.extend(here.ends)
-        found.counts.extend(here.counts)
-    return _Tagged(frames, found)
-
-
-def _chunks(source: Source, span: Span, wanted: Collection[str], ranges: Ranges | None = None) -> Iterator[Chunk]:
-    """Chunks of frames that are known to be intact; positions count from the span's start."""
-    view = source.view(span.start, span.end)
-    wire = [WIRE_COLUMNS[name] for name in wanted if name in WIRE_COLUMNS] + (
-        ["frame_tag"] if "tag_text" in wanted else []
-    )
-    for item in columns.scan("rbf_frames", view, ranges, columns=set(wire)):
-        if isinstance(item, Break):
-            at = span.start + item.start
-            raise SourceError(f"{source.name}: the frame at {at:#x} changed while the file was read")
-        yield item
-
-
-def _batch(chunk: Chunk, base: int, wanted: list[str], *, is_suspect: bool) -> pa.RecordBatch:
-    if not wanted:
-        return pa.RecordBatch.from_arrays([chunk.starts], ["address"]).select([])  # has as many rows all the same
-    made = {
-        "address": lambda: pc.add(chunk.starts, base),
-        "tag_text": lambda: _tag_text(chunk.batch["frame_tag"]),
-        "nested_suspect": lambda: pa.array([is_suspect] * len(chunk), pa.bool_()),
-    }
-    arrays = [made[name]() if name in made else chunk.batch[WIRE_COLUMNS[name]] for name in wanted]
-    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([SCHEMA.field(name) for name in wanted]))
-
-
-def _tag_text(tags: pa.Int64Array) -> pa.StringArray:
-    """Tags as text, where their four bytes are printable: a fourCC is customary."""
-    encoded = tags.dictionary_encode()
-    texts = [tag.to_bytes(4, "little") for tag in encoded.dictionary.to_pylist()]
-    shown = [text.decode("ascii") if text.isascii() and text.decode("ascii").isprintable() else None for text in texts]
-    return pa.array(shown, pa.string()).take(encoded.indices)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from thawline import columns
 from thawline.checksums import crc32c
-from thawline.chunks import Break, Chunk, Ranges
+from thawline.chunks import Break, Ranges
 from thawline.formats.rbf.frames import FENCE, LEAST_FRAME, has_right_status
+from thawline.generated.kernels.tables import TABLES
 from thawline.model import Code, Finding, Span
 from thawline.source import Source
 from thawline.wording import counted, quoted
@@ -108,7 +109,7 @@ SLACK = 1 << 12
 EXPLAIN_BUDGET = 2
 """How many times the file's size may go into checksums that only tell what is wrong with a frame."""
 TOO_COSTLY = "broken frames lie in each other by the thousand; what is wrong with each was not looked into"
-FENCES_AT_ONCE = 1 << 20
+FENCES_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,8 @@ class Gaps:
         self.doubt = 0
         """Up to where frames may be payload of one that is broken and whose extent is not known."""
         self.breaks: dict[tuple[bool, bool], Break] = {}
+        self.probe = _probe()
+        self.hint = f"thawline salvage {quoted(source.name)} -o intact.rbf"
         self.gaps = list(gaps)
         self.tails: dict[int, list[int]] = {}
         """What stands where TailLen should at the end of gaps, and where those end, rising."""
@@ -184,10 +187,10 @@ class Gaps:
             return self._no_frame(rest, claim or self._head_claim(rest.start, size), rest.start, {"reason": TOO_COSTLY})
         # The kernel gets the frame with its fence; of one that the file has no room for the head is enough.
         view = self.source.view(rest.start, rest.start + min(left, size + len(FENCE) if size <= left else LEAST_FRAME))
-        item = self._read(view, size)
+        item = self._broken(view, size)
         frame = Span(rest.start, rest.start + size)
-        if isinstance(item, Chunk):
-            return self._readable(rest, frame, item)
+        if item is None:
+            return self._readable(rest, frame)
         if item.failure.spec == "rbf_file" and _has_right_checksum(view[:size]):
             return self._lost(UNFENCED, rest, frame)
         where = {"field": f"{item.failure.spec}: {item.failure.path}", "reason": item.failure.reason}
@@ -199,20 +202,21 @@ class Gaps:
             return self._found(TORN_TAIL, rest, {"claimed": size, "left": left, "lost": lost})
         return self._no_frame(rest, claim or self._head_claim(rest.start, size), rest.start + item.at, where)
 
-    def _read(self, view: memoryview, size: int) -> Chunk | Break:
-        """What the kernel makes of a frame; about a HeadLen that cannot be it is asked only once."""
+    def _broken(self, view: memoryview, size: int) -> Break | None:
+        """Where and why the kernel does not read a frame; about a HeadLen that cannot be it is asked only once."""
         is_length = len(view) >= len(FENCE)
         kind = (size < LEAST_FRAME or size % 4 != 0, size > len(view)) if is_length else (False, False)
         if kind in self.breaks:
             return self.breaks[kind]
-        item = next(columns.scan("rbf_frames", view, Ranges.of([(0, len(view), 1)]), columns=("crc32c",)))
-        if any(kind) and isinstance(item, Break):
-            self.breaks[kind] = item
-        return item
+        found = self.probe(view)
+        if any(kind) and found:
+            self.breaks[kind] = found
+        return found
 
-    def _readable(self, rest: Span, frame: Span, chunk: Chunk) -> Finding:
+    def _readable(self, rest: Span, frame: Span) -> Finding:
         """A frame that breaks no rule of the layout: its checksum is wrong, or the reverse scan passes it by."""
-        stored, computed = chunk.batch["crc32c"][0].as_py(), chunk.checksums[0].as_py() if chunk.checksums else None
+        stored = self._u4(frame.end - 4)
+        computed = crc32c(self.source.view(frame.start + 4, frame.end - 4))
         if stored != computed:
             return self._lost(BAD_CHECKSUM, rest, frame, {"crc_stored": stored, "crc_computed": computed})
         has_fence = self.source.view(frame.start - len(FENCE), frame.start) == FENCE
@@ -258,20 +262,19 @@ class Gaps:
         return self._found(code, span, {**(detail or {}), "lost": lost})
 
     def _found(self, code: Code, span: Span, detail: Mapping[str, object] | None = None) -> Finding:
-        return Finding(code, span, detail or {}, f"thawline salvage {quoted(self.source.name)} -o intact.rbf")
+        return Finding(code, span, detail or {}, self.hint)
 
     def _fences(self, rest: Span) -> int:
         """How many fences stand at the start of a stretch."""
-        found = 0
+        found, most = 0, 1
         while True:
             start = rest.start + found * len(FENCE)
-            part = bytes(self.source.view(start, min(start + FENCES_AT_ONCE, rest.end)))
-            here = len(part) // len(FENCE)
-            if not part.startswith(FENCE * here):
-                here = next(i for i in range(here) if not part.startswith(FENCE, i * len(FENCE)))
+            here = _leading_fences(bytes(self.source.view(start, min(start + most * len(FENCE), rest.end))))
             found += here
-            if here * len(FENCE) < FENCES_AT_ONCE:
+            if here < most:
                 return found
+            # Most often there is none, so more is looked at only behind as many.
+            most = min(2 * most, FENCES_AT_ONCE)
 
     def _tail_claim(self, end: int) -> Span | None:
         """The frame before the fence that ends at `end`, as long as its TailLen says, whether it is one or not."""
@@ -310,6 +313,27 @@ class Gaps:
 
     def _u4(self, at: int) -> int:
         return int.from_bytes(self.source.view(at, at + 4), "little")
+
+
+def _probe() -> Callable[[memoryview], Break | None]:
+    """What tells why the row that a buffer starts with is no frame."""
+    if columns.native() is None:
+        return _broken_plain
+    from thawline import kernels  # noqa: PLC0415 - needs the native module
+
+    return kernels.Probe(TABLES["rbf_frames"]).broken
+
+
+def _broken_plain(view: memoryview) -> Break | None:
+    item = next(columns.scan("rbf_frames", view, Ranges.of([(0, len(view), 1)]), columns=()))
+    return item if isinstance(item, Break) else None
+
+
+def _leading_fences(part: bytes) -> int:
+    most = len(part) // len(FENCE)
+    if part.startswith(FENCE * most):
+        return most
+    return next(index for index in range(most) if not part.startswith(FENCE, index * len(FENCE)))
 
 
 def _has_right_checksum(frame: memoryview) -> bool:

@@ -1,0 +1,173 @@
+"""The table `frames`: rows of intact runs. Short runs share a scan, which costs more than a frame or two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thawline import columns
+from thawline.chunks import Break, Chunk, Ranges
+from thawline.errors import SourceError
+from thawline.formats.rbf.frames import FENCE
+from thawline.literals import integer, repeated
+from thawline.model import Finding, Run
+from thawline.source import Source
+
+SCHEMA = pa.schema(
+    [
+        ("address", pa.int64()),
+        ("length", pa.int64()),
+        ("tag", pa.int64()),
+        ("tag_text", pa.string()),
+        ("payload", pa.binary()),
+        ("tombstone", pa.bool_()),
+        ("nested_suspect", pa.bool_()),
+    ]
+)
+WIRE_COLUMNS = {"length": "len_frame", "tag": "frame_tag", "payload": "payload", "tombstone": "is_tombstone"}
+MOST_ITEMS = 1 << 12
+"""Runs and findings that wait for the scan that some of them share."""
+
+
+def bundles(items: Iterable[Run | Finding]) -> Iterator[list[Run | Finding]]:
+    """The items of a scan in lists whose runs are worth one scan together: no larger than what a chunk holds."""
+    held: list[Run | Finding] = []
+    start, frames = -1, 0
+    for item in items:
+        units = item.units if isinstance(item, Run) else 0
+        is_beyond = frames + units > columns.MAX_ROWS or item.span.end - start > columns.MAX_BYTES
+        if len(held) >= MOST_ITEMS or (units and frames and is_beyond):
+            yield held
+            held, frames = [], 0
+        if units and not frames:
+            start = item.span.start
+        held.append(item)
+        frames += units
+    yield held
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """The frames of some runs, in file order, or those that have one of some tags."""
+
+    source: Source
+    runs: Sequence[Run]
+    ranges: Ranges
+    """Where they lie; positions count from the first frame of the first run."""
+    counts: Sequence[int]
+    """How many each run has."""
+    sizes: Sequence[int] | None = None
+    """How many bytes they have in each run, where others are left out."""
+
+    @classmethod
+    def of(cls, source: Source, runs: Sequence[Run], tags: tuple[int, ...] | None = None) -> Frames:
+        """The frames of runs; with tags, after a look at the head of each."""
+        base = first_frame(runs[0])
+        ranges = Ranges.of([(first_frame(run) - base, run.span.end - base, -1) for run in runs])
+        whole = cls(source, runs, ranges, [run.units for run in runs])
+        return whole if tags is None else whole._tagged(tags)
+
+    def _tagged(self, tags: tuple[int, ...]) -> Frames:
+        wanted = pa.array(tags, pa.int64())
+        found, counts, sizes = Ranges.of([]), [0] * len(self.runs), [0] * len(self.runs)
+        for chunk in self.chunks(["tag"]):
+            mask = pc.is_in(chunk.batch["frame_tag"], value_set=wanted)
+            starts, ends = chunk.starts.filter(mask), chunk.ends.filter(mask)
+            here = Ranges.covering(starts, ends)
+            found.starts.extend(here.starts)
+            found.ends.extend(here.ends)
+            found.counts.extend(here.counts)
+            for index, count, size in self._sums(chunk.ranges.filter(mask), pc.subtract(ends, starts)):
+                counts[index] += count
+                sizes[index] += size
+        return replace(self, ranges=found, counts=counts, sizes=sizes)
+
+    def _sums(self, runs: pa.Int32Array, sizes: pa.Int64Array) -> Iterator[tuple[int, int, int]]:
+        """Numbers of runs, each with how many frames of how many bytes are to be added for it."""
+        if len(self.runs) == 1:
+            yield 0, len(sizes), pc.sum(sizes).as_py() or 0
+        else:
+            yield from ((run, 1, size) for run, size in zip(runs.to_pylist(), sizes.to_pylist(), strict=True))
+
+    def of_each(self, wanted: Collection[str]) -> Iterator[tuple[Run, Iterable[pa.RecordBatch]]]:
+        """Each run with its rows; what it says is left out are frames with other tags."""
+        rows = [self.batches(wanted)] if len(self.runs) == 1 else self._parted(wanted)
+        sizes = self.sizes or [0] * len(self.runs)
+        for run, count, size, batches in zip(self.runs, self.counts, sizes, rows, strict=True):
+            if self.sizes is None:
+                yield run, batches
+            elif count:
+                left_out = run.units - count, run.span.size - size
+                yield replace(run, labels={**run.labels, "left_out": left_out}), batches
+            else:
+                yield run, ()
+
+    def _parted(self, wanted: Collection[str]) -> Iterator[list[pa.RecordBatch]]:
+        """The rows of one run after the other."""
+        batches = self.batches(wanted)
+        batch, at = None, 0
+        for count in self.counts:
+            parts, left = [], count
+            while left:
+                if batch is None or at == batch.num_rows:
+                    batch, at = next(batches, None), 0
+                if batch is None:
+                    raise SourceError(f"{self.source.name}: changed while it was read")
+                parts.append(batch.slice(at, left))
+                at, left = at + parts[-1].num_rows, left - parts[-1].num_rows
+            yield parts
+
+    def batches(self, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
+        """All rows, in batches that know nothing of runs."""
+        wanted = [field.name for field in SCHEMA if field.name in columns]
+        base, done = first_frame(self.runs[0]), 0
+        for chunk in self.chunks(wanted):
+            yield self._batch(chunk, base, wanted, done)
+            done += len(chunk)
+
+    def chunks(self, wanted: Collection[str]) -> Iterator[Chunk]:
+        """Chunks of frames, which are known to be intact; positions count from the first."""
+        base = first_frame(self.runs[0])
+        view = self.source.view(base, self.runs[-1].span.end)
+        wire = {WIRE_COLUMNS[name] for name in wanted if name in WIRE_COLUMNS}
+        wire |= {"frame_tag"} if "tag_text" in wanted else set()
+        for item in columns.scan("rbf_frames", view, self.ranges, columns=wire):
+            if isinstance(item, Break):
+                at = base + item.start
+                raise SourceError(f"{self.source.name}: the frame at {at:#x} changed while the file was read")
+            yield item
+
+    def _batch(self, chunk: Chunk, base: int, wanted: list[str], done: int) -> pa.RecordBatch:
+        if not wanted:
+            return pa.RecordBatch.from_arrays([chunk.starts], ["address"]).select([])  # has as many rows all the same
+        made = {
+            "address": lambda: pc.add(chunk.starts, integer(base)),
+            "tag_text": lambda: _tag_text(chunk.batch["frame_tag"]),
+            "nested_suspect": lambda: self._suspects(done, len(chunk)),
+        }
+        arrays = [made[name]() if name in made else chunk.batch[WIRE_COLUMNS[name]] for name in wanted]
+        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([SCHEMA.field(name) for name in wanted]))
+
+    def _suspects(self, done: int, rows: int) -> pa.BooleanArray:
+        """Whether each of some rows behind `done` others is suspect."""
+        flags = [bool(run.labels.get("nested_suspect")) for run in self.runs]
+        if len(set(flags)) == 1:
+            return repeated(flags[0], pa.bool_(), rows)
+        each = b"".join(bytes([flag]) * count for flag, count in zip(flags, self.counts, strict=True))
+        return pa.Array.from_buffers(pa.int8(), rows, [None, pa.py_buffer(each[done : done + rows])]).cast(pa.bool_())
+
+
+def first_frame(run: Run) -> int:
+    """Where the first frame of a run starts: behind the genesis fence, if the run has that."""
+    return run.span.start or (len(FENCE) if run.labels.get("has_genesis") else 0)
+
+
+def _tag_text(tags: pa.Int64Array) -> pa.StringArray:
+    """Tags as text, where their four bytes are printable: a fourCC is customary."""
+    encoded = tags.dictionary_encode()
+    texts = [tag.to_bytes(4, "little") for tag in encoded.dictionary.to_pylist()]
+    shown = [text.decode("ascii") if text.isascii() and text.decode("ascii").isprintable() else None for text in texts]
+    return pa.array(shown, pa.string()).take(encoded.indices)
