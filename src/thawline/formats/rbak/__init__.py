@@ -41,6 +41,7 @@ from thawline.formats.rbak.segment import (
     salvage_hint,
     why_not,
 )
+from thawline.formats.rbak.small import Together
 from thawline.model import Finding, Report, Run, Span
 from thawline.source import Source
 from thawline.wording import counted
@@ -129,26 +130,54 @@ class Rbak(Format):
         source = source.on_disk()
         if not source.size:
             yield why_not(source, Span(0, 0))
+        waiting, context = Together(columns), self._context(source)
         for found in find(source):
-            if isinstance(found, Segment):
-                yield from self._segment(source, found, columns, keep=keep)
-            else:
-                yield from self._unproven(source, found, columns, keep=keep)
+            item = self._item(source, found, columns, context)
+            if isinstance(item, PayloadReading) and not waiting.add(item):
+                yield from self._flush(source, waiting, keep=keep)
+                yield from self._segment(source, item, keep=keep)
+                waiting = Together(columns)
+            elif not isinstance(item, PayloadReading):
+                waiting.items.append(item)
+            if waiting.is_full:
+                yield from self._flush(source, waiting, keep=keep)
+                waiting = Together(columns)
+        yield from self._flush(source, waiting, keep=keep)
 
-    def _segment(self, source: Source, segment: Segment, columns: Collection[str], *, keep: bool) -> Reading:
-        header = header_at(source, segment)
-        if isinstance(header, Finding):
-            yield header
-            return
-        reading = self._reading(source, segment, header, columns)
+    def _item(
+        self, source: Source, found: Segment | Span, columns: Collection[str], context: Context
+    ) -> PayloadReading | Finding | Span:
+        """A segment to be read, why it cannot be, or a stretch that is none."""
+        if isinstance(found, Span):
+            return found
+        header = header_at(source, found)
+        return header if isinstance(header, Finding) else self._reading(source, found, header, columns, context)
+
+    def _flush(self, source: Source, waiting: Together, *, keep: bool) -> Reading:
+        """What has waited, in the order of the file."""
+        for item, rows in waiting.read():
+            if isinstance(item, Finding):
+                yield item
+            elif isinstance(item, Span):
+                yield from self._unproven(source, item, waiting.wanted, keep=keep)
+            else:
+                yield Run(item.segment.span, 1, item.rows), [rows] if keep and rows is not None else []
+                yield from self._remarks(source, item)
+
+    def _segment(self, source: Source, reading: PayloadReading, *, keep: bool) -> Reading:
+        segment, header = reading.segment, reading.header
         batches = reading.batches()
         first = _consumed(islice(batches, HELD + 1) if keep else batches, keep=keep)
         rows = reading.rows if len(first) <= HELD else header.num_records
         yield Run(segment.span, 1, rows), _in_turn(first, batches)
         deque(batches, maxlen=0)  # only behind the last row it is known what is to be said
-        yield from remarks(segment, header)
+        yield from self._remarks(source, reading)
+
+    def _remarks(self, source: Source, reading: PayloadReading) -> Iterator[Finding]:
+        """What is to be said about a segment that has been read."""
+        yield from remarks(reading.segment, reading.header)
         yield from reading.remarks()
-        yield from backup.compare(self.listed, source, segment, header, reading.documents)
+        yield from backup.compare(self.listed, source, reading.segment, reading.header, reading.documents)
 
     def _unproven(self, source: Source, span: Span, columns: Collection[str], *, keep: bool) -> Reading:
         """A stretch that no checksum proves: damage, and if it is asked for what decodes of it all the same."""
@@ -172,16 +201,22 @@ class Rbak(Format):
             yield Finding(findings.UNPROVEN, reading.end, {"records": reading.good})
 
     def _reading(
-        self, source: Source, segment: Segment, header: Header, columns: Collection[str], *, resync: bool = False
+        self, source: Source, segment: Segment, header: Header, columns: Collection[str], context: Context
     ) -> PayloadReading:
-        name = self.key or PurePath(source.name).name
-        context = Context(name, 0, bool(segment.proof), self.since, self.until, self.queue, self.vhost)
-        payload = rescue.payload_of(source, segment.span) if resync else segment.payload
-        return PayloadReading(source, segment, header, columns, context, self.max_payload, payload, resync)
+        return PayloadReading(source, segment, header, columns, context, self.max_payload, segment.payload)
 
     def _rescue_reading(self, source: Source, span: Span, columns: Collection[str]) -> PayloadReading:
         """A reading of a stretch that no checksum proves, as far as it goes."""
-        return self._reading(source, Segment(span, ""), rescue.header_of(source, span), columns, resync=True)
+        header, payload = rescue.header_of(source, span), rescue.payload_of(source, span)
+        context = self._context(source, is_proven=False)
+        return PayloadReading(
+            source, Segment(span, ""), header, columns, context, self.max_payload, payload, resync=True
+        )
+
+    def _context(self, source: Source, *, is_proven: bool = True) -> Context:
+        """What holds for all records of a segment of the file."""
+        name = self.key or PurePath(source.name).name
+        return Context(name, 0, is_proven, self.since, self.until, self.queue, self.vhost)
 
     def batches(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
         """The messages of a segment, or the segment itself as a row."""
@@ -194,7 +229,7 @@ class Rbak(Format):
             reading = self._rescue_reading(source, span if isinstance(span, Span) else run.span, columns)
         else:
             header = header_of(bytes(source.view(run.span.start, run.span.start + HEADER)))
-            reading = self._reading(source, Segment(run.span, "crc32"), header, columns)
+            reading = self._reading(source, Segment(run.span, "crc32"), header, columns, self._context(source))
         yield from reading.batches()
 
     def units(self, source: Source, run: Run) -> Iterator[Span]:
@@ -231,7 +266,9 @@ class Rbak(Format):
             code = findings.CASTAGNOLI if isinstance(found, Segment) and found.proof == "crc32c" else findings.TRAILING
             return Finding(code, span) if isinstance(found, Segment) else why_not(source, span)
         header = header_at(source, found)
-        return header if isinstance(header, Finding) else self._reading(source, found, header, columns)
+        if isinstance(header, Finding):
+            return header
+        return self._reading(source, found, header, columns, self._context(source))
 
     def claim_folder(self, folder: Folder) -> Claim | None:
         """A backup has a manifest, or at least segments."""

@@ -90,12 +90,17 @@ def _schema_of(wanted: frozenset[str]) -> pa.Schema:
     return pa.schema([field for field in (*SCHEMA, *EXTRAS) if field.name in wanted])
 
 
-def batch_of(wire: pa.RecordBatch, schema: pa.Schema, context: Context) -> pa.RecordBatch:
-    """Rows of the table from wire columns, those within the time window and of the queues that are asked for."""
+def chosen(wire: pa.RecordBatch, context: Context) -> pa.RecordBatch:
+    """The records within the time window and of the queues that are asked for."""
     if context.is_windowed:
         wire = wire.filter(within(wire["backed_up_at"], context))
     for name, values in context.named.items():
         wire = wire.filter(pc.is_in(wire[name], value_set=pa.array(values, pa.string())))
+    return wire
+
+
+def batch_of(wire: pa.RecordBatch, schema: pa.Schema, context: Context) -> pa.RecordBatch:
+    """Rows of the table from wire columns."""
     if not schema.names:
         return wire.select([])
     return pa.RecordBatch.from_arrays([_column(wire, name, context) for name in schema.names], schema=schema)

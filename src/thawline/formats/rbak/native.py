@@ -26,10 +26,10 @@ ANY_SEEN, ALL_SEEN, ANY_ODD = 61, 62, 63
 NO_SHAPE = -1
 
 
-def decode(view: memoryview, chunk: Chunk, wanted: Collection[str]) -> Decoded:
-    """The documents of a chunk, of the wire columns those that are wanted."""
+def decode(view: memoryview, chunk: Chunk, wanted: Collection[str], named: int = NAMED_FAULTS) -> Decoded:
+    """The documents of a chunk, of the wire columns those that are wanted; of its faults the first are named."""
     decoder = idle.pop() if idle else Decoder()
-    decoded = decoder(view, chunk, wanted)
+    decoded = decoder(view, chunk, wanted, named)
     idle.append(decoder)
     return decoded
 
@@ -40,10 +40,10 @@ class Decoder:
     def __init__(self) -> None:
         self.room = 0
 
-    def __call__(self, view: memoryview, chunk: Chunk, wanted: Collection[str]) -> Decoded:
+    def __call__(self, view: memoryview, chunk: Chunk, wanted: Collection[str], named: int) -> Decoded:
         """The documents of a chunk; nothing of them is left in the arrays."""
         self._make_room(chunk)
-        return _Decoding(self, view, chunk).decoded(wanted)
+        return _Decoding(self, view, chunk).decoded(wanted, named)
 
     def _make_room(self, chunk: Chunk) -> None:
         """Memory that is new to the process costs more than what is done with it, so it is kept."""
@@ -91,9 +91,9 @@ class _Decoding:
             room.indices.view, room.faults.view, self.escaped, self.work, self.scratch,
         )  # fmt: skip
 
-    def decoded(self, wanted: Collection[str]) -> Decoded:
+    def decoded(self, wanted: Collection[str], named: int) -> Decoded:
         """The columns, and what is to be said about the documents."""
-        named = min(self.bad, NAMED_FAULTS)
+        named = min(self.bad, named)
         faults = [Fault(*self.arrays.faults.view[4 * number : 4 * number + 4]) for number in range(named)]
         more = Counter(self.arrays.faults.view[4 * named + 1 : 4 * self.bad : 4]) if self.bad > named else {}
         incomplete = (

@@ -214,21 +214,32 @@ def _framed(window: memoryview) -> Iterator[Chunk]:
 
 
 def _framed_small(window: memoryview) -> Iterator[Chunk]:
-    starts, ends, at = array("q"), array("q"), 0
-    while at + HEAD <= len(window):
-        end = at + HEAD + int.from_bytes(window[at : at + HEAD], "little")
-        if end > len(window):
+    starts, ends = array("q"), array("q")
+    place_records(window, 0, starts, ends)
+    if starts:
+        yield chunk_of(starts, ends)
+
+
+def place_records(view: memoryview, at: int, starts: array[int], ends: array[int]) -> int:
+    """Add the places of the whole records from a position on; where the last of them ends."""
+    while at + HEAD <= len(view):
+        end = at + HEAD + int.from_bytes(view[at : at + HEAD], "little")
+        if end > len(view):
             break
         starts.append(at)
         ends.append(end)
         at = end
-    if starts:
-        rows = len(starts)
-        nothing = pa.Array.from_buffers(pa.int32(), rows, [None, pa.py_buffer(bytes(4 * rows))])
-        yield Chunk(NO_COLUMNS, _numbers(starts), _numbers(ends), nothing)
+    return at
 
 
 NO_COLUMNS = pa.RecordBatch.from_arrays([], [])
+
+
+def chunk_of(starts: array[int], ends: array[int]) -> Chunk:
+    """Records at some places."""
+    rows = len(starts)
+    nothing = pa.Array.from_buffers(pa.int32(), rows, [None, pa.py_buffer(bytes(4 * rows))])
+    return Chunk(NO_COLUMNS, _numbers(starts), _numbers(ends), nothing)
 
 
 def _numbers(values: array[int]) -> pa.Int64Array:

@@ -32,8 +32,8 @@ LONGEST_INTEGER = 20
 LIMITS: dict[Kind, tuple[int, int]] = {"uint64": (0, 2**64 - 1), "int64": (-(2**63), 2**63 - 1), "uint8": (0, 255)}
 
 
-def decode(view: memoryview, chunk: Chunk, wanted: Collection[str]) -> Decoded:
-    """The documents of a chunk, of the wire columns those that are wanted."""
+def decode(view: memoryview, chunk: Chunk, wanted: Collection[str], named: int = NAMED_FAULTS) -> Decoded:
+    """The documents of a chunk, of the wire columns those that are wanted; of its faults the first are named."""
     faults, rows, incomplete, odd = [], [], [], []
     for index, (start, end) in enumerate(zip(chunk.starts.to_pylist(), chunk.ends.to_pylist(), strict=True)):
         record = _Record(bytes(view[start + HEAD : end]))
@@ -47,8 +47,8 @@ def decode(view: memoryview, chunk: Chunk, wanted: Collection[str]) -> Decoded:
     schema = projected(wanted)
     arrays = [pa.array([row[name] for row in rows], schema.field(name).type) for name in schema.names]
     batch = pa.RecordBatch.from_arrays(arrays, schema=schema) if arrays else _rows(len(rows))
-    more = Counter(fault.kind for fault in faults[NAMED_FAULTS:])
-    return Decoded(batch, faults[:NAMED_FAULTS], more, incomplete, odd)
+    more = Counter(fault.kind for fault in faults[named:])
+    return Decoded(batch, faults[:named], more, incomplete, odd)
 
 
 def _rows(count: int) -> pa.RecordBatch:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -11,10 +11,11 @@ import pyarrow as pa
 from thawline.errors import CodecError, OutputTooLarge
 from thawline.formats.rbak import findings, records
 from thawline.formats.rbak.fields import FIELDS
-from thawline.formats.rbak.messages import Context, batch_of, out_of_time, schema_of, wire_columns
+from thawline.formats.rbak.messages import Context, batch_of, chosen, out_of_time, schema_of, wire_columns
 from thawline.formats.rbak.payload import RECORD_SHARE, Documents, Ending, decompressed, documents
 from thawline.formats.rbak.records import NAMED_FAULTS, Decoded, Fault, decoder
 from thawline.formats.rbak.segment import Header, Segment
+from thawline.inflow import Inflow
 from thawline.model import Code, Finding, Span
 from thawline.source import Source
 from thawline.wording import counted, grouped
@@ -25,6 +26,22 @@ KINDS = {
     records.NOT_A_BYTE: findings.NOT_A_BYTE,
     records.WRONG_TYPE: findings.WRONG_TYPE,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is to be said about some documents of a segment."""
+
+    documents: int
+    good: int
+    """How many of them are records."""
+    times: Sequence[int | None]
+    """`backed_up_at` of the first record and of the last one."""
+    beyond: int
+    """Times that no calendar reaches."""
+    incomplete: list[int]
+    odd_headers: list[int]
+    faults: list[Fault]
 
 
 @dataclass(slots=True)
@@ -61,47 +78,65 @@ class Reading:
         for found in self.found():
             decoded = decode(found.view, found.chunk, wire)
             context = self.note(found, decoded)
-            batch = batch_of(decoded.batch, schema, context)
+            batch = batch_of(chosen(decoded.batch, context), schema, context)
             self.rows += batch.num_rows
             if batch.num_rows:
                 yield batch
 
     def found(self) -> Iterator[Documents]:
         """The documents of the payload."""
+        return documents(self.inflow(), self.ending, self.max_payload // RECORD_SHARE, resync=self.resync)
+
+    def inflow(self) -> Inflow:
+        """The payload, to be decompressed."""
         data = self.source.view(self.payload.start, self.payload.end)
-        inflow = decompressed(self.header.compression, data, self.max_payload, is_damaged=self.resync)
-        return documents(inflow, self.ending, self.max_payload // RECORD_SHARE, resync=self.resync)
+        return decompressed(self.header.compression, data, self.max_payload, is_damaged=self.resync)
 
     def note(self, found: Documents, decoded: Decoded) -> Context:
         """Keep what is to be said about some documents; their place in the segment."""
         first = self.documents
-        self.documents += len(found.chunk)
-        self.good += decoded.batch.num_rows
         times = decoded.batch["backed_up_at"]
-        if len(times):
-            self.first = times[0].as_py() if self.first is None else self.first
-            self.last = times[-1].as_py()
-            self.beyond += out_of_time(times)
-        self._odd(findings.FIELD_MISSING, decoded.incomplete, first)
-        self._odd(findings.ODD_HEADERS, decoded.odd_headers, first)
-        for fault in decoded.faults:
-            self._fault(found, fault, first)
+        ends = [times[0].as_py(), times[-1].as_py()] if len(times) else []
+        told = Told(
+            len(found.chunk),
+            len(times),
+            ends,
+            out_of_time(times),
+            decoded.incomplete,
+            decoded.odd_headers,
+            decoded.faults,
+        )
+        self.tell(told, found.view, found.base)
         for kind, count in decoded.more_faults.items():
             self.more_faults[KINDS[kind]] += count
         return replace(self.context, first_index=first)
+
+    def tell(self, told: Told, view: memoryview, base: int = 0) -> None:
+        """Keep what is to be said about documents in a view, which begins at `base` in the payload."""
+        first = self.documents
+        self.documents += told.documents
+        self.good += told.good
+        self.beyond += told.beyond
+        if told.times:
+            self.first = told.times[0] if self.first is None else self.first
+            self.last = told.times[-1]
+        self._odd(findings.FIELD_MISSING, told.incomplete, first)
+        self._odd(findings.ODD_HEADERS, told.odd_headers, first)
+        for fault in told.faults:
+            self._fault(view, base, fault, first)
 
     def _odd(self, code: Code, indices: list[int], first: int) -> None:
         if indices:
             earliest, count = self.odd.get(code, (first + indices[0], 0))
             self.odd[code] = earliest, count + len(indices)
 
-    def _fault(self, found: Documents, fault: Fault, first: int) -> None:
+    def _fault(self, view: memoryview, base: int, fault: Fault, first: int) -> None:
         code = KINDS[fault.kind]
         if len(self.faults) >= NAMED_FAULTS:
             self.more_faults[code] += 1
             return
-        near = bytes(found.view[fault.at : fault.at + EXCERPT])
-        detail: dict[str, object] = {"record_index": first + fault.index, "payload_offset": found.base + fault.at}
+        near = bytes(view[fault.at : fault.at + EXCERPT])
+        detail: dict[str, object] = {"record_index": first + fault.index, "payload_offset": base + fault.at}
         if fault.field < len(FIELDS):
             detail["field"] = FIELDS[fault.field]
         detail |= {"found": near.decode("utf-8", "replace"), "lost": "1 message"}

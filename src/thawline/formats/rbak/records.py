@@ -57,7 +57,7 @@ class Decoded:
 
     batch: pa.RecordBatch
     faults: list[Fault]
-    """The first of the documents that are none, at most `NAMED_FAULTS`."""
+    """The first of the documents that are none, as many as were asked for."""
     more_faults: Mapping[int, int]
     """How many more there are of each kind."""
     incomplete: list[int]
@@ -69,8 +69,8 @@ class Decoded:
 class Decode(Protocol):
     """A reader of documents: the native one or the plain one."""
 
-    def __call__(self, view: memoryview, chunk: Chunk, wanted: Collection[str]) -> Decoded:
-        """The documents of a chunk, of the wire columns those that are wanted."""
+    def __call__(self, view: memoryview, chunk: Chunk, wanted: Collection[str], named: int = NAMED_FAULTS) -> Decoded:
+        """The documents of a chunk, of the wire columns those that are wanted; of its faults the first are named."""
         ...
 
 

@@ -9,7 +9,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from heapq import merge
 from pathlib import PurePath
 from typing import Literal
@@ -19,7 +19,7 @@ from thawline.checksums import crc32, crc32c
 from thawline.errors import FormatError
 from thawline.formats.rbak import findings
 from thawline.formats.rbak.proofs import meetings, places
-from thawline.model import Code, Finding, Span
+from thawline.model import Finding, Span
 from thawline.source import Source
 from thawline.wording import counted, quoted
 
@@ -158,27 +158,36 @@ def why_not(source: Source, span: Span) -> Finding:
     return Finding(findings.BAD_CHECKSUM, span, detail, hint)
 
 
+@cache
+def _is_known(version: int, compression: int) -> bool:
+    """Whether a header may name these; it is asked of the spec once, since to be told no takes long."""
+    try:
+        header_of(MAGIC + bytes([version, compression]) + bytes(HEADER - len(MAGIC) - 2))
+    except FormatError:
+        return False
+    return True
+
+
 def _lost(head: bytes) -> str:
     """What a header says about a segment that cannot be proven."""
-    try:
-        header = header_of(head)
-    except FormatError:
+    if not head.startswith(MAGIC) or not (_is_known(head[4], 0) and _is_known(head[4], head[5])):
         return "all records of the segment, unless salvage finds some"
+    header = header_of(head)
     return f"{counted(header.num_records, 'record')} if its header is right; salvage copies those that still decode"
 
 
 def header_at(source: Source, segment: Segment) -> Header | Finding:
     """The header of a proven segment, or why it cannot be used."""
     start = segment.span.start
-    try:
-        return header_of(bytes(source.view(start, start + HEADER)))
-    except FormatError as error:
-        version, compression = source.view(start + 4, start + 6)
-        is_version = error.path is not None and error.path.endswith("/1")
-        code: Code = findings.UNKNOWN_VERSION if is_version else findings.UNKNOWN_COMPRESSION
-        at = start + (4 if is_version else 5)
-        found = {"version": version} if is_version else {"compression": compression}
-        return Finding(code, segment.span, {"at": at, **found, "lost": "all records of the segment"})
+    head = bytes(source.view(start, start + HEADER))
+    version, compression = head[4], head[5]
+    if not _is_known(version, 0):
+        lost = {"at": start + 4, "version": version, "lost": "all records of the segment"}
+        return Finding(findings.UNKNOWN_VERSION, segment.span, lost)
+    if not _is_known(version, compression):
+        lost = {"at": start + 5, "compression": compression, "lost": "all records of the segment"}
+        return Finding(findings.UNKNOWN_COMPRESSION, segment.span, lost)
+    return header_of(head)
 
 
 def remarks(segment: Segment, header: Header) -> Iterator[Finding]:
