@@ -165,11 +165,13 @@ class _Reading:
 
     def made(self, make: Callable[[], Made]) -> Iterator[Made | Break]:
         """What is made of the rows of each chunk."""
-        status = FULL
+        status, is_taken = FULL, True
         while status != DONE:
-            self.prepare()
+            if is_taken:  # where every range is broken, new arrays for each would cost most of the time
+                self.prepare()
             status = self.run()
-            if self.state[ROWS]:
+            is_taken = bool(self.state[ROWS])
+            if is_taken:
                 if self.rows_due is not None:
                     self.rows_due -= self.state[ROWS]
                 yield make()

@@ -136,6 +136,13 @@ KAFKA = [
         lambda size: _numbered(lambda n: batch(n, record(), 1) + b"\xff" * 30, size),
     ),
     _file(
+        "kafka", "a byte between batches", LOG, lambda size: _numbered(lambda n: batch(n, record(), 1) + b"\xff", size)
+    ),
+    _file("kafka", "a byte between v0 messages", LOG, lambda size: _numbered(lambda n: message(n) + b"\xff", size)),
+    _file(
+        "kafka", "a byte between empty batches", LOG, lambda size: _numbered(lambda n: batch(n, b"", 0) + b"\xff", size)
+    ),
+    _file(
         "kafka", "zeros between batches", LOG, lambda size: _numbered(lambda n: batch(n, record(), 1) + bytes(64), size)
     ),
     _file(
@@ -384,6 +391,30 @@ BORG = [
     ),
     _file("borg", "garbage between blobs", "x.pack", lambda size: repeated(plain(b"x") + b"\xff" * 50, size)),
     _file("borg", "heads without sizes", "x.pack", lambda size: repeated(pack_header(1, bytes(32), 0, 0), size)),
+    _file(
+        "borg",
+        "heads without sizes between blobs",
+        "x.pack",
+        lambda size: repeated(plain(b"x") + pack_header(1, bytes(32), 0, 0), size),
+    ),
+    _file(
+        "borg",
+        "slots of a byte between blobs",
+        "x.pack",
+        lambda size: repeated(plain(b"x") + pack_header(1, bytes(32), 1, 1) + b"\xee\xee", size),
+    ),
+    _file(
+        "borg",
+        "encrypted blobs that end early",
+        "x.pack",
+        lambda size: repeated(pack_header(1, bytes(32), 20, 20) + b"\x10" * 40, size),
+    ),
+    _file(
+        "borg",
+        "sizes that lead into the next blob",
+        "x.pack",
+        lambda size: repeated(plain(b"x") + pack_header(1, bytes(32), 30, 30), size),
+    ),
     _file(
         "borg", "meta maps nested deeply", "x.pack", lambda size: repeated(blob(b"\x91" * 900 + b"\xc0", b"x"), size)
     ),

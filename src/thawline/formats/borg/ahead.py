@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from thawline import columns
 from thawline.chunks import Break, Chunk, Ranges
-from thawline.formats.borg.header import HEADER_SIZE, MAGIC, header_at
+from thawline.formats.borg.header import HEADER_SIZE, MAGIC, Header, header_at, header_by_meta
 from thawline.formats.borg.judging import Judged
 from thawline.model import Span
 
 TABLE = "borg_blobs"
 LEAST_REACH, MOST_REACH = 1 << 12, 4 << 20
 """Bytes that are read ahead; few at first, since reading may have to go on elsewhere."""
+MOST_LAYERS = 4
+"""How many claims that overlap are read ahead."""
+Stretch = tuple[int, int, int]
+"""Start, end, and how many blobs to read: below zero as many as there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,44 +81,66 @@ class Ahead:
         stretches = list(self._stretches(position))
         self.covered = max((end for _, end, count in stretches if count < 0), default=position)
         self.read += sum(end - start for start, end, count in stretches if count < 0)
-        for item in columns.scan(TABLE, self.view, Ranges.of(stretches), columns=self.wanted):
-            if isinstance(item, Break):
-                yield item.start, item
-            else:
-                judged = self.judge(item)
-                for first, last in _runs(item.ranges.to_pylist()):
-                    yield judged.start(first), Rows(judged, first, last)
+        for layer in _layers(stretches):
+            yield from self._scanned(layer)
 
-    def _stretches(self, position: int) -> Iterator[tuple[int, int, int]]:
-        """Where blobs may lie, from a position on, as ranges for the kernel."""
+    def _scanned(self, stretches: list[Stretch]) -> Iterator[tuple[int, Rows | Break]]:
+        """What the kernel makes of stretches that do not overlap."""
+        found = columns.scan(TABLE, self.view, Ranges.of(stretches), columns=())
+        broken = {item.range_index: item for item in found if isinstance(item, Break)}
+        yield from ((item.start, item) for item in broken.values())
+        # A break ends a chunk, so the others are read by themselves: as many chunks as breaks would cost too much.
+        whole = [stretch for index, stretch in enumerate(stretches) if index not in broken]
+        for chunk in columns.scan(TABLE, self.view, Ranges.of(whole), columns=self.wanted):
+            assert isinstance(chunk, Chunk)  # noqa: S101 - the others were sorted out
+            judged = self.judge(chunk)
+            for first, last in _runs(chunk):
+                yield judged.start(first), Rows(judged, first, last)
+
+    def _stretches(self, position: int) -> Iterator[Stretch]:
+        """Where blobs may lie, from a position on, one each: the kernel leaves a stretch that is broken."""
         start, limit = position, min(position + self.reach, len(self.view))
         while start < limit:
-            end = self._end(start, limit)
-            if end == start:
+            header = header_at(self.view, start)
+            if header is None or not header.is_possible or header.end > len(self.view):
                 if start == position:
                     yield start, len(self.view), 1  # the kernel says what is wrong with its header
-                return
-            yield start, end, -1
-            start = self.next_blob(end)
+                    return
+                start = self.next_blob(start)
+                continue
+            is_sure = self._is_sure(header)
+            if start > position and not is_sure and header.end - start > LEAST_REACH:
+                return  # much would be read for nothing
+            yield start, header.end, -1
+            start = header.end if is_sure else self.next_blob(start + 1)
 
-    def _end(self, start: int, limit: int) -> int:
-        """Where blobs end that follow one another; the first one may be larger than what is read ahead."""
-        end = start
-        while header := header_at(self.view, end):
-            is_within = header.end <= (limit if end > start else len(self.view))
-            if not header.is_possible or not is_within:
+    def _is_sure(self, header: Header) -> bool:
+        """Whether something else says where a blob ends: the walk else goes on inside of it, if there is another."""
+        if header.end == len(self.view) or self.view[header.end : header.end + len(MAGIC)] == MAGIC:
+            return True
+        by_meta = header_by_meta(self.view, header.start)
+        return by_meta is not None and by_meta.end == header.end
+
+
+def _layers(stretches: Iterable[Stretch]) -> list[list[Stretch]]:
+    """Stretches in a few lists without overlaps; those behind one that would need another list are left out."""
+    layers: list[list[Stretch]] = []
+    for stretch in stretches:
+        layer = next((layer for layer in layers if layer[-1][1] <= stretch[0]), None)
+        if layer is None:
+            if len(layers) == MOST_LAYERS:
                 break
-            end = header.end
-        return end
+            layers.append(layer := [])
+        layer.append(stretch)
+    return layers
 
 
-def _runs(ranges: list[int]) -> Iterator[tuple[int, int]]:
-    """Rows that are from the same range."""
-    first = 0
-    for row in range(1, len(ranges) + 1):
-        if row == len(ranges) or ranges[row] != ranges[first]:
-            yield first, row
-            first = row
+def _runs(chunk: Chunk) -> Iterator[tuple[int, int]]:
+    """Rows of blobs that follow one another."""
+    starts, rows = chunk.starts, len(chunk)
+    is_apart = pc.not_equal(starts.slice(1), chunk.ends.slice(0, rows - 1))
+    borders = [0, *pc.add(pc.indices_nonzero(is_apart).cast(pa.int64()), 1).to_pylist(), rows]
+    return pairwise(borders)
 
 
 @cache
