@@ -337,8 +337,7 @@ class Kafka(Format):
         if not is_chosen:
             yield from ((run, ()) for run in self._counted_pieces(heads))
             return
-        for item in _decode(source, heads, request):
-            yield item if isinstance(item, Finding) else (_run(item), item[2])
+        yield from _decode(source, heads, request)
 
     def _counted_pieces(self, heads: Heads | None) -> Iterator[Run]:
         """Runs as heads count them, one for each stretch without a hole."""
@@ -362,12 +361,7 @@ def _decode(source: Source, heads: Heads, request: Request) -> Iterator[Part | F
 
 def _runs(source: Source, heads: Heads | None, request: Request) -> Iterator[Run | Finding]:
     for item in _decode(source, heads, request) if heads else ():
-        yield item if isinstance(item, Finding) else _run(item)
-
-
-def _run(part: Part) -> Run:
-    heads, rows, _ = part
-    return Run(Span(heads.start, heads.end), len(heads), rows)
+        yield item if isinstance(item, Finding) else item[0]
 
 
 def _chosen(heads: Heads, selection: Selection) -> Iterator[tuple[Heads, bool]]:

@@ -53,7 +53,7 @@ def control_batches(
     """Control records of some units: the columns that are asked for. Units that cannot be read are passed over."""
     for part in _decode(source, heads, (*OF_RECORDS, "key"), max_batch_bytes):
         if not isinstance(part, Finding):
-            yield from (_decoded(batch, columns) for batch in part[2])
+            yield from (_decoded(batch, columns) for batch in part[1])
 
 
 def broken_control(source: Source, heads: Heads, max_batch_bytes: int) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from thawline.formats.kafka.findings import BAD_CODEC, BAD_RECORDS, TOO_LARGE
 from thawline.formats.kafka.heads import HEAD_SIZE, LATEST_MAGIC, Heads
 from thawline.formats.kafka.plain import OWN_TIME
 from thawline.formats.kafka.rows import Failure, Part, Records, Request, Units, engine, parts
-from thawline.model import Finding
+from thawline.model import Finding, Run
 from thawline.source import Source
 
 GROUP_BYTES = 8 << 20
@@ -217,7 +217,8 @@ def _streamed(source: Source, payload: _Payload, request: Request) -> Iterator[P
         yield from parts(units, [], payload.failed, request)
     else:
         is_given = request.selection.control or not units.heads.rows["is_control"][0].as_py()
-        yield units.heads, rows if is_given else 0, _again(source, payload, request) if request.columns else ()
+        run = Run(units.heads.span, len(units.heads), rows if is_given else 0)
+        yield run, _again(source, payload, request) if request.columns else ()
 
 
 def _scanned(payload: _Payload, wanted: Sequence[str]) -> Iterator[Rows | Break]:
@@ -239,7 +240,7 @@ def _again(source: Source, payload: _Payload, request: Request) -> Iterator[pa.R
     for item in _scanned(fresh, [*wire, *_Placing.columns]):
         assert not isinstance(item, Break)  # noqa: S101 - all of it was read before
         for part in parts(units, [placing.records(item, wire)], {}, request):
-            yield from () if isinstance(part, Finding) else part[2]
+            yield from () if isinstance(part, Finding) else part[1]
 
 
 def _unreadable(item: Break, start: int) -> Failure:

@@ -18,7 +18,7 @@ from thawline.formats.kafka.heads import Heads
 from thawline.formats.kafka.losses import lost_unit
 from thawline.formats.kafka.selection import Selection
 from thawline.literals import repeated, texts
-from thawline.model import Code, Finding, Span
+from thawline.model import Code, Finding, Run, Span
 
 if TYPE_CHECKING:
     from thawline.formats.kafka.transactions import Transactions
@@ -94,8 +94,8 @@ class Failure:
 
 
 NOTHING: Mapping[int, Failure] = {}
-Part = tuple[Heads, int, Iterable[pa.RecordBatch]]
-"""Units that follow one another, how many records they hold, and those of them that are asked for."""
+Part = tuple[Run, Iterable[pa.RecordBatch]]
+"""Units that follow one another, and those of their records that are asked for."""
 
 
 def parts(
@@ -109,11 +109,13 @@ def parts(
     heads = units.heads
     built = [_Built(records, units, request) for records in groups]
     behind = {unit + 1 for unit in (*failed, *remarked)}
+    starts, sizes = numbers.view(heads.rows["position"]), numbers.view(heads.rows["size"])
     first = 0
     for end in sorted({*heads.holes(), *failed, *behind, len(heads)} - {0}):
         if first not in failed:
             found = [piece for item in built if (piece := item.part(first, end)) is not None]
-            yield heads.part(first, end), sum(rows for rows, _ in found), [batch for _, batch in found]
+            span = Span(starts[first], starts[end - 1] + sizes[end - 1])
+            yield Run(span, end - first, sum(rows for rows, _ in found)), [batch for _, batch in found]
         else:
             yield _finding(heads.part(first, end), failed[first])
         if end - 1 in remarked and end - 1 not in failed:
