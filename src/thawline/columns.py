@@ -138,14 +138,21 @@ def _chosen(offered: Iterable[Column], names: Collection[str] | None, above: str
 
 
 def places(
-    table: str, buffer: Buffer, names: Collection[str], max_rows: int, max_bytes: int = MAX_BYTES
+    table: str,
+    buffer: Buffer,
+    names: Collection[str],
+    max_rows: int,
+    max_bytes: int = MAX_BYTES,
+    ranges: Ranges | None = None,
 ) -> Iterator[Places | Break]:
     """Rows as the kernel leaves them, for whoever has native code to look at them; it needs the native module."""
     from thawline import kernels  # noqa: PLC0415 - as above
 
     view = memoryview(buffer).cast("B")
     wanted = list(_chosen(TABLES[table].columns, names))
-    return kernels.places(TABLES[table], view, Ranges.of([(0, len(view), -1)]), wanted, (max_rows, max_bytes))
+    ranges = ranges or Ranges.of([(0, len(view), -1)])
+    ranges.check(len(view))
+    return kernels.places(TABLES[table], view, ranges, wanted, (max_rows, max_bytes))
 
 
 @cache

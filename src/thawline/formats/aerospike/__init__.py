@@ -25,12 +25,11 @@ from thawline.formats.aerospike.choice import Choice
 from thawline.formats.aerospike.findings import CODES
 from thawline.formats.aerospike.parts import Part
 from thawline.formats.aerospike.reading import Item, items_of, parts_of, recognised, unit_spans
-from thawline.formats.aerospike.rows import DOUBTED, PLACE, SCHEMAS
+from thawline.formats.aerospike.rows import DOUBTED, PLACE, SCHEMAS, TABLES
 from thawline.formats.aerospike.soundness import quick_look
 from thawline.formats.aerospike.strictness import Strictness, strictness
 from thawline.formats.aerospike.tally import Tally
 from thawline.formats.aerospike.values import Decoded
-from thawline.formats.aerospike.walk import TABLES
 from thawline.model import Finding, Report, Run, Span
 from thawline.source import Source
 
@@ -77,7 +76,7 @@ class Aerospike(Format):
     def _learn(self, learning: Learning, source: Source) -> None:
         for item in self._items(source):
             if item.part and isinstance(item.part.content, Decoded):
-                learning.add(item.part.content)
+                learning.add(item.part.content, item.part.first, item.part.units)
 
     @property
     def _columns(self) -> BinColumns | None:
@@ -113,7 +112,7 @@ class Aerospike(Format):
     def scan(self, source: Source) -> Iterator[Run | Finding]:
         """Intact entries and findings, in file order."""
         is_expected = self.tally.expects(source.name)
-        items = items_of(source, self._rules, quick=quick_look(keeps_digests=is_expected))
+        items = items_of(source, self._rules, quick=quick_look(keeps_digests=is_expected), is_written=False)
         if is_expected:
             items = self.tally.watched(source.name, items, is_strict=self._rules.is_damage)
         return (item.shown for item in items)
@@ -124,8 +123,8 @@ class Aerospike(Format):
 
     def read(self, source: Source, table: str, columns: Collection[str]) -> Reading:
         """The same with rows, those of entries that count as damaged and can be read among them."""
-        choice = self._choice
-        for item in items_of(source, self._rules, choice=choice if table == "records" else None):
+        choice = self._choice if table == "records" else None
+        for item in items_of(source, self._rules, choice=choice, is_written=False):
             if isinstance(item.shown, Run):
                 yield item.shown, self._batches(item.part, table, columns)
                 continue

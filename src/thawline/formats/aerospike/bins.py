@@ -24,6 +24,9 @@ TYPES = {
 MOST = 4096
 """Columns of a table; a file with more names of bins is read with `--bins list`."""
 
+AT_ONCE = 4
+"""Chunks whose records may come by turns."""
+
 
 class TooManyBins(ThawlineError, ValueError):
     """The file has more names of bins than a table can have columns."""
@@ -68,10 +71,19 @@ class Learning:
 
     def __init__(self) -> None:
         self.kinds: dict[str, set[str]] = {}
+        self._seen: dict[Decoded, list[tuple[int, int]]] = {}
+        """Records that are to be looked at, chunk by chunk, since many stretches may share one."""
 
-    def add(self, decoded: Decoded) -> None:
+    def add(self, decoded: Decoded, first: int, rows: int) -> None:
         """Look at the bins of some records."""
+        if decoded not in self._seen and len(self._seen) >= AT_ONCE:
+            self._look(next(iter(self._seen)))
+        start, end = decoded.bin_offsets[first], decoded.bin_offsets[first + rows]
+        self._seen.setdefault(decoded, []).append((start, end - start))
+
+    def _look(self, decoded: Decoded) -> None:
         seen = pa.table({"name": decoded.items.field("name"), "type": decoded.items.field("type")})
+        seen = pa.concat_tables([seen.slice(*place) for place in self._seen.pop(decoded)])
         for row in seen.group_by(["name", "type"]).aggregate([]).to_pylist():
             kinds = self.kinds.setdefault(row["name"], set())
             if row["type"] != "nil":
@@ -81,6 +93,8 @@ class Learning:
 
     def columns(self, taken: Iterable[str]) -> BinColumns:
         """The columns, in the order of their names; those of the table keep theirs."""
+        for decoded in list(self._seen):
+            self._look(decoded)
         names = set(taken)
         found = []
         for name, kinds in sorted(self.kinds.items()):

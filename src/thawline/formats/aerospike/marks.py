@@ -42,12 +42,14 @@ def refusal(notes: Iterable[Note]) -> Code:
     return ASRESTORE_REFUSES if any(note.tool == ASRESTORE for note in notes) else BACKUP_GO_REFUSES
 
 
-def wrong_contents(decoded: Decoded) -> list[Code]:
-    """What is wrong inside of records that every tool reads."""
-    problems = [problem for _, _, problem in decoded.problems()]
-    found = [DIGEST_MISMATCH] if decoded.mismatches() else []
-    found += [BROKEN_COLLECTION] if any(problem & BAD_MSGPACK for problem in problems) else []
-    return found + ([BROKEN_SKETCH] if any(problem & BAD_SKETCH for problem in problems) else [])
+def wrong_contents(decoded: Decoded) -> dict[int, Code]:
+    """What is wrong inside of records that every tool reads, by their rows; of several things the worst."""
+    found = dict.fromkeys(decoded.mismatches(), DIGEST_MISMATCH)
+    for wrong, code in ((BAD_MSGPACK, BROKEN_COLLECTION), (BAD_SKETCH, BROKEN_SKETCH)):
+        for row, _, problem in decoded.problems():
+            if problem & wrong:
+                found.setdefault(row, code)
+    return found
 
 
 def marks_of(decoded: Decoded, view: memoryview, base: int, version: str) -> list[Mark]:

@@ -10,10 +10,25 @@ import pyarrow as pa
 from thawline.chunks import Chunk
 from thawline.formats.aerospike.bins import BinColumns
 from thawline.formats.aerospike.choice import Choice
-from thawline.formats.aerospike.rows import index_batch, record_batch, udf_batch
+from thawline.formats.aerospike.rows import doubted, index_batch, record_batch, udf_batch
 from thawline.formats.aerospike.soundness import Sound
 from thawline.formats.aerospike.values import Decoded
 from thawline.model import Span
+
+
+class GlobalRows:
+    """Indexes or UDFs of a chunk. Their rows are made once, however many parts share them."""
+
+    def __init__(self, table: str, chunk: Chunk) -> None:
+        self.table, self.chunk, self.batch = table, chunk, chunk.batch
+        self._made: tuple[frozenset[str], pa.RecordBatch] | None = None
+
+    def rows(self, wanted: Collection[str]) -> pa.RecordBatch:
+        """All of them, with the columns that are wanted."""
+        names = frozenset(wanted)
+        if self._made is None or self._made[0] != names:
+            self._made = names, (index_batch if self.table == "indexes" else udf_batch)(self.chunk, names)
+        return self._made[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +38,7 @@ class Part:
     span: Span
     units: int
     table: str = ""
-    content: Decoded | Chunk | Sound | None = None
+    content: Decoded | GlobalRows | Chunk | Sound | None = None
     first: int = 0
     """Index of its first row in the content."""
     suspect: str | None = None
@@ -49,7 +64,7 @@ class Part:
 
     def places(self) -> list[tuple[int, int]]:
         """Where its entries start and end."""
-        chunk = self.content.chunk if isinstance(self.content, Decoded) else self.content
+        chunk = self.content.chunk if isinstance(self.content, Decoded | GlobalRows) else self.content
         if not isinstance(chunk, Chunk):
             return [(self.span.start, self.span.end)]
         rows = slice(self.first, self.first + (self.taken or self.units))
@@ -59,16 +74,22 @@ class Part:
         self, table: str, wanted: Collection[str], bins: BinColumns | None = None, choice: Choice | None = None
     ) -> Iterator[pa.RecordBatch]:
         """Its rows of a table, those that are asked for."""
-        if table != self.table or isinstance(self.content, Sound | None) or self.taken == 0:
+        if table != self.table or self.taken == 0 or not isinstance(self.content, Decoded | GlobalRows):
             return
-        doubt = self.suspect or self.refused_by
-        if isinstance(self.content, Decoded):
-            batch = record_batch(self.content, doubt, wanted, bins)
-        elif table == "indexes":
-            batch = index_batch(self.content, doubt, wanted)
-        else:
-            batch = udf_batch(self.content, doubt, wanted)
+        made = (
+            self.content.rows(wanted) if isinstance(self.content, GlobalRows) else _records(self.content, wanted, bins)
+        )
         rows = self.units if self.taken is None else self.taken
-        batch = batch.slice(self.first, rows)
-        mask = choice.mask(self.content.batch) if choice else None
-        yield batch if mask is None else batch.filter(mask.slice(self.first, rows))
+        batch = made.slice(self.first, rows)
+        if doubt := self.suspect or self.refused_by:
+            batch = doubted(batch, doubt)
+        mask = choice.mask(self.content.batch.slice(self.first, rows)) if choice else None
+        yield batch if mask is None else batch.filter(mask)
+
+
+def _records(decoded: Decoded, wanted: Collection[str], bins: BinColumns | None) -> pa.RecordBatch:
+    """All rows of a chunk, made once however many parts share it."""
+    key = frozenset(wanted), bins
+    if decoded.made is None or decoded.made[0] != key:
+        decoded.made = key, record_batch(decoded, wanted, bins)
+    return decoded.made[1]

@@ -96,20 +96,28 @@ def _is_texty(head: bytes) -> bool:
 
 
 def items_of(
-    source: Source, rules: Strictness, *, quick: Soundness | None = None, choice: Choice | None = None
+    source: Source,
+    rules: Strictness,
+    *,
+    quick: Soundness | None = None,
+    choice: Choice | None = None,
+    is_written: bool = True,
 ) -> Iterator[Item]:
-    """Everything that is in a file, in its order; the spans tile it. With a quick look, parts have no rows."""
+    """Everything that is in a file, in its order; the spans tile it. With a quick look, parts have no rows.
+
+    `is_written` asks for the bytes that both tools read, of entries that one of them refuses.
+    """
     head = bytes(source.view(0, min(source.size, LOOKED_AT)))
     if not head:
         yield Item(Finding(TRUNCATED, Span(0, 0), {"reason": "the file is empty"}))
     elif head[:4] == ZSTD_MAGIC:
-        yield from _Compressed(source, rules, quick=quick, choice=choice).items()
+        yield from _Compressed(source, rules, quick=quick, choice=choice, is_written=is_written).items()
     elif is_asbx(source, head):
         yield Item(Finding(OTHER_FORMAT, Span(0, source.size)))
     elif is_noise(head):
         yield Item(Finding(ENCRYPTED, Span(0, source.size), {"at": 0, "reason": "nothing in it is text of a backup"}))
     else:
-        walk = Walk(PlainText(source), rules, _hint(source), quick=quick, choice=choice)
+        walk = Walk(PlainText(source), rules, _hint(source), quick=quick, choice=choice, is_written=is_written)
         for found in walk.items():
             yield _item(found, walk.version)
         if walk.is_spared and walk.pos < source.size:
@@ -158,8 +166,10 @@ def _hint(source: Source) -> str:
 class _Compressed:
     """A file of zstd frames. Entries have no bytes of their own in it: a run ends with the block that its end is in."""
 
-    def __init__(self, source: Source, rules: Strictness, *, quick: Soundness | None, choice: Choice | None) -> None:
-        self.rules, self.quick, self.choice = rules, quick, choice
+    def __init__(
+        self, source: Source, rules: Strictness, *, quick: Soundness | None, choice: Choice | None, is_written: bool
+    ) -> None:
+        self.rules, self.quick, self.choice, self.is_written = rules, quick, choice, is_written
         self.source = source.on_disk()
         self.data = self.source.view(0, self.source.size)
         self.position = 0
@@ -169,7 +179,7 @@ class _Compressed:
         while start < len(self.data):
             text = ZstdText(self.data, start, text_start, self.source.release)
             walk = Walk(text, self.rules, _hint(self.source), text_start, version, self.quick)
-            walk.choice = self.choice
+            walk.choice, walk.is_written = self.choice, self.is_written
             yield from self._segment(walk, text, is_first=start == 0)
             if walk.is_spared:
                 yield Item(Run(Span(self.position, len(self.data)), 0, 0, SPARED))
@@ -192,9 +202,11 @@ class _Compressed:
                 yield self._inside(found)
                 continue
             if isinstance(found, Doubted):
+                text.release(found.finding.span.start)
                 yield self._doubted(found, text, version=walk.version, segment=segment)
                 continue
             for part in _split(found, text.suspect_from):
+                text.release(part.span.start)
                 end = max(text.located(part.span.end), self.position)
                 span, self.position = Span(self.position, end), end
                 self.source.release(end)
@@ -258,7 +270,7 @@ def parts_of(source: Source, run: Run, choice: Choice | None = None) -> Iterator
     text: PlainText | ZstdText = PlainText(source, span.end)
     if isinstance(place, tuple):
         text = _Part(opened_at(source, run), span.end)
-    walk = Walk(text, pos=span.start, version=str(run.labels.get("version", LATEST)))
+    walk = Walk(text, pos=span.start, version=str(run.labels.get("version", LATEST)), is_written=False)
     walk.choice = choice
     if run.labels.get("suspect") == "nested":
         walk.nested_to = span.end
@@ -286,6 +298,10 @@ class _Part(ZstdText):
         """The bytes from `start` on, up to the end of the part."""
         view, is_last = self.whole.window(start, min(size, self.last - start))
         return view, is_last or start + len(view) >= self.last
+
+    def release(self, end: int) -> None:
+        """The same of the whole."""
+        self.whole.release(end)
 
 
 def unit_spans(source: Source, run: Run) -> Iterator[Span]:

@@ -62,14 +62,20 @@ PLACE = pa.schema([("position", pa.int64()), ("length", pa.int64())])
 DOUBTED = PLACE.append(pa.field("suspect", pa.string()))
 """The same with why an entry is not to be trusted: for tables that have no such column of their own."""
 KERNELS = {"records": "aerospike_records", "indexes": "aerospike_indexes", "udfs": "aerospike_udfs"}
+TABLES = {b"+ k ": "records", b"+ n ": "records", b"* i ": "indexes", b"* e ": "indexes", b"* u ": "udfs"}
+"""Tables by what their entries start with."""
 
 Maker = Callable[[], pa.Array]
 
 
-def record_batch(
-    decoded: Decoded, suspect: str | None, wanted: Collection[str], bins: BinColumns | None = None
-) -> pa.RecordBatch:
-    """Records as rows; of the columns those that are wanted, in the table's order."""
+def doubted(batch: pa.RecordBatch, doubt: str) -> pa.RecordBatch:
+    """Rows with why they are not to be trusted, if that is asked for."""
+    at = batch.schema.get_field_index("suspect")
+    return batch if at < 0 else batch.set_column(at, batch.schema.field(at), pa.repeat(texts([doubt])[0], len(batch)))
+
+
+def record_batch(decoded: Decoded, wanted: Collection[str], bins: BinColumns | None = None) -> pa.RecordBatch:
+    """Records as rows that nobody doubts; of the columns those that are wanted, in the table's order."""
     batch = decoded.batch
     schema = bins.schema(RECORDS) if bins else RECORDS
     made: Mapping[str, Maker] = {
@@ -82,16 +88,12 @@ def record_batch(
         "generation": lambda: batch["generation"].cast(pa.int32()),
         "expiration": lambda: _void_time(batch["expiration"]),
         "bins": lambda: _bins(decoded),
-        "suspect": lambda: _repeated(suspect, decoded.rows),
+        "suspect": lambda: pa.nulls(decoded.rows, pa.string()),
         **_places(decoded.chunk),
     }
     if bins:
         made = {**made, **{name: partial(_same, values) for name, values in bins.arrays(decoded, wanted)}}
     return _chosen(pa.unify_schemas([schema, PLACE]), made, wanted, decoded.rows)
-
-
-def _repeated(text: str | None, rows: int) -> pa.StringArray:
-    return pa.nulls(rows, pa.string()) if text is None else pa.repeat(texts([text])[0], rows)
 
 
 def _same(values: pa.Array) -> pa.Array:
@@ -116,7 +118,7 @@ def _bins(decoded: Decoded) -> pa.ListArray:
     return pa.Array.from_buffers(RECORDS.field("bins").type, decoded.rows, [None, offsets], 0, children=[values])
 
 
-def index_batch(chunk: Chunk, suspect: str | None, wanted: Collection[str]) -> pa.RecordBatch:
+def index_batch(chunk: Chunk, wanted: Collection[str]) -> pa.RecordBatch:
     """Secondary indexes as rows."""
     batch = chunk.batch
     made: Mapping[str, Maker] = {
@@ -128,7 +130,7 @@ def index_batch(chunk: Chunk, suspect: str | None, wanted: Collection[str]) -> p
         "data_type": lambda: batch["data_type"],
         "context": lambda: pa.array([context_json(text) for text in batch["context"].to_pylist()], pa.string()),
         "expression": lambda: pa.array([_expression(text) for text in batch["expression"].to_pylist()], pa.binary()),
-        "suspect": lambda: _repeated(suspect, len(chunk)),
+        "suspect": lambda: pa.nulls(len(chunk), pa.string()),
         **_places(chunk),
     }
     return _chosen(pa.unify_schemas([INDEXES, DOUBTED]), made, wanted, len(chunk))
@@ -174,13 +176,13 @@ def _expression(text: str | None) -> bytes | None:
     return decoded if (decoded := decode_base64(text.encode())) is not None else text.encode()
 
 
-def udf_batch(chunk: Chunk, suspect: str | None, wanted: Collection[str]) -> pa.RecordBatch:
+def udf_batch(chunk: Chunk, wanted: Collection[str]) -> pa.RecordBatch:
     """UDF files as rows."""
     made: Mapping[str, Maker] = {
         "name": lambda: chunk.batch["name"],
         "type": lambda: chunk.batch["udf_type"],
         "content": lambda: chunk.batch["content"],
-        "suspect": lambda: _repeated(suspect, len(chunk)),
+        "suspect": lambda: pa.nulls(len(chunk), pa.string()),
         **_places(chunk),
     }
     return _chosen(pa.unify_schemas([UDFS, DOUBTED]), made, wanted, len(chunk))

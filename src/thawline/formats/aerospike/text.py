@@ -6,6 +6,7 @@ import re
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 from typing import Protocol
 
 import zstandard
@@ -129,7 +130,6 @@ class ZstdText:
         whole = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
         joined = memoryview(whole)[max(start - self._start, 0) :]
         self._pieces, self._start = [joined], min(start, self._end)
-        self._forget(start)
         return joined[:size], self._is_done and len(joined) <= size
 
     @property
@@ -138,7 +138,10 @@ class ZstdText:
         return self._end >= self.room
 
     def release(self, end: int) -> None:
-        """Nothing: windows only go forward."""
+        """Forget where blocks and frames before it are."""
+        for marks in (self._frames, self._marks):
+            while len(marks) > 1 and marks[1][0] <= end:
+                marks.popleft()
 
     def located(self, position: int) -> int:
         """The byte of the file where the block starts that a position of the text lies in."""
@@ -151,13 +154,10 @@ class ZstdText:
 
     def frame_of(self, position: int) -> tuple[int, int]:
         """Where the frame starts that a position of the text lies in: in the file, and in the text."""
-        text, file = max((frame for frame in self._frames if frame[0] <= position), default=self._frames[0])
-        return file, text
-
-    def _forget(self, position: int) -> None:
-        for marks in (self._frames, self._marks):
-            while len(marks) > 1 and marks[1][0] <= position:
-                marks.popleft()
+        found = self._frames[0]
+        for frame in takewhile(lambda it: it[0] <= position, self._frames):
+            found = frame
+        return found[1], found[0]
 
     def _check(self, position: int) -> None:
         if position >= self.room:

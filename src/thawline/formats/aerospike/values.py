@@ -121,6 +121,8 @@ class Decoded:
 
     def __init__(self, chunk: Chunk) -> None:
         self.chunk, self.batch, self.rows = chunk, chunk.batch, len(chunk)
+        self.made: tuple[object, pa.RecordBatch] | None = None
+        """Its rows, by what was asked for, since many parts may share them."""
         self.items = self.batch["bins"].values
         names, data, doubles = (self.items.field(name) for name in ("name", "data", "double"))
         self.bins = _decode(
