@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import zstandard
 from accounts import GOLDEN
 
-from thawline import partials
+from thawline import codecs, partials, specs
 from thawline.outputs import replacing
 
 LOG = GOLDEN / "rbf/many-frames.rbf"
@@ -222,3 +225,60 @@ def test_an_error_near_the_limit_is_taken_for_a_lack_of_memory(tmp_path: Path) -
     (tmp_path / "fail.py").write_text("import thawline.cli.session, thawline.rendering.rows\n" + code)
     ran = shell(f"ulimit -v {900 << 10}; {sys.executable} fail.py", tmp_path, OPENBLAS_NUM_THREADS="1")
     assert (ran.returncode, "not enough memory" in ran.stderr, "Traceback" in ran.stderr) == (2, True, False)
+
+
+SQUEEZED = """
+import resource, sys
+import thawline.cli.checks, thawline.cli.session, thawline.rendering.findings
+from thawline.cli import run
+run(["verify", {good!r}, "--quiet", "--format", "jsonl"])
+pages = int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (4096 * pages + (80 << 20),) * 2)
+sys.exit(run(["verify", {path!r}, "--format", "jsonl"]))
+"""
+
+
+def wide_window() -> bytes:
+    """A segment of RBAK whose payload takes 128 MiB to decompress, as zstd --long=27 writes it."""
+    parameters = zstandard.ZstdCompressionParameters.from_level(3, window_log=27, write_content_size=False)
+    compressing = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
+    covered = b"RBAK" + struct.pack("<BBHQqq", 1, 1, 0, 1, 1, 1) + compressing.compress(b"\2\0\0\0{}")
+    covered += compressing.flush()
+    return covered + zlib.crc32(covered).to_bytes(4, "little") + b"KABR"
+
+
+def test_memory_that_a_codec_lacks_is_no_damage_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "w.zst").write_bytes(wide_window())
+    good = str(GOLDEN / "rbak" / "codec-zstd.zst")
+    code = SQUEEZED.format(good=good, path=str(tmp_path / "w.zst"))
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr.startswith("thawline: not enough memory")) == (2, True), ran
+    assert "w.zst" not in ran.stdout, "a file that nobody could look into is not told to be damaged"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        zstandard.ZstdError("zstd decompressor error: Allocation error : not enough memory"),
+        zlib.error("Error -4 while decompressing data: insufficient memory"),
+    ],
+)
+def test_what_a_codec_says_of_memory_is_told_apart_from_damage(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> Iterator[bytes]:
+        yield b""
+        raise error
+
+    monkeypatch.setitem(codecs._CODECS, "zstd", fail)
+    with pytest.raises(MemoryError):
+        codecs.decompress("zstd", b"")
+
+
+def test_memory_that_a_parser_lacks_is_no_damage_of_the_file() -> None:
+    def fail() -> None:
+        with specs.translated("rbf_address", bytes(8)):
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        fail()

@@ -83,6 +83,8 @@ _XERIAL_MAGIC = b"\x82SNAPPY\0"
 _SKIPPABLE_MAGIC = 0x184D2A5  # and four more bits, in zstd and in lz4
 
 _idle_zstd: list[zstandard.ZstdDecompressor] = []
+_NO_MEMORY = ("not enough memory", "ERROR_allocation_failed", "Error -4 ")
+"""What zstd, lz4 and zlib say, in errors that else are about damage."""
 _LIBRARY_ERRORS = (zlib.error, lzma.LZMAError, zstandard.ZstdError, lz4.block.LZ4BlockError, cramjam.DecompressionError)
 
 
@@ -238,7 +240,13 @@ def _bounded(codec: str, chunks: Iterator[bytes], max_bytes: int) -> Iterator[by
             total += len(chunk)
             check_size(codec, total, max_bytes)
     except _LIBRARY_ERRORS as error:
-        raise CodecError(f"{codec}: {error}") from error
+        raise _failed(codec, error) from error
+
+
+def _failed(codec: str, error: Exception) -> CodecError | MemoryError:
+    """What a library's error means: damage, unless there was no memory to find out."""
+    text = f"{codec}: {error}"
+    return MemoryError(text) if any(words in text for words in _NO_MEMORY) else CodecError(text)
 
 
 def check_size(codec: str, size: int, limit: int, possible: int | None = None) -> None:
@@ -356,7 +364,7 @@ def zstd_blocks(data: Buffer, at: int = 0) -> Iterator[tuple[int, bytes]]:
         else:
             yield from _zstd_steps(decoder, sys.maxsize, view, at)
     except zstandard.ZstdError as error:
-        raise CodecError(f"zstd: {error}") from error
+        raise _failed("zstd", error) from error
 
 
 def zstd_is_whole(data: Buffer, *, max_bytes: int = DEFAULT_MAX_BYTES) -> bool:
@@ -466,7 +474,7 @@ def _lz4_feed(context: Any, piece: memoryview | bytes, room: int) -> bytes:
     try:
         output, used, _ended = lz4.frame.decompress_chunk(context, piece, max_length=room)
     except RuntimeError as error:  # the only exception this library has
-        raise CodecError(f"lz4: {error}") from error
+        raise _failed("lz4", error) from error
     if used != len(piece):
         raise CodecError(f"lz4: past its end a block has {counted(len(piece) - used, 'byte')}")
     return bytes(output)

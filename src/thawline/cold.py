@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
 from dataclasses import replace
@@ -14,14 +15,15 @@ import pyarrow as pa
 
 from thawline import formats
 from thawline.batches import last
-from thawline.errors import FormatError, UnknownFormat
-from thawline.faults import readable, with_faults
+from thawline.errors import FormatError, SourceError, UnknownFormat
+from thawline.faults import UNREADABLE, readable, with_faults
 from thawline.files import Group, Tree
 from thawline.folder import File, Folder, Unread
 from thawline.formats import Claim, Format, Member, Reading
-from thawline.model import Finding, Report, Run, report
+from thawline.model import Finding, Report, Run, Span, report
 from thawline.notebook import card
 from thawline.source import LocalSource, Readable, Source, open_source
+from thawline.wording import printable
 
 Item = TypeVar("Item")
 OnError = Literal["skip", "keep", "raise"]
@@ -282,9 +284,28 @@ class ColdFolder(ArrowRows):
         return ColdFile(LocalSource(self.name, b""), told, self.table, self.on_error).schema
 
     def files(self) -> Iterator[ColdFile]:
-        """Each file that holds rows, in reading order, open until the next one is asked for."""
+        """Each file that holds rows, in reading order, open until the next one is asked for.
+
+        One that cannot be opened is named by a warning; with `on_error="raise"` it is raised.
+        """
+        for found in self._opened():
+            if isinstance(found, ColdFile):
+                yield found
+            elif self.on_error == "raise":
+                raise SourceError(f"{found.path}: {found.reason}")
+            else:
+                warnings.warn(f"{printable(found.path)}: not read: {printable(found.reason)}", stacklevel=2)
+
+    def _opened(self) -> Iterator[ColdFile | Unread]:
+        """Each file that holds rows, or why it cannot be opened: the others can be read all the same."""
         for member in self.members:
-            with open_source(member.path) as source:
+            try:
+                source = open_source(member.path)
+            except SourceError as error:
+                reason = str(error.strerror or error).removeprefix(f"{member.path}: ")
+                yield Unread(member.path, reason)
+                continue
+            with source:
                 yield ColdFile(source, member.format, self.table, self.on_error, member.format.claim(source))
 
     def batches(self, columns: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
@@ -294,9 +315,13 @@ class ColdFolder(ArrowRows):
 
     def reports(self) -> Iterator[Report]:
         """The account of each file, of the files beside them, and of the folder as a whole."""
-        for cold in self.files():
-            yield cold.verify()
+        for found in self._opened():
+            yield found.verify() if isinstance(found, ColdFile) else self._unread(found)
         yield from self.format.accounts(self.folder)
+
+    def _unread(self, left: Unread) -> Report:
+        """The account of a file of which nobody has seen a byte: an error, since it should have been read."""
+        return report(left.path, self.format.name, 0, [Finding(UNREADABLE, Span(0, 0), {"reason": left.reason})])
 
     def __enter__(self) -> Self:
         return self

@@ -43,8 +43,8 @@ PARSE_ERRORS = (
     TypeError,
     IndexError,
     RecursionError,
-    MemoryError,
 )
+"""What bytes can make a parser raise. A lack of memory is none of it: it says nothing about the file."""
 
 
 def class_name(spec: str) -> str:

@@ -142,13 +142,7 @@ class Session:
 
         With `on_account`, also with the reports about groups and the files beside their members.
         """
-        for given in self.inputs:
-            try:
-                with self.open(given) as cold:
-                    work(cold)
-                    self.meet(cold)
-            except ThawlineError as error:
-                self._leave(given, error)
+        self._each_input(work)
         if on_account:
             for whole, report in self.accounts():
                 on_account(whole, report)
@@ -158,6 +152,7 @@ class Session:
     def each_file(self, work: Callable[[WatchedFile], None]) -> int:
         """As `each`, and with the files beside the members of groups: for what is to be said of every single file."""
         unknown = "part of its folder, which verify looks at"
+        self._each_input(work)
         for given in self.sides:
             try:
                 with self.open(given) as cold:
@@ -166,7 +161,17 @@ class Session:
                 self.unread.append(Unread(given.path, unknown, "left out"))
             except ThawlineError as error:
                 self._leave(given, error)
-        return self.each(work)
+        self.say_unread()
+        return self.exit_code
+
+    def _each_input(self, work: Callable[[WatchedFile], None]) -> None:
+        for given in self.inputs:
+            try:
+                with self.open(given) as cold:
+                    work(cold)
+                    self.meet(cold)
+            except ThawlineError as error:
+                self._leave(given, error)
 
     def opened(self, refusal: Callable[[WatchedFile], str] = lambda _cold: "") -> Iterator[WatchedFile]:
         """Each input; one that was named and cannot be read stops the command.
