@@ -317,10 +317,13 @@ class ColdFolder(ArrowRows):
         """The account of each file, of the files beside them, and of the folder as a whole."""
         for found in self._opened():
             yield found.verify() if isinstance(found, ColdFile) else self._unread(found)
-        yield from self.format.accounts(self.folder)
+        try:
+            yield from self.format.accounts(self.folder)
+        except SourceError as error:  # of a folder with a file that cannot be read, there may be none as a whole
+            yield self._unread(Unread(self.name, str(error)))
 
     def _unread(self, left: Unread) -> Report:
-        """The account of a file of which nobody has seen a byte: an error, since it should have been read."""
+        """The account of what nobody could look at: an error, since it should have been read."""
         return report(left.path, self.format.name, 0, [Finding(UNREADABLE, Span(0, 0), {"reason": left.reason})])
 
     def __enter__(self) -> Self:
