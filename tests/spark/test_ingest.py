@@ -229,11 +229,11 @@ def test_a_lake_that_is_moved_after_a_run_was_killed_loses_nothing(
     cold: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def die(*_: object) -> None:
-        raise InterruptedError
+        raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
         patched.setattr(Lake, "_publish", die)
-        with pytest.raises(InterruptedError):
+        with pytest.raises(KeyboardInterrupt):
             pipeline.ingest(Alone(), [str(cold)], tmp_path / "lake")
     (tmp_path / "lake").rename(tmp_path / "moved")
     pipeline.ingest(Alone(), [str(cold)], tmp_path / "moved")

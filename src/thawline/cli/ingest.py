@@ -176,7 +176,9 @@ class _Watched:
 
 def _print(summary: Summary, shape: str, *, is_verbose: bool) -> None:
     if shape == "jsonl" or (shape == "auto" and not sys.stdout.isatty()):
-        sys.stdout.write(json.dumps(_facts(summary)) + "\n")
+        from thawline.rendering.values import well_formed
+
+        sys.stdout.write(json.dumps(well_formed(_facts(summary))) + "\n")
         return
     from thawline.rendering.console import console
     from thawline.rendering.grid import Grid

@@ -27,6 +27,8 @@ class Work:
     format: str = ""
     """The format of the folder; empty if the file is by itself and has to be recognised."""
     is_folder: bool = False
+    is_further: bool = False
+    """Whether it is a folder of which another format gives an account, too, of other files."""
     beside: str = ""
     """The format of a folder that speaks for the file without reading rows of it, as for an index file."""
     problem: str = ""
@@ -37,7 +39,8 @@ class Work:
     @property
     def key(self) -> str:
         """What it is called in the journal."""
-        return f"{'folder' if self.is_folder else 'file'}:{self.file.path}"
+        kind = f"folder.{self.format}" if self.is_further else "folder" if self.is_folder else "file"
+        return f"{kind}:{self.file.path}"
 
     @property
     def signature(self) -> str:
@@ -104,20 +107,18 @@ def _below(folder: Folder) -> Iterator[Work]:
             yield Work(File(found.path, 0), problem=found.reason, is_failure=found.is_failure)
         elif isinstance(found, listing.File):
             yield Work(_named(found))
-        elif found.folder.path in grouped:
-            # A folder is one work, whose account is that of one format; files of another are by themselves.
-            yield from (Work(_named(file)) for file in found.held.values())
         else:
+            yield from _as_whole(found, is_further=found.folder.path in grouped)
             grouped.add(found.folder.path)
-            yield from _as_whole(found)
 
 
-def _as_whole(group: Group) -> Iterator[Work]:
+def _as_whole(group: Group, *, is_further: bool) -> Iterator[Work]:
     """The members of a group, its folder, and the files that it speaks for besides."""
     path, name = group.folder.path, group.format.name
     members = [member.path for member in group.members]
     yield from (Work(_named(group.held[member], path), name) for member in members)
-    yield Work(File(path, 0, _signature(group.held.values()), path), name, is_folder=True)
+    whole = File(path, 0, _signature(group.held.values()), path)
+    yield Work(whole, name, is_folder=True, is_further=is_further)
     yield from (Work(_named(group.held[one]), beside=name) for one in sorted(group.held.keys() - set(members)))
 
 

@@ -17,10 +17,12 @@ from thawline.folder import Folder
 from thawline.formats import Claim, Format
 from thawline.formats.recognition import unrecognised
 from thawline.model import Finding, Report
+from thawline.packed import Packed
+from thawline.rendering.values import well_formed
 from thawline.source import LocalSource, RemoteSource, Source, open_source
 from thawline.spark.discovery import Work
 from thawline.spark.files import Members
-from thawline.spark.lake import Output
+from thawline.spark.lake import LakeError, Output
 from thawline.spark.planning import Part
 from thawline.spark.rows import items_of
 from thawline.spark.tables import Tables
@@ -41,6 +43,7 @@ FILES = pa.schema(
         ("status", pa.string()),
         ("error", pa.string()),
         ("_work", pa.string()),
+        ("path_b64", pa.string()),
     ]
 )
 """The table `files`. A status is intact; damaged; unknown: no format recognises the file, and `error`
@@ -60,6 +63,7 @@ FINDINGS = pa.schema(
         ("detail", pa.string()),
         ("hint", pa.string()),
         ("_work", pa.string()),
+        ("file_b64", pa.string()),
     ]
 )
 """The table `findings`; `detail` is JSON."""
@@ -90,14 +94,24 @@ class Account:
     error: str | None = None
     apart: str = ""
     """A status that is not read off its bytes: beside, left out, missing, or unknown against all appearances."""
-    findings: list[dict[str, Any]] = field(default_factory=list)
+    findings: Packed = field(default_factory=Packed)
+    """Rows of `findings`."""
+    errors: int = 0
+    """How many of them are about damage."""
 
     def add(self, other: Account) -> None:
         """Take in another part of the same file."""
         self.sha256 = self.sha256 or other.sha256
-        for name in ("units", "rows", "intact_bytes", "damaged_bytes", "findings"):
+        for name in ("units", "rows", "intact_bytes", "damaged_bytes", "errors"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
+        for row in other.findings:
+            self.findings.append(row)
         self.error = self.error or other.error
+
+    def find(self, finding: Finding, file: str, format_name: str) -> None:
+        """Take in a finding."""
+        self.findings.append(_found(finding, file, format_name, self.work))
+        self.errors += finding.severity == "error"
 
     @property
     def status(self) -> str:
@@ -108,11 +122,11 @@ class Account:
             return "unreadable"
         if self.format is None:
             return "unknown"
-        return "damaged" if any(finding["severity"] == "error" for finding in self.findings) else "intact"
+        return "damaged" if self.errors else "intact"
 
     def row(self) -> dict[str, Any]:
         """Its row in `files`."""
-        made = {name: getattr(self, name) for name in FILES.names if name not in {"_work", "findings"}}
+        made = {name: getattr(self, name) for name in FILES.names if hasattr(self, name)}
         return {**made, "findings": len(self.findings), "_work": self.work}
 
 
@@ -157,7 +171,8 @@ def _folder_accounts(work: Work) -> Iterator[Account]:
 def _of_report(report: Report, work: Work) -> Account:
     made = Account(report.file, work.key, report.size, None, report.format, "", report.units, report.rows)
     made.intact_bytes, made.damaged_bytes = report.intact_bytes, report.damaged_bytes
-    made.findings = [_found(finding, report.file, report.format, work.key) for finding in report.findings]
+    for finding in report.findings:
+        made.find(finding, report.file, report.format)
     return made
 
 
@@ -179,6 +194,10 @@ def _file_account(share: Share, members: Members | None, tables: Tables) -> Acco
             _read(format_, source, share, (claim.table if claim else "") or format_.tables[0], account, tables)
             if not (claim and claim.table):
                 _read_others(format_, source, share, tables)
+    except LakeError:
+        raise  # it is about where rows are written, not about this file
+    except MemoryError:
+        account.error = "not enough memory to read it"
     except UnknownFormat as error:
         if error.suspect:
             account.apart, account.error = "unknown", str(error).removeprefix(f"{file.path}: ")
@@ -202,7 +221,7 @@ def _read(
     """The first table of a file, and what is wrong with it."""
     for item in items_of(format_, source, share.part, table, format_.schema(table).names):
         if isinstance(item, Finding):
-            account.findings.append(_found(item, source.name, format_.name, share.work.key))
+            account.find(item, source.name, format_.name)
             account.damaged_bytes += item.span.size if item.severity == "error" else 0
             continue
         run, batches = item
@@ -244,7 +263,7 @@ def _found(finding: Finding, file: str, format_name: str, work: str) -> dict[str
         "end": finding.span.end,
         "message": finding.message,
         "lost": finding.detail.get("lost"),
-        "detail": json.dumps(dict(finding.detail), default=str),
+        "detail": json.dumps(well_formed(finding.detail)),
         "hint": finding.hint,
         "_work": work,
     }

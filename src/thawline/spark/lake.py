@@ -17,10 +17,25 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from thawline.errors import SourceError
+from thawline.errors import SourceError, ThawlineError
 from thawline.outputs import replacing
 
 VERSION = 1
+
+
+class LakeError(ThawlineError):
+    """A lake cannot be written, as where its disk is full."""
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Tell an error of writing from one of reading, which is about a file that is taken in."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, ThawlineError) and not error.errno:
+            raise  # it refuses, and says why
+        raise LakeError(f"cannot be written: {os.strerror(error.errno) if error.errno else error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +88,14 @@ class Lake:
                 raise SourceError(f"{self.path}: another `thawline ingest` is writing to it") from error
             except OSError as error:
                 raise SourceError(error.errno, f"{self.path}: cannot be locked: {error.strerror}") from error
-            self._check()
-            self._recover()
-            yield
+            with writing():
+                self._check()
+                self._recover()
+            try:
+                yield
+            except BaseException:
+                self._abandon()
+                raise
             self._clear()
 
     def _check(self) -> None:
@@ -106,22 +126,34 @@ class Lake:
         for partial in (*self.own.glob(".thawline-*.partial"), *self.own.glob("journal/.thawline-*.partial")):
             partial.unlink(missing_ok=True)
 
+    def _abandon(self) -> None:
+        """Remove what was staged for a commit that never came to be, also to make room again where a disk is full."""
+        newest = max((self.own / "journal").glob("*.json"), default=None)
+        entry = _entry(json.loads(newest.read_text())) if newest else Entry({})
+        # A commit that counts is carried out by the next run, from what is staged for it.
+        needed = {Path(self.path, output.staged).parent for output in entry.outputs}
+        for folder in (self.own / "staging").glob("*"):
+            if folder not in needed:
+                shutil.rmtree(folder, ignore_errors=True)
+
     def staging(self) -> Path:
         """A new folder for what tasks write."""
         made = self.own / "staging" / secrets.token_hex(8)
-        made.mkdir(parents=True)
+        with writing():
+            made.mkdir(parents=True)
         return made
 
     def commit(self, entry: Entry) -> None:
         """Make a commit count, and carry it out."""
         entry.outputs = [replace(output, staged=self._relative(output.staged)) for output in entry.outputs]
         staged = [self.path / output.staged for output in entry.outputs]
-        for path in (*staged, *{path.parent for path in staged}):
-            _sync(path)
-        self.last += 1
-        _write(self.own / "journal" / f"{self.last:08}.json", asdict(entry))
-        self._take_in(entry)
-        self._publish(entry)
+        with writing():
+            for path in (*staged, *{path.parent for path in staged}):
+                _sync(path)
+            self.last += 1
+            _write(self.own / "journal" / f"{self.last:08}.json", asdict(entry))
+            self._take_in(entry)
+            self._publish(entry)
 
     def _relative(self, staged: str) -> str:
         return str(Path(staged).relative_to(self.path))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from base64 import b64decode
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from thawline.packed import PAGE
+from thawline.rendering.values import well_formed
 from thawline.spark.intake import FILES, FINDINGS, Account
 from thawline.spark.lake import Entry, Lake, Output
-from thawline.spark.tables import SUFFIXES, open_writer
+from thawline.spark.tables import SUFFIXES, Writer
 from thawline.wording import utf8
 
 UNREAD = ("unreadable", "left out", "unknown")
@@ -43,14 +47,14 @@ class Standing:
 
 def standings(lake: Lake) -> list[Standing]:
     """Every file that is damaged, missing, or was not looked at, by path."""
-    names = ["path", "status", "error", "damaged_bytes", "_work"]
-    rows = _rows(lake, "files", names, ~pc.field("status").isin(["intact", "beside"]))
+    names = ["path", "path_b64", "status", "error", "damaged_bytes", "_work"]
+    rows = _rows(lake, FILES, names, ~pc.field("status").isin(["intact", "beside"]))
     gone = sorted({row["_work"] for row in rows if row["status"] == "missing"})
     known = pc.field("_work").isin(gone) & (pc.field("severity") == "error")
-    harmed = {row["file"] for row in _rows(lake, "findings", ["file"], known)} if gone else set()
+    harmed = {row["file"] for row in _rows(lake, FINDINGS, ["file"], known)} if gone else set()
     found = [
         Standing(
-            row["path"],
+            _exact(row),
             row["status"],
             row["error"] or REASONS.get(row["status"], ""),
             row["damaged_bytes"],
@@ -58,16 +62,28 @@ def standings(lake: Lake) -> list[Standing]:
             row["status"] == "unknown" and bool(row["error"]),
         )
         for row in rows
-        if row["status"] != "missing" or row["_work"] != f"folder:{row['path']}"  # it is its files that are missed
+        if row["status"] != "missing" or not _is_folder(row)  # it is its files that are missed
     ]
     return sorted(found, key=lambda standing: standing.path)
 
 
-def _rows(lake: Lake, table: str, columns: list[str], condition: pc.Expression) -> list[dict[str, Any]]:
+def _is_folder(row: Mapping[str, Any]) -> bool:
+    """Whether a row of `files` is about a folder as a whole."""
+    kind, _, path = row["_work"].partition(":")
+    return bool(kind.startswith("folder") and path == row["path"])
+
+
+def _exact(row: Mapping[str, Any]) -> str:
+    """The name of a file as the system has it, also where it is no UTF-8."""
+    return os.fsdecode(b64decode(row["path_b64"])) if row["path_b64"] else row["path"]
+
+
+def _rows(lake: Lake, schema: pa.Schema, columns: list[str], condition: pc.Expression) -> list[dict[str, Any]]:
+    table = "files" if schema is FILES else "findings"
     places = [lake.path / place for place in lake.outputs if place.startswith(f"{table}/")]
     if not places:
         return []
-    found = ds.dataset([str(place) for place in places], format=_kind(lake))
+    found = ds.dataset([str(place) for place in places], schema, format=_kind(lake))
     rows: list[dict[str, Any]] = found.to_table(columns=columns, filter=condition).to_pylist()
     return rows
 
@@ -122,7 +138,7 @@ def _anew(lake: Lake, output: Output, works: tuple[str, ...], rows: pa.Table, st
     """A file of a table with other rows, under a name of its own."""
     place = Path(output.place)
     name = f"{place.stem.partition('~')[0]}~{os.urandom(4).hex()}{place.suffix}"
-    with open_writer(staging / name, rows.schema, lake.output_format) as writer:
+    with Writer(staging / name, rows.schema, lake.output_format) as writer:
         writer.write(rows)
     return Output(str(staging / name), str(place.with_name(name)), works, rows.num_rows)
 
@@ -138,12 +154,19 @@ def ledgers(accounts: Iterable[Account], staging: Path, lake: Lake) -> Iterator[
     for name, rows in found.items():
         if rows.num_rows:
             file = f"part-{os.urandom(8).hex()}.{SUFFIXES[lake.output_format]}"
-            with open_writer(staging / f"{name}-{file}", rows.schema, lake.output_format) as writer:
+            with Writer(staging / f"{name}-{file}", rows.schema, lake.output_format) as writer:
                 writer.write(rows)
             yield Output(str(staging / f"{name}-{file}"), f"{name}/{file}", works, rows.num_rows)
 
 
 def _table(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
-    """Rows as a table, in which names that are no UTF-8 are escaped."""
-    told = [{key: utf8(value) if isinstance(value, str) else value for key, value in row.items()} for row in rows]
-    return pa.Table.from_pylist(told, schema)
+    """Rows as a table, in which names that are no UTF-8 are escaped, with their bytes in base64 beside them."""
+    return pa.Table.from_batches(
+        [pa.RecordBatch.from_pylist([well_formed(row) for row in page], schema=schema) for page in _pages(rows)], schema
+    )
+
+
+def _pages(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+    waiting = iter(rows)
+    while page := list(islice(waiting, PAGE)):
+        yield page

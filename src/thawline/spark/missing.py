@@ -43,7 +43,7 @@ def gone(works: Sequence[Work], lake: Lake, sources: Sequence[str]) -> Gone:
         if key in there or not is_covered(path) or closed.has_above(path):
             continue
         was_read = signature and not signature.startswith(PROBLEM)
-        is_void = places.has_below(path) if kind == "folder" else not was_read and key not in with_rows
+        is_void = places.has_below(path) if kind.startswith("folder") else not was_read and key not in with_rows
         (void if is_void else missing).append(key)
     return Gone(tuple(missing), tuple(void))
 
@@ -109,6 +109,6 @@ def size_of(signature: str) -> int:
 
 
 def at_or_below(folders: Collection[str], works: Iterable[Work]) -> Mapping[str, Work]:
-    """The works of files that lie in some folders, by their keys."""
+    """The works of some folders and of what lies in them, by their keys."""
     places = _Paths(key.partition(":")[2] for key in folders)
-    return {work.key: work for work in works if not work.is_folder and places.has_above(work.file.path)}
+    return {work.key: work for work in works if places.has_above(work.file.path)}

@@ -26,7 +26,7 @@ from thawline.source import open_source
 from thawline.spark.discovery import Work, discover
 from thawline.spark.files import Members, plain
 from thawline.spark.intake import Account, Intake, Share, Taken
-from thawline.spark.lake import Entry, Lake
+from thawline.spark.lake import Entry, Lake, LakeError
 from thawline.spark.ledger import Standing, ledgers, mark, standings, supersede
 from thawline.spark.missing import MISSING, at_or_below, covering, gone, refuse_empty, size_of
 from thawline.spark.planning import LEAST_PARTITION, MOST_PARTITION, OPEN_COST, Part, Planner
@@ -40,6 +40,7 @@ __all__ = ["OUTPUT_FORMATS", "Progress", "SparkEnded", "Summary", "cause", "inge
 OUTPUT_FORMATS = tuple(SUFFIXES)
 A_CORE = 8
 """Tasks of a round for each core."""
+AGAIN = "what is done so far is kept, run it again to go on"
 LOST = ("Python worker exited unexpectedly", "ExecutorLostFailure")
 """What Spark says of a task whose process has ended."""
 
@@ -128,7 +129,7 @@ def ingest(
         raise SourceError(f"there is no output format {output_format!r}; there are {', '.join(OUTPUT_FORMATS)}")
     to = target(sources, to)
     lake = Lake(to, output_format)
-    with lake.opened():
+    with _explaining(lake), lake.opened():
         found = list(discover(sources))
         summary = Summary(to, frozenset(map(_path, sources)))
         summary.pruned = _settle(found, sources, lake, prune=prune_missing)
@@ -142,6 +143,15 @@ def ingest(
         is_covered = covering(sources)
         summary.standings = [one for one in standings(lake) if not one.is_unread or is_covered(one.path)]
     return summary
+
+
+@contextmanager
+def _explaining(lake: Lake) -> Iterator[None]:
+    """Say of what cannot be written which lake it is, and what becomes of the rest."""
+    try:
+        yield
+    except LakeError as error:
+        raise LakeError(f"{lake.path}: {error}; {AGAIN}") from error
 
 
 def _path(source: str) -> str:
@@ -291,17 +301,19 @@ class _Run:
 @contextmanager
 def _noticing() -> Iterator[None]:
     """Tell the end of a process from a mistake in what it did; either is a sentence."""
-    again = "what is done so far is kept, run it again to go on"
     try:
         yield
     except (Py4JJavaError, PySparkException) as error:
         if any(words in _told(error) for words in LOST):
             why = "a worker of Spark has ended in the midst of its work, as happens where memory is short"
-            raise SparkEnded(f"{why}; {again}") from error
-        raise SparkEnded(f"a task of Spark has failed: {cause(error)}; {again}") from error
+            raise SparkEnded(f"{why}; {AGAIN}") from error
+        kind, _, why = cause(error).partition(": ")
+        if kind.endswith(LakeError.__name__):
+            raise LakeError(why) from error
+        raise SparkEnded(f"a task of Spark has failed: {cause(error)}; {AGAIN}") from error
     except (Py4JError, OSError) as error:
         why = "the Java that Spark runs in has ended, as happens where memory is short"
-        raise SparkEnded(f"{why}; {again}") from error
+        raise SparkEnded(f"{why}; {AGAIN}") from error
 
 
 def cause(error: Exception) -> str:
@@ -328,7 +340,7 @@ def _added_up(accounts: Iterable[Account]) -> list[Account]:
             found[key].add(account)
         else:
             found[key] = account
-    told = {account.path for account in found.values() if account.work.startswith("folder:") and not account.error}
+    told = {account.path for account in found.values() if account.work.startswith("folder") and not account.error}
     spoken_for = {"unknown", "beside"}
     return [account for account in found.values() if account.status not in spoken_for or account.path not in told]
 

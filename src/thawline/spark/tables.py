@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -14,8 +15,11 @@ import pyarrow.orc
 import pyarrow.parquet as pq
 
 from thawline.batches import Waiting
-from thawline.spark.lake import Output
+from thawline.spark.lake import Output, writing
 from thawline.wording import utf8
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer  # collections.abc has it from Python 3.12 on
 
 BY = ("topic", "queue", "namespace")
 """Columns that tables are partitioned by, the first that there is. The folders are called `by_topic=…`, and the column
@@ -26,14 +30,77 @@ MOST_OPEN = 64
 SUFFIXES = {"parquet": "parquet", "orc": "orc", "arrow": "arrow"}
 
 
-def open_writer(path: Path, schema: pa.Schema, output_format: str) -> Any:
-    """A writer of tables to a new file."""
+class _File(io.RawIOBase):
+    """A new file that keeps its first error for who asks: of one that is raised into it, Arrow's ORC dies."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("xb", buffering=0)
+        self._size = 0
+        self.error: OSError | None = None
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def tell(self) -> int:
+        """How much was written to it."""
+        return self._size
+
+    def write(self, data: Buffer, /) -> int:
+        """Write all of it, unless something went wrong before."""
+        view = memoryview(data).cast("B")
+        try:
+            while view and not self.error:
+                view = view[self._file.write(view) :]
+        except OSError as error:
+            self.error = error
+        self._size += memoryview(data).nbytes
+        return memoryview(data).nbytes
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._file.close()
+        super().close()
+
+
+class Writer:
+    """A writer of tables to a new file; `LakeError` where that fails."""
+
+    def __init__(self, path: Path, schema: pa.Schema, output_format: str) -> None:
+        with writing():
+            self._file = _File(path)
+        self._writer = _writer(self._file, schema, output_format)
+
+    def write(self, rows: pa.Table) -> None:
+        """Write some rows."""
+        self._writer.write(rows)
+        self._check()
+
+    def close(self) -> None:
+        """Complete the file."""
+        self._writer.close()
+        self._file.close()
+        self._check()
+
+    def _check(self) -> None:
+        if self._file.error:
+            with writing():
+                raise self._file.error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+
+def _writer(file: _File, schema: pa.Schema, output_format: str) -> Any:
     match output_format:
         case "parquet":
-            return pq.ParquetWriter(path, schema, compression="zstd", compression_level=1)
+            return pq.ParquetWriter(file, schema, compression="zstd", compression_level=1)
         case "orc":
-            return pyarrow.orc.ORCWriter(str(path), compression="zstd")
-    return pa.ipc.new_file(str(path), schema)
+            return pyarrow.orc.ORCWriter(file, compression="zstd")
+    return pa.ipc.new_file(file, schema)
 
 
 @dataclass(slots=True)
@@ -42,7 +109,7 @@ class _Open:
 
     path: Path
     place: str
-    writer: Any
+    writer: Writer
     waiting: Waiting = field(default_factory=Waiting)
     works: set[str] = field(default_factory=set)
     rows: int = 0
@@ -84,7 +151,7 @@ class Tables:
                 self._finish()
             name = f"part-{secrets.token_hex(8)}.{SUFFIXES[self.output_format]}"
             path = self.staging / name
-            self._open[folder] = _Open(path, f"{folder}/{name}", open_writer(path, schema, self.output_format))
+            self._open[folder] = _Open(path, f"{folder}/{name}", Writer(path, schema, self.output_format))
         return self._open[folder]
 
     def _flush(self) -> None:
