@@ -45,7 +45,7 @@ def diagnosis(cold: ColdFile, report: Report, *, is_verbose: bool = False) -> It
     """Lines about a report: its findings, the first fifty unless all are wanted, then the verdict."""
     limit = len(report.findings) if is_verbose else SHOWN_FINDINGS
     hint = ""
-    followed = zip(report.findings, chain(islice(report.findings, 1, None), [None]), strict=True)
+    followed = zip(report.findings, chain(islice(report.findings, 1, None), [None]), strict=False)
     for finding, following in islice(followed, limit):
         yield from _finding_lines(cold, report, finding, following)
         if finding.hint and finding.hint != hint:
