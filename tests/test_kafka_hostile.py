@@ -7,7 +7,9 @@ import os
 import struct
 import time
 from pathlib import Path
+from random import Random
 
+import lz4.frame
 import pyarrow as pa
 import pytest
 from kafka_damage import with_checksum
@@ -157,6 +159,55 @@ def test_messages_of_a_torn_wrapper_are_no_rows() -> None:
     inner = b"".join(message(1, index, b"inner %d" % index) for index in range(5))
     data = message(1, 0, b"plain") + stored(inner)[:-30]
     assert offsets(data) == [0]
+
+
+def xerial(data: bytes) -> bytes:
+    """Snappy as Java frames it, with the data as literals: nothing is compressed."""
+    literal = b"\xf4" + (len(data) - 1).to_bytes(2, "little") + data
+    block = varint(len(data)) + literal
+    return b"\x82SNAPPY\0" + struct.pack(">iii", 1, 1, len(block)) + block
+
+
+CODECS = {
+    "gzip": (1, lambda data: gzip.compress(data, 0, mtime=0)),
+    "snappy": (2, xerial),
+    "lz4": (3, lambda data: lz4.frame.compress(data, compression_level=-100)),
+}
+
+
+@pytest.mark.parametrize("between", [b"", b"\xff"], ids=["alone", "among much damage"])
+@pytest.mark.parametrize("cut", [0, 9, 17], ids=["overwritten", "shorter", "cut off"])
+@pytest.mark.parametrize("codec", CODECS)
+def test_messages_of_a_wrapper_whose_head_is_destroyed_are_no_rows(
+    codec: str, cut: int, between: bytes, tmp_path: Path
+) -> None:
+    attributes, compress = CODECS[codec]
+    noise = Random(0).randbytes(30)  # so that nothing can be compressed
+    inner = b"".join(message(1, 50 + index, noise + b"%d" % index) for index in range(5))
+    wrapper = message(1, 90, compress(inner), attributes=attributes)
+    assert message(1, 53, noise + b"3") in wrapper
+    before = [message(1, index, b"plain") + between for index in range(40)]
+    behind = [message(1, 91 + index, b"behind") for index in range(3)]
+    data = b"".join((*before, b"\xff" * (34 - cut), wrapper[34:], *behind))
+    expected = [*range(40), 91, 92, 93]
+    assert offsets(data) == expected
+    with open_cold(data, "kafka") as cold:
+        done = salvage(cold, tmp_path / "intact.log")
+    assert (offsets(tmp_path / "intact.log"), done.rows) == (expected, len(expected))
+
+
+def test_a_stream_in_the_value_of_a_broken_message_costs_no_message_behind_it() -> None:
+    first, broken, *behind = (message(1, index, gzip.compress(b"value", mtime=0)) for index in range(5))
+    assert offsets(first + b"\xff" * 34 + broken[34:] + b"".join(behind)) == [0, 2, 3, 4]
+    assert offsets(first + b"\xff" * 34 + broken[34:-6] + b"".join(behind)) == [0, 2, 3, 4]
+
+
+@pytest.mark.parametrize("left", range(20, 62))
+def test_a_segment_may_end_at_any_byte_of_a_head(left: int) -> None:
+    data = log([batch(0), batch(4)])
+    size = len(log([batch(0)]))
+    with open_cold(data[: size + left], "kafka") as cold:
+        assert [finding.code.id for finding in cold.findings()] == ["KAF102"]
 
 
 def test_messages_behind_one_whose_length_alone_is_damaged_are_rows() -> None:

@@ -198,6 +198,23 @@ def _chained(
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
+def _has_stream(buf: cython.const[cython.uchar][::1], pos: cython.longlong, end: cython.longlong) -> cython.bint:
+    """Whether the magic of a compressed stream may start in a stretch: gzip, snappy of Java, lz4."""
+    while pos < end:
+        if (
+            (buf[pos] == 0x1F and buf[pos + 1] == 0x8B)
+            or (buf[pos] == 0x82 and buf[pos + 1] == 0x53)
+            or (buf[pos] == 0x04 and buf[pos + 1] == 0x22)
+        ):
+            return True
+        pos += 1
+    return False
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
 def _garbage(
     buf: cython.const[cython.uchar][::1],
     end: cython.longlong,
@@ -206,7 +223,7 @@ def _garbage(
     first: cython.longlong,
     state: cython.longlong[::1],
 ) -> cython.longlong:
-    """Where the next intact unit starts, if no broken one that may hold it is before it; else 0."""
+    """Where the next intact unit starts, if nothing is before it that may hold it; else 0."""
     pos: cython.longlong = state[0]
     if _follows(buf, pos, state[1], limits[0]):
         return 0
@@ -214,6 +231,8 @@ def _garbage(
     end = min(end, buf.shape[0] - 25)
     while pos < end:
         if buf[pos + 16] <= 2 and _place_size(buf, pos) and _follows(buf, pos, state[1], limits[0]):
+            if buf[pos + 16] < 2 and _has_stream(buf, state[0], pos):
+                return 0
             return pos if _is_right(buf, pos, known, first, state) > 0 else 0
         pos += 1
     return 0

@@ -31,7 +31,8 @@ class Checksums:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.budget = BUDGET * source.size
+        self.budget = self.streams = BUDGET * source.size
+        """Bytes that may still go into checksums one by one, and into the search for the end of streams."""
         self.states = array("I")
 
     @property

@@ -1,7 +1,8 @@
 """Whether a unit that is found behind the start of a broken one lies inside of that one, and so is none of the log's.
 
 A wrapper holds messages, and a record can hold anything, even batches. Where the unit around them is broken they would
-pass for units of the log, with offsets and timestamps that they never had.
+pass for units of the log, with offsets and timestamps that they never had. What the head of a broken wrapper says tells
+how far it goes; where that is destroyed, too, the compressed stream behind it does.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 
 from thawline.formats.kafka.checks import Checksums
 from thawline.formats.kafka.heads import LATEST_MAGIC
+from thawline.formats.kafka.streams import GZIP, LONGEST_MAGIC, LZ4, STREAMS, gzip_end, lz4_end, snappy_end
 from thawline.source import Source
 
 HEAD = struct.Struct(">qiIbbb")
@@ -23,6 +25,8 @@ CODEC = 7
 """The bits of the attributes that name the compression."""
 LATEST_HEAD = struct.Struct(">Ihi")
 """Of the latest magic behind that byte: checksum, attributes, and the last offset less the first."""
+LATEST_NEEDS = 27
+"""Bytes up to there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +52,13 @@ def claim_at(source: Source, start: int) -> Claim | None:
     left = source.size - start
     if left < BEFORE_LENGTH + LEAST_LENGTHS[0]:
         return None
-    view = source.view(start, start + min(left, 27))
+    view = source.view(start, start + min(left, LATEST_NEEDS))
     offset, length, checksum, magic, attributes, _ = HEAD.unpack_from(view)
     if magic not in LEAST_LENGTHS or length < LEAST_LENGTHS[magic] or offset < 0:
         return None
     if magic == LATEST_MAGIC:
+        if left < LATEST_NEEDS:
+            return None
         checksum, attributes, more = LATEST_HEAD.unpack_from(view, 17)
         if more < 0 or attributes >> 8:
             return None
@@ -68,6 +74,8 @@ class Nesting:
         self.claims: list[Claim] = []
         self.until = start
         """Up to here all is known to be inside."""
+        self.searched = start
+        """Up to here streams of wrappers were looked for whose heads are destroyed."""
         self.broken(start, floor)
 
     def broken(self, start: int, floor: int) -> None:
@@ -82,7 +90,31 @@ class Nesting:
 
     def holds(self, position: int) -> bool:
         """Whether the unit at a position is inside."""
-        return position < self.until or any(self._holds(claim, position) for claim in self.claims)
+        if position < self.until or any(self._holds(claim, position) for claim in self.claims):
+            return True
+        found = claim_at(self.source, position)
+        if found is None or not found.is_legacy or found.is_compressed:
+            return False
+        self._pass_streams(position)
+        return position < self.until
+
+    def _pass_streams(self, position: int) -> None:
+        """Take note of how far the streams go that start before a position."""
+        view = self.source.view(self.searched, min(position + LONGEST_MAGIC, self.source.size))
+        for found in STREAMS.finditer(view):
+            if found.start() < position - self.searched:
+                start = self.searched + found.start()
+                self.until = max(self.until, self._stream_end(start, found[0]))
+        self.searched = max(self.searched, position)
+
+    def _stream_end(self, start: int, magic: bytes) -> int:
+        """Where the stream ends that starts at a position; that position where it is none, or is broken itself."""
+        view = self.source.view(start, self.source.size)
+        if self.checksums.streams < 0:
+            return start
+        end = gzip_end(view) if magic == GZIP else (lz4_end if magic == LZ4 else snappy_end)(view)
+        self.checksums.streams -= abs(end)
+        return start + max(end, 0)
 
     def _holds(self, claim: Claim, position: int) -> bool:
         found = claim_at(self.source, position)
