@@ -8,9 +8,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from kafka_damage import every_kind, segments
+from partitions import batch as batch_at
 
 from thawline.batches import last
 from thawline.cold import ColdFile, open_cold
+from thawline.formats.kafka import rescue
 from thawline.verbs.salvage import salvage
 
 SEGMENTS = segments()
@@ -81,6 +83,28 @@ def test_what_is_salvaged_may_keep_the_name_of_the_segment(name: str, tmp_path: 
     for data in every_kind(SEGMENTS[name], SEEDS):
         source.write_bytes(data)
         check_salvage(source, target, recover=bool(len(data) % 2))
+
+
+@pytest.mark.parametrize("name", SEGMENTS)
+def test_what_is_salvaged_is_without_damage_where_offsets_were_judged_often_enough(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rescue, "ROUNDS", 0)
+    for data in every_kind(SEGMENTS[name], SEEDS + 1):
+        check_salvage(data, tmp_path / "intact.log", recover=bool(len(data) % 2))
+
+
+def test_the_longest_series_of_offsets_is_kept_where_nothing_else_helps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rescue, "ROUNDS", 0)
+    found = [0, 4, 8, 100, 104, 12, 16, 20]
+    data = b"".join(batch_at(offset).build() for offset in found) + b"\xff" * 20
+    with opened(data) as cold:
+        done = salvage(cold, tmp_path / "intact.log")
+    with opened(tmp_path / "intact.log") as cold:
+        rows = [row["offset"] for part in cold.batches(["offset"]) for row in part.to_pylist()]
+    assert (rows, [finding.code.id for finding in done.lost]) == ([*range(24)], ["KAF106", "KAF106", "KAF102"])
 
 
 @pytest.mark.fuzz

@@ -6,11 +6,15 @@ import tempfile
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, repeat
+from typing import Any
 
 from thawline.errors import SourceError
-from thawline.formats.kafka.findings import DAMAGED_LENGTH, DAMAGED_MAGIC
-from thawline.formats.kafka.heads import HEAD_SIZE, LATEST_MAGIC
+from thawline.formats.kafka.checks import Checksums, rising
+from thawline.formats.kafka.findings import BAD_OFFSET, DAMAGED_LENGTH, DAMAGED_MAGIC
+from thawline.formats.kafka.gaps import LARGEST_OFFSET, Gaps
+from thawline.formats.kafka.heads import HEAD_SIZE, LATEST_MAGIC, Heads, walk
+from thawline.formats.kafka.losses import lost_unit
 from thawline.formats.kafka.segment import Segment, nowhere
 from thawline.model import Finding, Run, Span
 from thawline.source import LocalSource, RemoteSource, Source, open_source
@@ -21,10 +25,13 @@ PROVEN = (DAMAGED_LENGTH, DAMAGED_MAGIC)
 """Findings about a batch whose bytes are beyond doubt, although Kafka cannot read it."""
 RECOVERED = "recovered"
 ROUNDS = 16
-"""How often units are left out because of what was left out before; then all is that is behind a doubtful one."""
+"""How often units are left out because of what was left out before; then all are whose offsets do not rise."""
+PLACES, BASE, LAST = ("position", "size", "base_offset", "last_offset", "num_records"), 2, 3
 
 Count = Callable[[Source, Span], Iterator[Run | Finding]]
 """Runs of the units of a span, with their rows counted."""
+Find = Callable[[Source, int], Iterable[Finding]]
+"""Units of a new file that cannot be in it, by the offset that it is named after."""
 
 
 def recovered(source: Source, items: Iterable[Run | Finding], count: Count) -> Iterator[Run | Finding]:
@@ -74,36 +81,60 @@ def judged_anew(
     if not any(isinstance(item, Finding) and item.severity == "error" for item in (*held, *given)):
         return iter(held)
     given_up = {item.span: item for item in given if isinstance(item, Finding)}
-    for _ in range(ROUNDS):
-        wrong = _wrong(source, [item for item in held if isinstance(item, Run) and item.units], first_offset)
+    for find in (*repeat(_wrong, ROUNDS), _not_rising):
+        wrong = _found_in(source, [item for item in held if isinstance(item, Run) and item.units], first_offset, find)
         if not wrong:
-            return iter(held)
+            break
         starts = [finding.span.start for finding in wrong]
         held = [
             part
             for item in held
             for part in _without(source, item, wrong[slice(*_within(starts, item.span))], given_up, count)
         ]
-    worst = min(wrong, key=lambda finding: finding.span.start)
-    rest = Finding(worst.code, Span(worst.span.start, source.size), worst.detail, worst.hint)
-    return iter([*_before(source, held, worst.span.start, count), rest])
+    return iter(held)
 
 
-def _wrong(source: Source, runs: list[Run], first_offset: int) -> list[Finding]:
-    """Units that are damage in the new file, whether it has the name of the old one or another."""
+def _found_in(source: Source, runs: list[Run], first_offset: int, find: Find) -> list[Finding]:
+    """What is found in the new file, with the positions that it has in the old one."""
     if not runs:
         return []
     starts = list(accumulate((run.span.size for run in runs), initial=0))
     found: dict[Span, Finding] = {}
     with _copied(source, runs) as copy:
-        for first in {first_offset, 0}:
-            for item in Segment(copy, nowhere, first_offset=first).items(is_explained=False):
-                if isinstance(item, Finding) and item.severity == "error":
-                    at = bisect_right(starts, item.span.start) - 1
-                    by = runs[at].span.start - starts[at]
-                    span = Span(item.span.start + by, item.span.end + by)
-                    found[span] = replace(item, span=span, hint=item.hint.replace(copy.name, source.name))
+        for item in find(copy, first_offset):
+            at = bisect_right(starts, item.span.start) - 1
+            by = runs[at].span.start - starts[at]
+            span = Span(item.span.start + by, item.span.end + by)
+            found[span] = replace(item, span=span, hint=item.hint.replace(copy.name, source.name))
     return sorted(found.values(), key=lambda finding: finding.span)
+
+
+def _wrong(copy: Source, first_offset: int) -> Iterator[Finding]:
+    """Units that are damage in the new file, whether it has the name of the old one or another."""
+    for first in {first_offset, 0}:
+        for item in Segment(copy, nowhere, first_offset=first).items(is_explained=False):
+            if isinstance(item, Finding) and item.severity == "error":
+                yield item
+
+
+def _not_rising(copy: Source, first_offset: int) -> Iterator[Finding]:
+    """All units but the longest series of rising offsets, of which nobody can say that one does not fit."""
+    units = [unit for heads in walk(copy, 0) if isinstance(heads, Heads) for unit in _places(heads)]
+    lasts = [unit[LAST] for unit in units]
+    firsts = [unit[LAST] if unit[BASE] is None else unit[BASE] for unit in units]
+    # What starts before the first offset that there can be is in no series.
+    kept = set(rising([first if first >= first_offset else LARGEST_OFFSET for first in firsts], lasts))
+    gaps, before = Gaps(copy, Checksums(copy)), first_offset - 1
+    for row, (at, size, base, last, count) in enumerate(units):
+        if row in kept:
+            before = last
+            continue
+        detail = {"base_offset": base, "last_offset_before": before, "lost": lost_unit(count, base, last)}
+        yield gaps.found(BAD_OFFSET, Span(at, at + size), detail)
+
+
+def _places(heads: Heads) -> Iterator[tuple[Any, ...]]:
+    return zip(*(heads.rows[name].to_pylist() for name in PLACES), strict=True)
 
 
 def _copied(source: Source, runs: list[Run]) -> LocalSource | RemoteSource:
@@ -137,12 +168,3 @@ def _without(
 
 def _within(starts: list[int], span: Span) -> tuple[int, int]:
     return bisect_left(starts, span.start), bisect_left(starts, span.end)
-
-
-def _before(source: Source, items: list[Run | Finding], end: int, count: Count) -> Iterator[Run | Finding]:
-    """The items before a position, at which a unit starts."""
-    for item in items:
-        if item.span.end <= end:
-            yield item
-        elif item.span.start < end:
-            yield from count(source, Span(item.span.start, end))
