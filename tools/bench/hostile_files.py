@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from random import Random
 
 import lz4.block
+import lz4.frame
 import msgpack
 import zstandard
 
@@ -118,6 +119,45 @@ def _wrappers(size: int) -> bytes:
     return repeated(struct.pack(">qiI", 199, len(covered) + 4, crc32(covered)) + covered, size)
 
 
+def _cut(number: int) -> bytes:
+    """A message, and one that lacks its last bytes, so that its length leads into the next."""
+    return message(2 * number, b"value") + message(2 * number + 1, b"value")[:-2]
+
+
+def _headless(number: int) -> bytes:
+    """A message, and a compressed one without its head: what is in it can be seen."""
+    return message(9 * number, b"x") + _gzip(message(9 * number + 4))[:-8] + bytes(8)
+
+
+def _control(number: int) -> bytes:
+    """A marker that aborts a transaction of a producer of its own."""
+    marker = b"\0\0\0" + zigzag(4) + b"\0\0\0\0" + zigzag(6) + bytes(6) + b"\0"
+    covered = struct.pack(">hiqqqhii", 0x30, 0, 0, 0, number, 0, -1, 1) + zigzag(len(marker)) + marker
+    body = struct.pack(">iBI", 0, 2, crc32c(covered)) + covered
+    return struct.pack(">qi", number, len(body)) + body
+
+
+def _packed(number: int) -> bytes:
+    """A batch of one record, compressed."""
+    packed = (_gzip(record()), zstandard.compress(record()), lz4.frame.compress(record()))[number % 3]
+    return batch(number, packed, 1, (1, 4, 3)[number % 3])
+
+
+def _partition(name: str, side: Callable[[int], bytes]) -> Hostile:
+    """A partition of a few batches with a large file beside them."""
+    log = b"".join(batch(offset, record(), 1) for offset in range(100)) + _control(100)
+    suffix = name.rpartition(".")[2]
+    return Hostile("kafka", f"large {suffix}", lambda size: {f"t-0/{LOG}": log, f"t-0/{name}": side(size)}, "t-0")
+
+
+def _snapshot(size: int) -> bytes:
+    """Producers of one entry each."""
+    entry = struct.Struct(">qhiqiqiq")
+    count = size // entry.size
+    covered = struct.pack(">i", count) + b"".join(entry.pack(n, 0, 0, n % 100, 0, 0, 0, -1) for n in range(count))
+    return struct.pack(">hI", 1, crc32c(covered)) + covered
+
+
 def _gzip(data: bytes) -> bytes:
     import gzip  # noqa: PLC0415 - only here
 
@@ -189,6 +229,27 @@ KAFKA = [
     _file("kafka", "records as short as can be, zstd", LOG, _bomb, 3000),
     _file("kafka", "headers without end", LOG, _headers, 4),
     _file("kafka", "compressed v1 wrappers", LOG, _wrappers, 30),
+    _file("kafka", "messages that lead into the next", LOG, lambda size: _numbered(_cut, size)),
+    _file("kafka", "wrappers without heads", LOG, lambda size: _numbered(_headless, size)),
+    _file(
+        "kafka",
+        "magics of streams",
+        LOG,
+        lambda size: message(0) + repeated(b"\x1f\x8b\x08\0\0\0\0\0\0\xff", size) + message(1),
+    ),
+    _file("kafka", "markers of transactions", LOG, lambda size: _numbered(_control, size)),
+    _file("kafka", "compressed batches of one record", LOG, lambda size: _numbered(_packed, size)),
+    Hostile("kafka", "markers in a partition", lambda size: {f"t-0/{LOG}": _numbered(_control, size)}, "t-0"),
+    _partition(LOG.replace("log", "index"), lambda size: _numbered(lambda n: struct.pack(">ii", n, 69 * n), size)),
+    _partition(LOG.replace("log", "timeindex"), lambda size: _numbered(lambda n: struct.pack(">qi", n, n), size)),
+    _partition(
+        LOG.replace("log", "txnindex"), lambda size: _numbered(lambda n: struct.pack(">hqqqq", 0, n, n, n, n), size)
+    ),
+    _partition(LOG.replace("log", "snapshot").replace("0.", "9."), _snapshot),
+    _partition(
+        "leader-epoch-checkpoint",
+        lambda size: b"0\n%d\n" % (size // 14) + b"".join(b"%d %d\n" % (n, n) for n in range(size // 14)),
+    ),
     _file("kafka", "random bytes", LOG, lambda size: ONE + noise(size)),
     _file("kafka", "zeros", LOG, lambda size: ONE + bytes(size)),
 ]
