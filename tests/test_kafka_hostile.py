@@ -20,7 +20,7 @@ from test_kafka_wrappers import message
 from thawline.batches import last
 from thawline.cold import open_cold, open_folder
 from thawline.errors import SourceError
-from thawline.formats.kafka import records
+from thawline.formats.kafka import dense, records
 from thawline.options import BadOption
 from thawline.verbs.salvage import salvage, write_indexes
 from thawline.verbs.stats import stats
@@ -202,6 +202,13 @@ def test_a_stream_in_the_value_of_a_broken_message_costs_no_message_behind_it() 
     assert offsets(first + b"\xff" * 34 + broken[34:-6] + b"".join(behind)) == [0, 2, 3, 4]
 
 
+def test_bytes_that_look_like_the_head_of_a_wrapper_cost_no_message_behind_them() -> None:
+    """One byte behind its start, a message with a low offset looks like a compressed one of some kilobytes."""
+    whole = [message(0, offset, b"value") for offset in range(500)]
+    whole[1] = whole[1][:-2]
+    assert offsets(b"".join(whole)) == [0, *range(2, 500)]
+
+
 @pytest.mark.parametrize("left", range(20, 62))
 def test_a_segment_may_end_at_any_byte_of_a_head(left: int) -> None:
     data = log([batch(0), batch(4)])
@@ -261,6 +268,18 @@ def test_units_that_take_turns_with_damage_are_all_found_and_soon(name: str, tmp
         done = salvage(cold, tmp_path / "intact.log")
     with open_cold(tmp_path / "intact.log", "kafka") as cold:
         assert (cold.verify().ok, done.rows) == (True, len(expected))
+
+
+@pytest.mark.parametrize("name", [*TURNS, "cut"])
+def test_what_is_followed_in_one_step_is_what_is_found_step_by_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    make = TURNS.get(name, lambda index: message(index % 2, index, b"value")[: -(index % 3) or None])
+    data = b"".join(make(index) for index in range(UNITS // 3))
+    with open_cold(data, "kafka") as cold:
+        quick = list(cold.scan())
+    monkeypatch.setattr(dense._Window, "_follow", lambda *_: None)
+    with open_cold(data, "kafka") as cold:
+        assert list(cold.scan()) == quick
+    assert len(quick) > 1 or name in {"old and new", "single and compressed"}
 
 
 def test_a_batch_of_very_many_records_is_given_piece_by_piece() -> None:

@@ -45,6 +45,18 @@ def _place_size(buf: cython.const[cython.uchar][::1], pos: cython.longlong) -> c
         count = _big(buf, pos + 57, 4)
         if buf[pos + 21] != 0 or last < 0 or count < 0 or count > last + 1:
             return 0
+        return 12 + size
+    # Of a message also the sizes of key and value must be possible: other bytes that look like one claim any size.
+    last = pos + (26 if magic == 1 else 18)
+    count = _big(buf, last, 4)
+    if count < -1 or count > size:
+        return 0
+    last += 4 + max(count, 0)
+    if last + 4 > pos + 12 + size:
+        return 0
+    count = _big(buf, last, 4)
+    if count < -1 or last + 4 + max(count, 0) > pos + 12 + size:
+        return 0
     return 12 + size
 
 
@@ -59,7 +71,8 @@ def find_units(
     """Places in `[start, end)` where a batch or a message may start; returns how many, and where to go on.
 
     A place is one where the length fits the buffer, the magic is known and the offset lies in `offsets[0]..offsets[1]`;
-    of magic 2 also the attributes, the last offset and the count must be possible (formats/kafka.md 1.7).
+    of magic 2 also the attributes, the last offset and the count must be possible (formats/kafka.md 1.7), of older ones
+    the sizes of key and value.
     """
     pos: cython.longlong = start
     found: cython.longlong = 0

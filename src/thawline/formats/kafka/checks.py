@@ -16,9 +16,10 @@ from thawline.formats.kafka.heads import Heads
 from thawline.model import Span
 from thawline.source import Source
 
-BUDGET = 4
+BUDGET, BUDGET_OF_STREAMS = 32, 4
 """How many times the file's size may go into checksums one by one. A hostile file claims units that overlap; behind the
-budget checksums of magic 2 are taken from checkpoints, and those of older messages count as wrong."""
+budget checksums of magic 2 are taken from checkpoints, and those of older messages count as wrong. The second is for
+the search for the end of compressed streams."""
 CHECKPOINT = 128
 COVERED_FROM = {False: 21, True: 16}
 """Where the bytes begin that the checksum covers, of magic 2 and before; they end with the unit."""
@@ -31,7 +32,7 @@ class Checksums:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.budget = self.streams = BUDGET * source.size
+        self.budget, self.streams = BUDGET * source.size, BUDGET_OF_STREAMS * source.size
         """Bytes that may still go into checksums one by one, and into the search for the end of streams."""
         self.states = array("I")
 

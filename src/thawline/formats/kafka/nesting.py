@@ -85,8 +85,21 @@ class Nesting:
             return  # garbage, or a head of which nothing can be believed
         if not self.claims:
             self.claims.append(claim)
-        elif claim.is_legacy and claim.is_compressed and claim.end > self.claims[-1].end:
+        elif claim.end > self.claims[-1].end and self._is_wrapper(claim):
             self.claims[1:] = [claim]
+
+    def _is_wrapper(self, claim: Claim) -> bool:
+        """Whether all lengths of a compressed message agree: bytes that only look like a head would claim any size."""
+        if not (claim.is_legacy and claim.is_compressed):
+            return False
+        at = claim.start + BEFORE_LENGTH + LEAST_LENGTHS[claim.magic] - 8
+        key_size = self._integer(at)
+        value_at = at + 8 + max(key_size, 0)
+        return key_size >= -1 and claim.end - value_at == self._integer(value_at - 4)
+
+    def _integer(self, at: int) -> int:
+        view = self.source.view(min(at, self.source.size), min(at + 4, self.source.size))
+        return int.from_bytes(view, "big", signed=True)
 
     def holds(self, position: int) -> bool:
         """Whether the unit at a position is inside."""

@@ -36,7 +36,18 @@ def _size_at(buf: memoryview, at: int) -> int:
         return 0
     if magic == 2 and (buf[at + 21] or not 0 <= _big(buf, at + 57, 4) <= _big(buf, at + 23, 4) + 1):  # noqa: PLR2004
         return 0
-    return 12 + size if magic != 2 or _big(buf, at + 23, 4) >= 0 else 0  # noqa: PLR2004 - magic 2
+    if magic != 2:  # noqa: PLR2004 - as above
+        return 12 + size if _holds_fields(buf, at + (26 if magic else 18), at + 12 + size) else 0
+    return 12 + size if _big(buf, at + 23, 4) >= 0 else 0
+
+
+def _holds_fields(buf: memoryview, at: int, end: int) -> bool:
+    """Whether a key and a value, each with its size before it, have room up to an end."""
+    for _ in range(2):
+        if at + 4 > end or (size := _big(buf, at, 4)) < -1:
+            return False
+        at += 4 + max(size, 0)
+    return at <= end
 
 
 def _big(buf: memoryview, at: int, size: int) -> int:
