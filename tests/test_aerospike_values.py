@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import thawline
 from thawline import asb_values, columns, ripemd160
 from thawline.formats.aerospike import values
-from thawline.formats.aerospike.rows import context_json
+from thawline.formats.aerospike.rows import contexts_json
 
 PAPER = {
     b"": "9c1185a5c5e9fc54612808977ee8f548b2258d31",
@@ -172,8 +172,14 @@ def test_base64_is_read_strictly(text: str, data: bytes | None) -> None:
 
 
 def test_contexts_of_indexes_are_shown_as_steps() -> None:
-    assert context_json("lhABI8zIIqMDaWQ=") == '[{"list_index": 1}, {"map_value": 200}, {"map_key": "id"}]'
-    assert context_json("nonsense") is None
+    steps = '[{"list_index": 1}, {"map_value": 200}, {"map_key": "id"}]'
+    assert contexts_json(["lhABI8zIIqMDaWQ=", "nonsense", None, "", "lhABI8zIIqMDaWQ="]) == [
+        steps,
+        None,
+        None,
+        None,
+        steps,
+    ]
 
 
 def bins_as_columns(data: bytes) -> list[dict[str, object]]:

@@ -532,7 +532,49 @@ def _bin(kind: bytes, value: bytes) -> bytes:
     return ASB.replace(b"- I a 1", b"- %s a %d %s" % (kind, len(value), value))
 
 
+INDEX, UDF = b"* i test demo ix N 1 a N\n", b"* u L a 1 x\n"
+SHORTEST = b"+ n \n+ d " + DIGEST + b"\n"
+"""The least that is taken for the start of a record."""
+FRAME = bytes.fromhex("28b52ffd")
+RAW = b"\x20\x02\x08\x00\x00\n"
+"""The head of a frame and a block of one byte that is not the last."""
+RESERVED = b"\x06\x00\x00"
+"""The head of a block of a kind that there is not."""
+
+
+def _old(name: str, part: bytes) -> Hostile:
+    return _file("aerospike", name, "x.asb", lambda size: b"Version 3.0\n# namespace test\n" + repeated(part, size))
+
+
+def _frames(name: str, part: bytes) -> Hostile:
+    return _file("aerospike", name, "x.asb", lambda size: zstandard.compress(ASB_HEAD) + repeated(part, size))
+
+
 AEROSPIKE = [
+    _asb("records and indexes by turns", ASB + INDEX),
+    _asb("indexes and UDFs by turns", INDEX + UDF),
+    _asb("indexes, every other broken", INDEX + INDEX.replace(b" 1 ", b" 2 ")),
+    _asb("contexts that cannot be decoded", INDEX.replace(b"N\n", b"N x\n")),
+    _asb("empty lines between records", ASB + b"\n"),
+    _asb("records that one tool refuses", ASB.replace(b"+ g 1", b"+ g ")),
+    _asb("doubles that one tool refuses", ASB.replace(b"- I a 1", b"- D a 0x1p3")),
+    _asb("digests, every other wrong", ASB + b"+ k I 1\n" + ASB),
+    _asb("lists, every other broken", ASB + _bin(b"L!", b"x")),
+    _asb("starts of records and nothing else", SHORTEST),
+    _old("version 3.0, backslashes", ASB.replace(b"demo", b"de\\mo")),
+    _old("version 3.0, every other with a backslash", ASB + ASB.replace(b"demo", b"de\\mo")),
+    _old("version 3.0, UDFs", UDF),
+    _file("aerospike", "zstd, nothing but magics", "x.asb", lambda size: repeated(FRAME, size)),
+    _frames("zstd, small frames", zstandard.compress(ASB)),
+    _frames("zstd, frames without a block", FRAME + b"\x20\x01" + RESERVED),
+    _frames("zstd, frames that break off", FRAME + RAW + RESERVED),
+    _file(
+        "aerospike",
+        "zstd, starts of records",
+        "x.asb",
+        lambda size: zstandard.compress(ASB_HEAD + repeated(SHORTEST, 16 * size), 19),
+        16,
+    ),
     _asb("broken lines", b"+ x\n"),
     _asb("empty lines", b"\n"),
     _asb("records that end early", b"+ n test\n"),

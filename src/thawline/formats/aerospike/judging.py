@@ -16,7 +16,7 @@ from thawline.formats.aerospike.losses import lost_unit, moved, told
 from thawline.formats.aerospike.marks import Mark, lost_record, marks_of, refusal
 from thawline.formats.aerospike.mending import Mended, Mending, written_anew
 from thawline.formats.aerospike.parts import GlobalRows, Part
-from thawline.formats.aerospike.rows import context_json
+from thawline.formats.aerospike.rows import contexts_json
 from thawline.formats.aerospike.strictness import Found, Making, Strictness
 from thawline.formats.aerospike.tolerant import LONGEST_TOKEN, Broken, Look, Note
 from thawline.formats.aerospike.units import Unit, encode
@@ -66,7 +66,7 @@ class Judge:
         if part is None:
             yield self.found(BROKEN, span, {"at": span.start, "lost": lost})
             return
-        part = replace(part, mended=b"")
+        part = replace(part, mended=b"") if part.mended else part
         if wrong := mending.wrong(mended):
             yield from self.rules.judged(wrong, span, lambda: part, {"at": span.start}, lost, self.hint)
         else:
@@ -145,12 +145,12 @@ class Globals:
         self._rows = GlobalRows(table, chunk)
         self._view, self._base = view, base
         self._starts, self._ends = positions(chunk.starts), positions(chunk.ends)
-        self._has_contexts = "context" in chunk.batch.schema.names
+        self._broken_contexts = _broken_contexts(chunk)
 
     def found(self, first: int, end: int, nested_to: int) -> Iterator[Found]:
         """What is said of the rows of one stretch."""
         for row in range(first, end):
-            odd = [] if self._is_ordinary(row) else list(self._odd(row, nested_to))
+            odd = list(self._odd(row, nested_to))
             if not odd:
                 continue
             if first < row:
@@ -166,22 +166,29 @@ class Globals:
 
     def _is_ordinary(self, row: int) -> bool:
         text = self._view[self._starts[row] - self._base : self._ends[row] - self._base]
-        if self._judge.version == "3.0" or not ORDINARY.fullmatch(text):
-            return False
-        return not self._has_contexts or not self._chunk.batch["context"][row].is_valid
+        return self._judge.version != "3.0" and ORDINARY.fullmatch(text) is not None
 
     def _odd(self, row: int, nested_to: int) -> Iterator[Found]:
         """An index or a UDF that is not simply intact; nothing if it is."""
-        part = self._part(row, row + 1, nested_to)
-        span, base = part.span, self._base
-        look = Look(self._view[: span.end - base], span.start - base, self._judge.version)
-        try:
-            unit = look.unit()
-        except Broken as broken:
-            yield self._judge.found(BROKEN, span, told(broken, base))
+        is_ordinary, has_broken_context = self._is_ordinary(row), row in self._broken_contexts
+        if is_ordinary and not has_broken_context:
             return
-        notes, is_context_broken = moved(look.notes, base), self._has_broken_context(row)
+        part = self._part(row, row + 1, nested_to)
+        look = Look(self._view[: part.span.end - self._base], part.span.start - self._base, self._judge.version)
+        try:
+            unit = None if is_ordinary else look.unit()
+        except Broken as broken:
+            yield self._judge.found(BROKEN, part.span, told(broken, self._base))
+            return
+        if unit and look.notes:
+            yield from self._refused(unit, moved(look.notes, self._base), part)
+        elif has_broken_context:
+            yield part
+        if has_broken_context:
+            end = part.span.end
+            yield Finding(BROKEN_CONTEXT, Span(end, end), {"index": self._chunk.batch["name"][row].as_py()})
 
+    def _refused(self, unit: Unit, notes: Sequence[Note], part: Part) -> Iterator[Found]:
         def mended() -> Part:
             refused_by = REFUSED_BY[refusal(notes)]
             if not self._judge.is_written:
@@ -189,18 +196,15 @@ class Globals:
             written, labels = written_anew(encode(unit), self._judge.version)
             return replace(part, refused_by=refused_by, mended=written, labels=labels)
 
-        if notes:
-            yield from self._judge.refused(notes, span, mended, lost_unit(unit))
-        elif is_context_broken:
-            yield part
-        if is_context_broken:
-            yield Finding(BROKEN_CONTEXT, Span(span.end, span.end), {"index": self._chunk.batch["name"][row].as_py()})
+        return self._judge.refused(notes, part.span, mended, lost_unit(unit))
 
-    def _has_broken_context(self, row: int) -> bool:
-        if not self._has_contexts:
-            return False
-        text = self._chunk.batch["context"][row].as_py()
-        return bool(text) and context_json(text) is None
+
+def _broken_contexts(chunk: Chunk) -> set[int]:
+    """Rows of indexes whose context cannot be decoded."""
+    if "context" not in chunk.batch.schema.names or chunk.batch["context"].null_count == len(chunk):
+        return set()
+    texts = chunk.batch["context"].to_pylist()
+    return {row for row, json in enumerate(contexts_json(texts)) if texts[row] and json is None}
 
 
 def positions(values: pa.Int64Array) -> array[int]:

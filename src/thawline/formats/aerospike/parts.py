@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -12,7 +12,7 @@ from thawline.formats.aerospike.bins import BinColumns
 from thawline.formats.aerospike.choice import Choice
 from thawline.formats.aerospike.rows import doubted, index_batch, record_batch, udf_batch
 from thawline.formats.aerospike.soundness import Sound
-from thawline.formats.aerospike.values import Decoded
+from thawline.formats.aerospike.values import Decoded, Made
 from thawline.model import Span
 
 
@@ -21,14 +21,7 @@ class GlobalRows:
 
     def __init__(self, table: str, chunk: Chunk) -> None:
         self.table, self.chunk, self.batch = table, chunk, chunk.batch
-        self._made: tuple[frozenset[str], pa.RecordBatch] | None = None
-
-    def rows(self, wanted: Collection[str]) -> pa.RecordBatch:
-        """All of them, with the columns that are wanted."""
-        names = frozenset(wanted)
-        if self._made is None or self._made[0] != names:
-            self._made = names, (index_batch if self.table == "indexes" else udf_batch)(self.chunk, names)
-        return self._made[1]
+        self.made: Made = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +49,16 @@ class Part:
         """Rows of `records`."""
         return self.units if self.table == "records" else 0
 
+    def touches(self, following: Part) -> bool:
+        """Whether the entries of another part come right behind these, here and in what their rows are made of."""
+        if self.content is None or self.content is not following.content or self.span.end != following.span.start:
+            return False
+        return replace(self, span=following.span, units=following.units, first=self.first + self.units) == following
+
+    def with_next(self, following: Part) -> Part:
+        """Both as one."""
+        return replace(self, span=Span(self.span.start, following.span.end), units=self.units + following.units)
+
     @property
     def left_out_bytes(self) -> int:
         """How many of its bytes belong to entries that are not asked for."""
@@ -76,20 +79,27 @@ class Part:
         """Its rows of a table, those that are asked for."""
         if table != self.table or self.taken == 0 or not isinstance(self.content, Decoded | GlobalRows):
             return
-        made = (
-            self.content.rows(wanted) if isinstance(self.content, GlobalRows) else _records(self.content, wanted, bins)
-        )
         rows = self.units if self.taken is None else self.taken
+        made = _made(self.content, frozenset(wanted), bins, self.suspect or self.refused_by)
         batch = made.slice(self.first, rows)
-        if doubt := self.suspect or self.refused_by:
-            batch = doubted(batch, doubt)
         mask = choice.mask(self.content.batch.slice(self.first, rows)) if choice else None
         yield batch if mask is None else batch.filter(mask)
 
 
-def _records(decoded: Decoded, wanted: Collection[str], bins: BinColumns | None) -> pa.RecordBatch:
+def _made(
+    content: Decoded | GlobalRows, wanted: frozenset[str], bins: BinColumns | None, doubt: str | None
+) -> pa.RecordBatch:
     """All rows of a chunk, made once however many parts share it."""
-    key = frozenset(wanted), bins
-    if decoded.made is None or decoded.made[0] != key:
-        decoded.made = key, record_batch(decoded, wanted, bins)
-    return decoded.made[1]
+    if doubt is not None and "suspect" in wanted:
+        if (wanted, doubt) not in content.made:
+            content.made[wanted, doubt] = doubted(_made(content, wanted, bins, None), doubt)
+        return content.made[wanted, doubt]
+    if (wanted, "") not in content.made:
+        content.made[wanted, ""] = _rows(content, wanted, bins)
+    return content.made[wanted, ""]
+
+
+def _rows(content: Decoded | GlobalRows, wanted: frozenset[str], bins: BinColumns | None) -> pa.RecordBatch:
+    if isinstance(content, Decoded):
+        return record_batch(content, wanted, bins)
+    return (index_batch if content.table == "indexes" else udf_batch)(content.chunk, wanted)

@@ -98,6 +98,20 @@ class Patch:
 
     def found(self, judge: Judge, quick: Soundness | None) -> Iterator[Found]:
         """Everything that is said of the patch, in file order."""
+        held: Part | None = None
+        for item in self._found(judge, quick):
+            if held and isinstance(item, Part) and held.touches(item):
+                held = held.with_next(item)
+                continue
+            if held:
+                yield held
+            held = item if isinstance(item, Part) else None
+            if held is None:
+                yield item
+        if held:
+            yield held
+
+    def _found(self, judge: Judge, quick: Soundness | None) -> Iterator[Found]:
         told: dict[str, Told] = {}
         for step in self.steps:
             if not isinstance(step, Stretch):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 import pyarrow as pa
@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from thawline.chunks import Chunk
 from thawline.formats.aerospike.bins import BinColumns
-from thawline.formats.aerospike.values import Decoded, decode_base64, doubles_of, json_of
+from thawline.formats.aerospike.values import Decoded, bytes_of, doubles_of, lists_of
 from thawline.literals import integer, null, texts
 
 EPOCH = 1_262_304_000
@@ -128,8 +128,8 @@ def index_batch(chunk: Chunk, wanted: Collection[str]) -> pa.RecordBatch:
         "index_type": lambda: batch["index_type"],
         "bin": lambda: pc.if_else(pc.equal(batch["path"], ""), pa.scalar(None, pa.string()), batch["path"]),
         "data_type": lambda: batch["data_type"],
-        "context": lambda: pa.array([context_json(text) for text in batch["context"].to_pylist()], pa.string()),
-        "expression": lambda: pa.array([_expression(text) for text in batch["expression"].to_pylist()], pa.binary()),
+        "context": lambda: pa.array(contexts_json(batch["context"].to_pylist()), pa.string()),
+        "expression": lambda: pa.array(_expressions(batch["expression"].to_pylist()), pa.binary()),
         "suspect": lambda: pa.nulls(len(chunk), pa.string()),
         **_places(chunk),
     }
@@ -145,14 +145,19 @@ KIND_BITS = 0x3F
 """Higher bits are flags for elements that are created on the way."""
 
 
-def context_json(text: str | None) -> str | None:
-    """The steps of a CDT context as JSON: where in a bin the indexed value lies; None if there is none or it is broken.
+def contexts_json(texts: Sequence[str | None]) -> list[str | None]:
+    """The steps of CDT contexts as JSON: where in a bin the indexed value lies; None if there is none or it is broken.
 
-    >>> context_json("lhABI8zIIqMDaWQ=")
-    '[{"list_index": 1}, {"map_value": 200}, {"map_key": "id"}]'
+    >>> contexts_json(["lhABI8zIIqMDaWQ="])
+    ['[{"list_index": 1}, {"map_value": 200}, {"map_key": "id"}]']
     """
-    data = decode_base64(text.encode()) if text else None
-    steps = elements(json_of(data)) if data else None
+    return [_context(json) if json else None for json in lists_of([(text or "").encode() for text in texts])]
+
+
+def _context(json: str) -> str | None:
+    import orjson  # noqa: PLC0415 - only indexes with a context need it
+
+    steps = [orjson.dumps(element).decode() for element in orjson.loads(json)]
     if not steps or len(steps) % 2 or not all(step.isdigit() for step in steps[::2]):
         return None
     named = (CONTEXTS.get(int(step) & KIND_BITS, step) for step in steps[::2])
@@ -160,20 +165,11 @@ def context_json(text: str | None) -> str | None:
     return f"[{', '.join(pairs)}]"
 
 
-def elements(json: str | None) -> list[str] | None:
-    """The elements of a list in JSON, each as JSON."""
-    import orjson  # noqa: PLC0415 - only indexes with a context need it
-
-    if not json or not json.startswith("["):
-        return None
-    return [orjson.dumps(element).decode() for element in orjson.loads(json)]
-
-
-def _expression(text: str | None) -> bytes | None:
-    """The bytes of an expression; as it is written where it is no base-64."""
-    if text is None:
-        return None
-    return decoded if (decoded := decode_base64(text.encode())) is not None else text.encode()
+def _expressions(texts: Sequence[str | None]) -> list[bytes | None]:
+    """The bytes of expressions; as they are written where that is no base-64."""
+    written = [None if text is None else text.encode() for text in texts]
+    found = bytes_of([text or b"" for text in written])
+    return [text if text is None or data is None else data for text, data in zip(written, found, strict=True)]
 
 
 def udf_batch(chunk: Chunk, wanted: Collection[str]) -> pa.RecordBatch:

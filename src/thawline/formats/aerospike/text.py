@@ -17,7 +17,12 @@ from thawline.source import Source
 from thawline.wording import counted, grouped
 
 ZSTD_MAGIC = bytes.fromhex("28b52ffd")
-FRAME = re.compile(re.escape(ZSTD_MAGIC))
+FRAME = re.compile(
+    re.escape(ZSTD_MAGIC)
+    + rb"(?=[\x00-\x07\x10-\x17\x20-\x27\x30-\x37\x40-\x47\x50-\x57\x60-\x67\x70-\x77\x80-\x87\x90-\x97"
+    rb"\xa0-\xa7\xb0-\xb7\xc0-\xc7\xd0-\xd7\xe0-\xe7\xf0-\xf7])"
+)
+"""The start of a frame; the bit of its fourth byte that is reserved is not set."""
 LONGEST_HEAD = 18
 """Bytes of the longest head of a zstd frame."""
 WINDOW = 8 << 20

@@ -11,7 +11,7 @@ import binascii
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from thawline.formats.aerospike.units import BYTES_LETTERS, Bin, Index, Key, Meta, Record, Udf, Unit
 from thawline.wording import counted
@@ -151,7 +151,7 @@ class Look:
         bins = tuple(self._bins(count))
         if self._starts(b"- "):
             raise Broken(count_at, f"the bin count is {count}, and more bins follow", self.pos)
-        return replace(head, bins=bins, generation=generation, expiration=expiration)
+        return Record(head.namespace, head.digest, bins, head.set, head.key, generation, expiration)
 
     def _expiration(self) -> int:
         at = self.pos
@@ -294,7 +294,7 @@ class Look:
     def _number(self, terminator: int, what: str, most: int, least: int = 0) -> int:
         at = self.pos
         raw = self._raw(terminator, LONGEST_NUMBER)
-        digits = UNESCAPE.sub(rb"\1", raw)
+        digits = _unescaped(raw)
         if not DIGITS.fullmatch(digits):
             raise Broken(at, f"{what} {_shown(raw)} is no number")
         if digits != raw:
@@ -313,7 +313,7 @@ class Look:
         self._expect_lf()
         if len(raw) > LONGEST_NUMBER:
             raise Broken(at, f"double of {counted(len(raw), 'character')}")
-        text = UNESCAPE.sub(rb"\1", raw)
+        text = _unescaped(raw)
         by_c = text == b"" or bool(C_DOUBLE.fullmatch(text) and not C_EXPONENT.search(text))
         by_go = bool(GO_DOUBLE.fullmatch(raw)) and not _overflows(raw)
         if not by_c and not by_go:
@@ -370,7 +370,7 @@ class Look:
     def _token(self, terminator: int, what: str, longest: int = LONGEST_TOKEN) -> bytes:
         at = self.pos
         raw = self._raw(terminator, self.longest)
-        token = raw if self.version == "3.0" else UNESCAPE.sub(rb"\1", raw)
+        token = raw if self.version == "3.0" else _unescaped(raw)
         if len(raw) > LONGEST_TOKEN:
             self._note(at, f"{what} of {counted(len(raw), 'byte')}", BACKUP_GO)
         if len(token) > longest:
@@ -417,9 +417,11 @@ class Look:
     def _starts(self, lead: bytes) -> bool:
         """Whether these bytes come next; where the text ends before that is sure, it is cut."""
         found = bytes(self.text[self.pos : self.pos + len(lead)])
+        if found == lead:
+            return True
         if len(lead) - 2 < len(found) < len(lead) and lead.startswith(found):
             raise self._cut(self.pos)
-        return found == lead
+        return False
 
     def _expect(self, lead: bytes, reason: str) -> None:
         if not self._starts(lead):
@@ -444,6 +446,11 @@ class Look:
 
     def _note(self, at: int, reason: str, tool: str) -> None:
         self.notes.append(Note(at, reason, tool))
+
+
+def _unescaped(raw: bytes) -> bytes:
+    """Bytes without the backslashes before others; most have none, which is quicker to see."""
+    return UNESCAPE.sub(rb"\1", raw) if b"\\" in raw else raw
 
 
 def _overflows(text: bytes) -> bool:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from types import ModuleType
 
 import pyarrow as pa
@@ -39,11 +40,23 @@ ODD = BAD_NAME | BAD_DOUBLE | BAD_BASE64
 """What may keep a tool from reading a record."""
 
 
-def decode_base64(text: bytes) -> bytes | None:
-    """The bytes of base-64 text, by the same rules as in bins; None if it breaks them."""
-    letters, starts = array("q", [ord("B")]), array("i", [0, 0])
-    found = _decode(letters, memoryview(b"\0"), starts, b"", array("i", [0, len(text)]), text)
-    return None if found.problems[0] else bytes(found.data)
+def bytes_of(texts: Sequence[bytes]) -> list[bytes | None]:
+    """The bytes of base-64 texts, by the same rules as in bins; None for each that breaks them."""
+    found = _decode_texts("B", texts)
+    return [None if wrong else data for wrong, data in zip(found.problems, found.bytes.to_pylist(), strict=True)]
+
+
+def lists_of(texts: Sequence[bytes]) -> list[str | None]:
+    """Lists of msgpack in base-64 as JSON; None for each that is broken."""
+    found: list[str | None] = _decode_texts("L", texts).json().to_pylist()
+    return found
+
+
+def _decode_texts(letter: str, texts: Sequence[bytes]) -> DecodedBins:
+    count = len(texts)
+    starts = array("i", [0, *accumulate(map(len, texts))])
+    letters, names = array("q", [ord(letter)]) * count, array("i", bytes(4 * (count + 1)))
+    return _decode(letters, memoryview(bytes(count // 8 + 1)), names, b"", starts, b"".join(texts))
 
 
 def json_of(data: bytes) -> str | None:
@@ -116,13 +129,16 @@ def _decode(
     )  # fmt: skip
 
 
+Made = dict[tuple[frozenset[str], str], pa.RecordBatch]
+"""Rows by the columns that were asked for and why they are not to be trusted, since many parts may share a chunk."""
+
+
 class Decoded:
     """A chunk of records with decoded keys and bins, and what is odd about them."""
 
     def __init__(self, chunk: Chunk) -> None:
         self.chunk, self.batch, self.rows = chunk, chunk.batch, len(chunk)
-        self.made: tuple[object, pa.RecordBatch] | None = None
-        """Its rows, by what was asked for, since many parts may share them."""
+        self.made: Made = {}
         self.items = self.batch["bins"].values
         names, data, doubles = (self.items.field(name) for name in ("name", "data", "double"))
         self.bins = _decode(

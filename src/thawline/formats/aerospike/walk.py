@@ -18,7 +18,7 @@ from thawline.chunks import Break, Chunk
 from thawline.formats.aerospike.choice import HEADS, Choice, rows_of
 from thawline.formats.aerospike.findings import BROKEN, NO_HEADER, TRUNCATED, UNKNOWN_KIND
 from thawline.formats.aerospike.judging import Globals, Judge, Records, nested, not_utf8, positions
-from thawline.formats.aerospike.losses import closes, described, moved, told
+from thawline.formats.aerospike.losses import closes, described, lost_unit, moved, told
 from thawline.formats.aerospike.marks import marks_of
 from thawline.formats.aerospike.mending import Mending
 from thawline.formats.aerospike.parts import Part
@@ -28,7 +28,7 @@ from thawline.formats.aerospike.soundness import LOOKED_AT, Soundness
 from thawline.formats.aerospike.strictness import LENIENTLY, Found, Strictness
 from thawline.formats.aerospike.text import LONGEST_ENTRY, Text
 from thawline.formats.aerospike.tolerant import ASRESTORE, Broken, Look, Note
-from thawline.formats.aerospike.units import header
+from thawline.formats.aerospike.units import Unit, header
 from thawline.formats.aerospike.values import Decoded
 from thawline.model import Code, Finding, Span
 
@@ -66,6 +66,10 @@ class Walk:
     nested_to: int = 0
     """Up to where entries may be text inside of a record that is broken."""
     enclosing: int = -1
+    head: tuple[int, Unit | None] = (-1, None)
+    """Where an entry starts that the walk has come upon behind a broken one, and what it is; of a record its header."""
+    unread: int = -1
+    """Where something starts that the kernel of records is known not to read."""
     last_complete: int = 0
     backslash: int = -1
     """Where the next one is, in a text of version 3.0."""
@@ -146,6 +150,8 @@ class Walk:
         if table is None:
             return 0
         self._prepare(table)
+        if table == "records" and self.pos == self.unread:
+            return 0
         plain, found = self._without_escapes(view), probe(table)
         rows = found.rows(plain)
         if rows == LONGEST_STRETCH or (rows and found.ends[rows - 1] > LARGEST_PATCH):
@@ -354,7 +360,7 @@ class Walk:
         start = self.pos
         detail = told(broken, start)
         is_record = bytes(view[:2]) == b"+ "
-        lost = described(view, self.version) if is_record else ""
+        lost = self._described(view) if is_record else ""
         self.pos = self._resynced(start, start + broken.resume)
         ended = self._is_at_end()
         if start < self.nested_to + 1 and not is_record and self.enclosing >= 0:
@@ -374,13 +380,19 @@ class Walk:
         self.enclosing = start if holds_rest else self.enclosing if self.nested_to else -1
         return self._found(code, Span(start, self.pos), {**detail, **({"lost": lost} if lost else {})})
 
+    def _described(self, view: memoryview) -> str:
+        """The broken record here in the terms of whoever wrote it; its head may have been read to get here."""
+        position, head = self.head
+        return lost_unit(head) if position == self.pos else described(view, self.version)
+
     def _resynced(self, start: int, resume: int) -> int:
         """Where the next entry starts behind a broken one; the end of the text if there is none."""
         at = max(resume - 1, start)
         while True:
             view, is_last = self.text.window(at, max(self.size, self.text.step))
             for found in STARTS.finditer(view):
-                if self._is_start(view, found.end()):
+                if unit := self._started(view, found.end()):
+                    self.head = at + found.end(), unit
                     return at + found.end()
                 if not is_last and found.end() > len(view) // 2:
                     break
@@ -391,14 +403,13 @@ class Walk:
                 continue
             at += found.start()
 
-    def _is_start(self, view: memoryview, at: int) -> bool:
-        """Whether an entry starts here: a record's header up to its digest, or a whole index or UDF."""
+    def _started(self, view: memoryview, at: int) -> Unit | None:
+        """The entry that starts here: a record's header up to its digest, or a whole index or UDF; else None."""
         look = Look(view, at, self.version)
         try:
-            look.head() if view[at] == ord("+") else look.unit()
+            return look.head() if view[at] == ord("+") else look.unit()
         except Broken:
-            return False
-        return True
+            return None
 
     def _nested(self) -> int:
         """Up to where what follows may be text inside of the broken record; 0 if it is not.
@@ -409,6 +420,7 @@ class Walk:
             return 0
         view, is_last = self.text.window(self.pos, LARGEST_RECORD)
         end = reached(view)
+        self.unread = -1 if end else self.pos
         is_cut = not is_last and len(view) - end < LARGEST_RECORD // 8
         if not end or end == len(view) or is_cut or bytes(view[end : end + 2]) in ENTRIES:
             return 0
