@@ -168,7 +168,7 @@ def test_deep_nesting_has_an_end() -> None:
      ("YQ=a", None), ("A===", None), ("YQ==YQ==", None)],
 )  # fmt: skip
 def test_base64_is_read_strictly(text: str, data: bytes | None) -> None:
-    assert values.decode_base64(text.encode()) == data
+    assert values.bytes_of([b"YQ==", text.encode()]) == [b"a", data]
 
 
 def test_contexts_of_indexes_are_shown_as_steps() -> None:
