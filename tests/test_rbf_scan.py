@@ -629,15 +629,17 @@ def test_explaining_a_hostile_file_costs_linear_work(name: str, monkeypatch: pyt
     data = attack.ATTACKS[name](1 << 15)
     work: list[int] = []
 
-    def counted_scan(table: str, view: memoryview, *rest: Any, **options: Any) -> Any:
+    probe = rbf_findings.frame_probe()
+
+    def counted_probe(view: memoryview) -> Any:
         work.append(len(view))
-        return columns.scan(table, view, *rest, **options)
+        return probe(view)
 
     def counted_crc32c(view: memoryview, start: int, end: int) -> int:
         work.append(end - start)
         return crc32c(view, start, end)
 
-    monkeypatch.setattr(rbf_findings, "columns", SimpleNamespace(scan=counted_scan))
+    monkeypatch.setattr(rbf_findings, "frame_probe", lambda: counted_probe)
     monkeypatch.setattr(rbf_findings, "crc32c", counted_crc32c)
     items = items_of(data)
     # A frame that breaks a rule early is within the budget but costs nothing; what is left are a few bytes a gap.

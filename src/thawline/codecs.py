@@ -325,7 +325,11 @@ def _zstd(data: memoryview, limit: int) -> Iterator[bytes]:
 @contextmanager
 def _zstd_decoder() -> Iterator[zstandard.ZstdDecompressor]:
     decoder = take_zstd_decoder()
-    yield decoder
+    try:
+        yield decoder
+    except (CodecError, zstandard.ZstdError):  # a frame that it refused leaves nothing behind for the next
+        keep_zstd_decoder(decoder)
+        raise
     keep_zstd_decoder(decoder)
 
 

@@ -264,6 +264,12 @@ def segment(payload: bytes, count: int, codec: int = 0) -> bytes:
     return covered + crc32(covered).to_bytes(4, "little") + b"KABR"
 
 
+def _versioned(version: int, codec: int) -> bytes:
+    """An empty segment with a right checksum, of any version and compression."""
+    covered = b"RBAK" + bytes([version, codec]) + bytes(26)
+    return covered + crc32(covered).to_bytes(4, "little") + b"KABR"
+
+
 def _sized(text: bytes) -> bytes:
     return len(text).to_bytes(4, "little") + text
 
@@ -315,6 +321,22 @@ RBAK = [
         lambda size: repeated(SMALL + SMALL[:-5] + b"xKABR", size),
     ),
     _file("rbak", "small broken segments in a row", "x.rbak", lambda size: repeated(SMALL[:-5] + b"xKABR", size)),
+    _file("rbak", "small segments, zstd", "x.zst", lambda size: repeated(_payload([b"{}"], 1), size)),
+    _file("rbak", "small segments, lz4", "x.lz4", lambda size: repeated(_payload([b"{}"], 2), size)),
+    _file("rbak", "small segments that do not decompress", "x.zst", lambda size: repeated(segment(b"x", 1, 1), size)),
+    _file("rbak", "small segments of bad records", "x.rbak", lambda size: repeated(_payload([b"{", b"", b"["]), size)),
+    _file(
+        "rbak",
+        "small segments, all different",
+        "x.rbak",
+        lambda size: _numbered(lambda n: segment(SMALL[32:38], n), size),
+    ),
+    _file(
+        "rbak",
+        "small segments of unknown versions",
+        "x.rbak",
+        lambda size: repeated(_versioned(9, 0) + _versioned(1, 9), size),
+    ),
     _file("rbak", "nothing but starts", "x.rbak", lambda size: repeated(b"RBAK", size)),
     _file("rbak", "nothing but ends", "x.rbak", lambda size: SMALL[:-8] + repeated(b"KABR", size)),
     _file("rbak", "starts and ends", "x.rbak", lambda size: SMALL[:32] + repeated(b"RBAKKABR", size)),

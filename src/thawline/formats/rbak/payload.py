@@ -55,6 +55,11 @@ class Ending:
     torn: list[tuple[int, int]] = field(default_factory=list)
     """Stretches of the payload in which no record was found."""
 
+    def stop(self, error: CodecError) -> None:
+        """Note why it stopped, and not where in the code: a traceback holds all that was being read."""
+        error.__cause__ = error.__context__ = None
+        self.error = error.with_traceback(None)
+
 
 def decompressed(compression: str, data: memoryview, max_bytes: int, *, is_damaged: bool = False) -> Inflow:
     """The payload; then `CodecError` if it is damaged. What is known to be so is decoded bit by bit."""
@@ -96,7 +101,7 @@ def documents(inflow: Inflow, ending: Ending, longest: int = LONGEST, *, resync:
             if framing.held >= framing.needed:
                 yield from framing.frame()
     except CodecError as error:
-        ending.error = error
+        ending.stop(error)
     yield from framing.frame(is_last=True)
     framing.finish()
     if len(framing.buffer) <= WINDOW:

@@ -158,5 +158,5 @@ def _payload(inflow: Inflow, reading: Reading) -> bytes | None:
             while held < len(room) and (size := inflow.readinto(room[held:])):
                 held += size
         except CodecError as error:
-            reading.ending.error = error
+            reading.ending.stop(error)
         return bytes(room[:held]) if held < len(room) else None

@@ -135,7 +135,7 @@ class Gaps:
         self.doubt = 0
         """Up to where frames may be payload of one that is broken and whose extent is not known."""
         self.breaks: dict[tuple[bool, bool], Break] = {}
-        self.probe = _probe()
+        self.probe = frame_probe()
         self.hint = f"thawline salvage {quoted(source.name)} -o intact.rbf"
         self.gaps = list(gaps)
         self.tails: dict[int, list[int]] = {}
@@ -215,8 +215,7 @@ class Gaps:
 
     def _readable(self, rest: Span, frame: Span) -> Finding:
         """A frame that breaks no rule of the layout: its checksum is wrong, or the reverse scan passes it by."""
-        stored = self._u4(frame.end - 4)
-        computed = crc32c(self.source.view(frame.start + 4, frame.end - 4))
+        stored, computed = self._u4(frame.end - 4), crc32c(self.source.view(frame.start, frame.end), 4, frame.size - 4)
         if stored != computed:
             return self._lost(BAD_CHECKSUM, rest, frame, {"crc_stored": stored, "crc_computed": computed})
         has_fence = self.source.view(frame.start - len(FENCE), frame.start) == FENCE
@@ -315,7 +314,7 @@ class Gaps:
         return int.from_bytes(self.source.view(at, at + 4), "little")
 
 
-def _probe() -> Callable[[memoryview], Break | None]:
+def frame_probe() -> Callable[[memoryview], Break | None]:
     """What tells why the row that a buffer starts with is no frame."""
     if columns.native() is None:
         return _broken_plain

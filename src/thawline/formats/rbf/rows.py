@@ -35,10 +35,10 @@ MOST_ITEMS = 1 << 12
 def bundles(items: Iterable[Run | Finding]) -> Iterator[list[Run | Finding]]:
     """The items of a scan in lists whose runs are worth one scan together: no larger than what a chunk holds."""
     held: list[Run | Finding] = []
-    start, frames = -1, 0
+    start, frames, most = -1, 0, min(columns.MAX_BYTES, columns.WINDOW)
     for item in items:
         units = item.units if isinstance(item, Run) else 0
-        is_beyond = frames + units > columns.MAX_ROWS or item.span.end - start > columns.MAX_BYTES
+        is_beyond = frames + units > columns.MAX_ROWS or item.span.end - start > most
         if len(held) >= MOST_ITEMS or (units and frames and is_beyond):
             yield held
             held, frames = [], 0
