@@ -157,3 +157,16 @@ def test_garbage_that_claims_to_be_a_payload_is_no_row(tmp_path: Path) -> None:
         assert rows(data, unverified=True) == []
         (tmp_path / "saved").unlink(missing_ok=True)
         assert verified(saved(data, tmp_path)[0]).rows == 0
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_segments_that_are_too_large_together_become_several_that_are_read(codec: str, tmp_path: Path) -> None:
+    bound = 1 << 15
+    parts = [segment(records(24, b"part %d" % number), CODECS[codec]) for number in range(5)]
+    data = b"".join(parts) + b"torn"
+    assert bound / 5 < len(segment(records(24, b"part 1"))) < bound / 2
+    written, done = saved(data, tmp_path, max_payload=bound)
+    report = verified(written, max_payload=bound)
+    assert (report.findings, report.rows, done.rows) == ([], 120, 120)
+    assert rows(written, ["body"]) == rows(data, ["body"])
+    assert 1 < report.units < 5

@@ -16,6 +16,7 @@ import fsspec
 import pyarrow as pa
 import pytest
 from accounts import golden_files
+from rbf_logs import flipped, patched, suspects_of, u4
 
 import thawline
 from thawline import _native, columns
@@ -134,25 +135,6 @@ def findings_of(data: bytes) -> list[Finding]:
 
 def codes_of(data: bytes) -> list[str]:
     return [finding.code.id for finding in findings_of(data)]
-
-
-def suspects_of(data: bytes) -> list[tuple[bytes, bool]]:
-    """Payload of each row, and whether it is marked."""
-    with thawline.open(data, "rbf") as cold:
-        rows = [row for batch in cold.batches(["payload", "nested_suspect"]) for row in batch.to_pylist()]
-    return [(row["payload"], row["nested_suspect"]) for row in rows]
-
-
-def patched(data: bytes, at: int, patch: bytes) -> bytes:
-    return data[:at] + patch + data[at + len(patch) :]
-
-
-def flipped(data: bytes, at: int) -> bytes:
-    return patched(data, at, bytes([data[at] ^ 0x10]))
-
-
-def u4(number: int) -> bytes:
-    return number.to_bytes(4, "little")
 
 
 def straddling(behind: bytes = b"behind A", lead: bytes = b"") -> bytes:

@@ -8,30 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from rbf_logs import flipped, patched, suspects_of, u4
 
 import thawline
 from tools.bench import attack
 from tools.damage import damaged
-
-
-def suspects_of(data: bytes) -> list[tuple[bytes, bool]]:
-    """Payload of each row, and whether it is marked."""
-    with thawline.open(data, "rbf") as cold:
-        rows = [row for batch in cold.batches(["payload", "nested_suspect"]) for row in batch.to_pylist()]
-    return [(row["payload"], row["nested_suspect"]) for row in rows]
-
-
-def patched(data: bytes, at: int, patch: bytes) -> bytes:
-    return data[:at] + patch + data[at + len(patch) :]
-
-
-def flipped(data: bytes, at: int) -> bytes:
-    return patched(data, at, bytes([data[at] ^ 0x10]))
-
-
-def u4(number: int) -> bytes:
-    return number.to_bytes(4, "little")
-
 
 FIRST_OF_LOG, LAST_OF_LOG = attack.frame(b"before", 1), attack.frame(b"behind", 3)
 CARRIED = [attack.frame(b"inner %d" % number, 7) for number in range(3)]

@@ -6,6 +6,7 @@ Header and footer are written with the generated structures, so that they are wh
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -120,12 +121,22 @@ class SegmentBuilder:
     def __post_init__(self) -> None:
         self._compressor = self.coding.compressor()
 
+    @property
+    def _most(self) -> int:
+        """Bytes that the payload may have before it is compressed."""
+        is_block = self.coding.compression == "lz4" and self.coding.lz4_framing == "block"
+        return LONGEST_BLOCK if is_block else sys.maxsize
+
+    def has_room(self, document: bytes, most: int) -> bool:
+        """Whether the payload stays within so many bytes, and within what it can have, with one more record."""
+        return self.uncompressed_bytes + 4 + len(document) <= min(most, self._most)
+
     def add(self, document: bytes, backed_up_at: int) -> None:
         """Append one record, given as its JSON."""
         if len(document) > LONGEST_RECORD:
             raise BadRecord(f"a record of {len(document)} bytes does not fit a length of 32 bits")
         size = self.uncompressed_bytes + 4 + len(document)
-        if size > LONGEST_BLOCK and self.coding.compression == "lz4" and self.coding.lz4_framing == "block":
+        if size > self._most:
             raise BadRecord(f"an LZ4 block holds {LONGEST_BLOCK} bytes; rotate earlier, or write frames")
         if not self.count:
             self.first_timestamp = backed_up_at

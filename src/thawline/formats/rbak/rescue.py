@@ -70,7 +70,10 @@ def mended(rbak: Rbak, source: Source, items: Iterator[Run | Finding]) -> Iterat
 
 
 def rewritten(rbak: Rbak, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
-    """The bytes of one valid segment: a whole one as it is, else all records that can be read, written anew."""
+    """The bytes of one valid segment: a whole one as it is, else all records that can be read, written anew.
+
+    Where they are more than is read of one segment, there is another behind it.
+    """
     seen = list(items)
     runs = [item for item in seen if isinstance(item, Run) and item.span.size]
     wrong = {item.span.end for item in seen if isinstance(item, Finding) and not item.span.size and _is_wrong(item)}
@@ -79,9 +82,11 @@ def rewritten(rbak: Rbak, source: Source, items: Iterator[Run | Finding]) -> Ite
         yield source.view(runs[0].span.start, runs[0].span.end)
         return
     builder = SegmentBuilder(_coding(source, runs))
-    for run in runs:
-        for batch in rbak.batches(source, run, "messages", COLUMNS):
-            add_all(builder, batch)
+    for document, time in _records(rbak, source, runs):
+        if builder.count and not builder.has_room(document, rbak.max_payload):
+            yield from builder.finish()
+            builder = SegmentBuilder(builder.coding)
+        builder.add(document, time)
     yield from builder.finish()
 
 
@@ -100,8 +105,10 @@ def _coding(source: Source, runs: list[Run]) -> Coding:
     return Coding(header.compression, lz4_framing="frame" if is_frame else "block")
 
 
-def add_all(builder: SegmentBuilder, batch: pa.RecordBatch) -> None:
-    """Add the records of a batch to a segment."""
-    documents = batch["record_json"].cast(pa.binary()).to_pylist()
-    for document, time in zip(documents, batch["backed_up_at_ms"].to_pylist(), strict=True):
-        builder.add(document, time or 0)
+def _records(rbak: Rbak, source: Source, runs: list[Run]) -> Iterator[tuple[bytes, int]]:
+    """The JSON of each record, and its time."""
+    for run in runs:
+        for batch in rbak.batches(source, run, "messages", COLUMNS):
+            documents = batch["record_json"].cast(pa.binary()).to_pylist()
+            times = (time or 0 for time in batch["backed_up_at_ms"].to_pylist())
+            yield from zip(documents, times, strict=True)

@@ -268,7 +268,7 @@ class Gaps:
         found, most = 0, 1
         while True:
             start = rest.start + found * len(FENCE)
-            here = _leading_fences(bytes(self.source.view(start, min(start + most * len(FENCE), rest.end))))
+            here = leading_fences(bytes(self.source.view(start, min(start + most * len(FENCE), rest.end))))
             found += here
             if here < most:
                 return found
@@ -328,7 +328,8 @@ def _broken_plain(view: memoryview) -> Break | None:
     return item if isinstance(item, Break) else None
 
 
-def _leading_fences(part: bytes) -> int:
+def leading_fences(part: bytes) -> int:
+    """How many fences some bytes start with."""
     most = len(part) // len(FENCE)
     if part.startswith(FENCE * most):
         return most
