@@ -22,9 +22,9 @@ from pyarrow import parquet
 from transcripts import on_terminal, surroundings
 
 from thawline.cli import ALIASES, commands
+from thawline.cli.progress import Progress
 from thawline.formats import FORMATS, get
 from thawline.formats.rbf.writer import encode
-from thawline.progress import Progress
 from thawline.rendering.rows import Terminal, objects
 
 THAWLINE = [sys.executable, "-m", "thawline"]

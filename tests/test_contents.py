@@ -14,6 +14,7 @@ from test_pieces import record
 from thawline.checksums import crc32c
 from thawline.cold import open_cold
 from thawline.formats.kafka.writer import KafkaSegmentWriter
+from thawline.rendering.inspection import inspection_lines
 from thawline.verbs.contents import FIRST_ITEMS, MOST_BYTES
 from thawline.verbs.inspect import inspect
 from tools.mutants import mutants
@@ -25,7 +26,7 @@ HEAD = 61
 
 def shown(data: bytes, format_: str = "kafka", **choice: int) -> list[str]:
     with open_cold(data, format=format_) as cold:
-        return [line.plain for line in inspect(cold, **choice)]  # type: ignore[arg-type]
+        return [line.plain for line in inspection_lines(inspect(cold, **choice))]  # type: ignore[arg-type]
 
 
 def labels(lines: list[str]) -> list[str]:
@@ -130,4 +131,4 @@ def test_no_content_is_too_broken_to_be_shown(format_: str) -> None:
     for golden in golden_files(format_):
         for data in mutants(golden.data, 3, 20):
             with open_cold(data, format=format_) as cold:
-                assert list(inspect(cold))
+                assert list(inspection_lines(inspect(cold)))

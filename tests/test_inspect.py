@@ -12,6 +12,7 @@ from thawline import specs
 from thawline.checksums import crc32c
 from thawline.cold import open_cold
 from thawline.model import Finding
+from thawline.rendering.inspection import inspection_lines
 from thawline.source import Readable
 from thawline.verbs.inspect import RAW_ROWS, inspect
 from tools.mutants import mutants
@@ -37,7 +38,7 @@ LOG = log(HELLO, LONG, LAST)
 
 def shown(data: Readable, **choice: int | bool) -> list[str]:
     with open_cold(data, format="rbf") as cold:
-        return [line.plain for line in inspect(cold, **choice)]  # type: ignore[arg-type]
+        return [line.plain for line in inspection_lines(inspect(cold, **choice))]  # type: ignore[arg-type]
 
 
 def flipped(data: bytes, at: int, bits: int = 1) -> bytes:
@@ -232,12 +233,12 @@ def test_the_file_the_format_and_its_version_stand_in_the_first_line(tmp_path: P
     path = tmp_path / "a.rbf"
     path.write_bytes(LOG)
     with open_cold(path) as cold:
-        assert next(inspect(cold)).plain == f"{path}  frame 0  0x4..0x20 (28 bytes)  rbf 0.27"
+        assert next(inspection_lines(inspect(cold))).plain == f"{path}  frame 0  0x4..0x20 (28 bytes)  rbf 0.27"
 
 
 def test_the_bytes_of_a_field_have_the_colour_of_its_name() -> None:
     with open_cold(LOG) as cold:
-        line = list(inspect(cold, unit=0))[3]
+        line = list(inspection_lines(inspect(cold, unit=0)))[3]
     styles = {line.plain[span.start : span.end].strip(): span.style for span in line.spans}
     assert line.style == ""
     assert (styles["41 42 43 44"], styles["ABCD"], styles["frame_tag"]) == ("green", "green", "bold green")
@@ -245,7 +246,7 @@ def test_the_bytes_of_a_field_have_the_colour_of_its_name() -> None:
 
 def test_bytes_in_no_field_are_coloured_by_what_they_may_be() -> None:
     with open_cold(FENCE + b"\xff\xff\xff\xffAB\0\0 \n\x01\x80", format="rbf") as cold:
-        line = list(inspect(cold))[-1]
+        line = list(inspection_lines(inspect(cold)))[-1]
     styles = {line.plain[span.start : span.end].strip(): span.style for span in line.spans}
     assert (styles["41 42"], styles["00 00"], styles["20 0a"]) == ("cyan", "dim", "green")
     assert (styles["01"], styles["80"]) == ("magenta", "yellow")
@@ -261,9 +262,8 @@ def test_a_frame_too_long_to_be_read_is_shown_with_its_first_fields(monkeypatch:
     longest = 1 << 16
     monkeypatch.setattr("thawline.verbs.inspect.LONGEST_UNIT", longest)
     with open_cold(log(frame(bytes(16 * longest)))) as cold:
-        found = inspect(cold)
         tracemalloc.start()
-        lines = [line.plain for line in found]
+        lines = [line.plain for line in inspection_lines(inspect(cold))]
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert lines[2].endswith("| len_frame: 1048596")
@@ -292,9 +292,9 @@ def test_no_damage_is_too_much(seed: int) -> None:
         with open_cold(mutant, format="rbf") as cold:
             findings = list(cold.findings())
             for number in range(1, len(findings) + 1):
-                assert list(inspect(cold, finding=number))
+                assert list(inspection_lines(inspect(cold, finding=number)))
             for at in range(0, len(mutant), 11):
-                assert list(inspect(cold, at=at))
+                assert list(inspection_lines(inspect(cold, at=at)))
 
 
 def test_the_marked_field_is_the_one_that_the_spec_s_reader_names() -> None:

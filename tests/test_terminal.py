@@ -18,8 +18,8 @@ from in_process import on_pipe, on_terminal
 from rich.cells import cell_len
 from rich.text import Text
 
+from thawline.cli.progress import Progress
 from thawline.formats.kafka.writer import KafkaSegmentWriter
-from thawline.progress import Progress
 from thawline.rendering.console import console
 from thawline.rendering.folding import cut, folded, shortened
 from thawline.rendering.rows import Terminal

@@ -126,16 +126,18 @@ def inspect(run: Session, at: int | None, unit: int | None, finding: int | None,
     first damage, or the first unit of a file that has none. The records that a unit holds follow, decompressed if need
     be: the first of them, and the one that cannot be read.
     """
-    from thawline.verbs.inspect import inspect as lines
+    from thawline.rendering.inspection import inspection_lines
+    from thawline.verbs.inspect import inspect as inspected
 
     if sum(choice is not None for choice in (at, unit, finding)) > 1:
         raise click.UsageError("--at, --unit and --finding exclude one another")
     with run.open_only() as cold:
         try:
-            for line in lines(cold, at=at, unit=unit, finding=finding, spec_names=spec_names, room=run.console.room):
-                run.console.print(line)
+            found = inspected(cold, at=at, unit=unit, finding=finding, spec_names=spec_names)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
+        for line in inspection_lines(found, run.console.room):
+            run.console.print(line)
     return run.code
 
 

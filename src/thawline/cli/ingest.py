@@ -149,7 +149,7 @@ class _Watched:
 
     def show(self, progress: Progress) -> None:
         """Say how far it is."""
-        from thawline.progress import redrawn
+        from thawline.cli.progress import redrawn
         from thawline.rendering.words import counted, grouped, human
 
         if self.mode == "none" or (self.mode == "json" and time.monotonic() - self.last < 1):

@@ -13,9 +13,9 @@ import click
 from thawline.options import LARGEST, OPTIONS, BadOption, Option
 
 if TYPE_CHECKING:
+    from thawline.cli.progress import Mode
     from thawline.cli.session import Session
     from thawline.cold import OnError
-    from thawline.progress import Mode
     from thawline.rendering.console import Color
     from thawline.rendering.values import Bytes
 

@@ -10,6 +10,7 @@ import click
 
 from thawline.cli.inputs import Input, Inputs
 from thawline.cli.options import Options
+from thawline.cli.progress import Progress, WatchedSource
 from thawline.cold import ColdFile, Item
 from thawline.errors import SourceError, ThawlineError, UnknownFormat
 from thawline.files import Group
@@ -17,7 +18,6 @@ from thawline.folder import Unread
 from thawline.formats import resolve
 from thawline.model import Finding, Report, Run
 from thawline.outputs import protect
-from thawline.progress import Progress, WatchedSource
 from thawline.rendering.console import console, say
 from thawline.rendering.findings import unread_object
 from thawline.rendering.records import Record, Records

@@ -8,7 +8,6 @@ beside sixteen bytes, rows have eight. Colour only repeats what is written.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 
@@ -17,6 +16,7 @@ from rich.text import Text
 from thawline.rendering.folding import Line, folded
 from thawline.rendering.words import counted
 from thawline.source import Source
+from thawline.verbs.stretches import Stretch
 
 ROW, SHORT_ROW = 16, 8
 NAME = 36
@@ -26,21 +26,8 @@ BYTE_STYLES = {"null": "dim", "printable": "cyan", "blank": "green", "control": 
 """Where bytes are no field they are coloured by what they may be."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """Bytes of a file that are shown as one thing."""
-
-    start: int
-    end: int
-    label: str
-    value: str = ""
-    note: str = ""
-    style: str = ""
-    """Of its bytes; empty to tell bytes by what they may be."""
-    reason: str = ""
-    """Why it is wrong; its bytes are then underlined with carets."""
-    rows: int = 4
-    """How many rows of sixteen bytes it may take; where more would be needed, it says how much is not shown."""
+FIELD_STYLES = ("cyan", "green", "yellow", "blue", "magenta")
+"""Consecutive fields have them in turn."""
 
 
 class Dump:
@@ -97,7 +84,8 @@ class Dump:
     def _bytes(self, stretch: Stretch, start: int, end: int) -> Text:
         data = bytes(self.source.view(start, end))
         before, behind = start % self.row, self.row - start % self.row - len(data)
-        styles = [stretch.style or _byte_style(byte) for byte in data]
+        style = _style(stretch)
+        styles = [style or _byte_style(byte) for byte in data]
         line = Text().append(f"0x{start:0{self.digits}x}| ", "dim").append("   " * before)
         _append(line, [f"{byte:02x} " for byte in data], styles)
         line.append("   " * behind).append("|", "dim").append(" " * before)
@@ -128,10 +116,17 @@ def _append(line: Text, cells: list[str], styles: list[str]) -> None:
 
 
 def _annotation(stretch: Stretch) -> Text:
-    text = Text(" ").append(stretch.label, f"bold {stretch.style}")
+    text = Text(" ").append(stretch.label, f"bold {_style(stretch)}")
     if stretch.value:
         text.append(f": {stretch.value}")
     return text.append(f" ({stretch.note})", "italic") if stretch.note else text
+
+
+def _style(stretch: Stretch) -> str:
+    """The colour of a stretch; none where its bytes are coloured by what they may be."""
+    if stretch.role == "field":
+        return FIELD_STYLES[stretch.number % len(FIELD_STYLES)]
+    return "dim" if stretch.role == "separator" else ""
 
 
 def _is_printable(byte: int) -> bool:

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any, Self
 
 from thawline.ksy.versions import Version
-from thawline.rendering.words import counted
 from thawline.review.matching import Matches
 from thawline.review.model import Behaviour, Reading
 from thawline.review.recut import Recut, union
 from thawline.review.toolchain import Made
 from thawline.review.units import LeftOut, Unit, corpus_units, golden_units
+from thawline.wording import counted
 
 SECONDS = 10
 """Processor time that one unit may take to read."""

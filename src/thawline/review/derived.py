@@ -6,9 +6,9 @@ import difflib
 from collections.abc import Iterator
 from pathlib import Path
 
-from thawline.rendering.words import counted
 from thawline.review.model import ColumnChange, Derived
 from thawline.review.toolchain import Made
+from thawline.wording import counted
 
 MAX_CHECKS = 4
 """How many of the checks that a kernel gains or loses are named."""

@@ -3,56 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 
-from rich.text import Text
-
 from thawline.formats import Content
-from thawline.rendering.fields import STYLES, grouped_fields, name_of, value_of
-from thawline.rendering.hexdump import Dump, Stretch
-from thawline.rendering.words import counted, grouped
 from thawline.source import LocalSource, Source
 from thawline.tracing import Field, Trace, trace
+from thawline.verbs.stretches import Stretch, grouped_fields, name_of, value_of
+from thawline.wording import counted, grouped
 
 MOST_BYTES = 256 << 10
 """Fields are read from so many bytes: each of them is an object, and the smallest records have seven."""
 MOST_FIELDS = 100_000
 FIRST_ITEMS = 3
 """Items that are shown; the one that fails is, too."""
-FIELD_ROWS = 4
 
 
-def content_lines(content: Content, source: Source, *, spec_names: bool, room: int | None = None) -> Iterator[Text]:
-    """A heading, the first items, the one that cannot be read, and what is to be said of the rest."""
-    inside = LocalSource(content.field, content.data) if content.data is not None else source
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """What a unit holds, field by field, as far as it is shown."""
+
+    content: Content
+    source: Source
+    """What positions of the stretches count in: the file, or what was decompressed."""
+    size: int
+    """Bytes of the content, decompressed if need be."""
+    parts: tuple[Stretch | str, ...]
+    """The fields that are shown, and notes on what is not."""
+
+
+def inside(content: Content, source: Source, *, spec_names: bool) -> Inside:
+    """The first items, the one that cannot be read, and what there is to say of the rest."""
+    held = LocalSource(content.field, content.data) if content.data is not None else source
     start = 0 if content.data is not None else content.span.start
     size = len(content.data) if content.data is not None else content.span.size
-    data = bytes(inside.view(start, start + min(size, MOST_BYTES)))
+    data = bytes(held.view(start, start + min(size, MOST_BYTES)))
     found = trace(content.spec, data, *content.params, max_fields=MOST_FIELDS)
     is_cut = size > MOST_BYTES and found.is_truncated
     if is_cut:  # what fails is the reading of a piece, not the content
         found = replace(found, fields=tuple(field for field in found.fields if not field.reason))
-    yield _heading(content, size)
-    if data:
-        yield from _Inside(inside, start, found, spec_names=spec_names).lines(room)
+    parts = list(_Items(held, start, found, spec_names=spec_names).parts()) if data else []
+    return Inside(content, held, size, (*parts, *_notes(content, found, size, is_cut=is_cut)))
+
+
+def _notes(content: Content, found: Trace, size: int, *, is_cut: bool) -> Iterator[str]:
     if is_cut or found.is_cut:
-        yield _note(f"fields are read from the first {grouped(MOST_BYTES)} bytes only")
+        yield f"fields are read from the first {grouped(MOST_BYTES)} bytes only"
     elif found.end < size and not found.failing:
-        yield _note(f"{counted(size - found.end, 'byte')} behind the last field")
+        yield f"{counted(size - found.end, 'byte')} behind the last field"
     if content.problem:
-        yield _note(f"no more of it could be decompressed: {content.problem}")
+        yield f"no more of it could be decompressed: {content.problem}"
 
 
-def _heading(content: Content, size: int) -> Text:
-    stored = f"{content.span} ({counted(content.span.size, 'byte')})"
-    if content.data is None:
-        return Text.assemble((content.field, "bold"), f"  {stored}")
-    opened = f"{content.codec}, {counted(size, 'byte')} decompressed; positions count from their start"
-    return Text.assemble((content.field, "bold"), f"  {stored}  {opened}")
-
-
-class _Inside:
+class _Items:
     """Traced items of a content."""
 
     def __init__(self, source: Source, start: int, found: Trace, *, spec_names: bool) -> None:
@@ -60,23 +63,23 @@ class _Inside:
         self.structures = {field.keys: field for field in found.fields if not field.is_leaf}
         self.failing = found.failing
 
-    def lines(self, room: int | None) -> Iterator[Text]:
+    def parts(self) -> Iterator[Stretch | str]:
         """The first items and the one that fails, field by field."""
-        dump, skipped = Dump(self.source, room=room), 0
+        skipped = 0
         leaves = (leaf for leaf in self.found.leaves if leaf.end > leaf.start or leaf.reason)
         for number, (item, fields) in enumerate(groupby(leaves, lambda leaf: leaf.keys[0])):
             if number >= FIRST_ITEMS and not (self.failing and self.failing.keys[0] == item):
                 skipped += 1
                 continue
             if skipped:
-                yield _note(f"{counted(skipped, 'item')} not shown")
+                yield f"{counted(skipped, 'item')} not shown"
                 skipped = 0
             for index, group in enumerate(grouped_fields(list(fields))):
-                yield from dump.lines(self._stretch(group, STYLES[index % len(STYLES)]))
+                yield replace(self._stretch(group), number=index, reason=self._reason(group))
         if skipped:
-            yield _note(f"{counted(skipped, 'item')} more")
+            yield f"{counted(skipped, 'item')} more"
 
-    def _stretch(self, group: list[Field], style: str) -> Stretch:
+    def _stretch(self, group: list[Field]) -> Stretch:
         """A field, or bit fields that share their bytes under the name of what holds them."""
         field, limit = group[0], self.source.size  # an instance may have been looked for behind the end
         start = min(self.start + field.start, limit)
@@ -86,7 +89,7 @@ class _Inside:
             value = ", ".join(f"{self._name(bits)} {value_of(bits)}" for bits in group)
             field = self.structures[field.keys[:-1]]
         above, dot, _ = field.label.rpartition(".")
-        return Stretch(start, end, above + dot + self._name(field), value, "", style, self._reason(group), FIELD_ROWS)
+        return Stretch(start, end, above + dot + self._name(field), value)
 
     def _name(self, field: Field) -> str:
         return name_of(field, spec_names=self.spec_names)
@@ -98,7 +101,3 @@ class _Inside:
             return ""
         self.failing = None
         return f"{failing.reason} ({failing.spec}: {failing.path})"
-
-
-def _note(text: str) -> Text:
-    return Text.assemble("   = ", ("note: ", "bold"), text)

@@ -7,27 +7,40 @@ from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import Any
 
-from rich.text import Text
-
 from thawline import checksums, columns, specs
 from thawline.chunks import Chunk, Ranges
 from thawline.cold import ColdFile
 from thawline.errors import FormatError
 from thawline.generated.kernels.tables import TABLES
 from thawline.model import Finding, Run, Span
-from thawline.rendering.fields import STYLES, grouped_fields, name_of, value_of
-from thawline.rendering.folding import Line
-from thawline.rendering.hexdump import Dump, Stretch
-from thawline.rendering.words import counted, grouped, printable
 from thawline.tracing import MAX_FIELDS, Field, Trace, trace
-from thawline.verbs.contents import content_lines
+from thawline.verbs.contents import Inside, inside
+from thawline.verbs.stretches import Stretch, grouped_fields, name_of, value_of
+from thawline.wording import counted, grouped
 
 LONGEST_UNIT = 64 << 20
 """Fields are read from this many bytes, which takes some four times as much memory; of a longer unit those before the
 one that does not fit."""
-FIELD_ROWS, RAW_ROWS = 4, 64
-"""Rows that are shown of a field, and of a stretch that is none."""
+RAW_ROWS = 64
+"""Rows that are shown of a stretch that is no field."""
 MOST_SEPARATORS = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """A unit or a damaged stretch of a file, field by field."""
+
+    cold: ColdFile
+    title: str
+    """What it is, such as `frame 3`."""
+    span: Span
+    stretches: tuple[Stretch, ...]
+    """Its bytes in file order, with the separators around them."""
+    notes: tuple[str, ...]
+    inside: Inside | None
+    """The records that a unit holds, where the format knows of such."""
+    focus: int | None
+    """The byte that was named, if one was."""
 
 
 def inspect(
@@ -37,14 +50,12 @@ def inspect(
     unit: int | None = None,
     finding: int | None = None,
     spec_names: bool = False,
-    room: int | None = None,
-) -> Iterator[Text]:
-    """The lines of an annotated hex dump: of the unit or the damage around byte `at`, of a unit, or of a finding.
+) -> Inspection:
+    """The fields of the unit or the damage around byte `at`, of a unit, or of a finding.
 
     Units are counted from 0, findings from 1 as `verify` lists them. Without any of the three it is the first damage
     of the file, and where there is none its first unit. With `spec_names`, fields have the names that the format's own
-    document gives them. With `room`, lines fit so many columns. `ValueError` if there is no such byte, unit or finding;
-    no bytes are too broken to be shown.
+    document gives them. `ValueError` if there is no such byte, unit or finding; no bytes are too broken to be shown.
     """
     if sum(choice is not None for choice in (at, unit, finding)) > 1:
         raise ValueError("at, unit and finding exclude each other")
@@ -56,7 +67,12 @@ def inspect(
         target = _finding(cold, finding)
     else:
         target = _first(cold)
-    return _lines(_View(cold, target, spec_names=spec_names), Dump(cold.source, at, room), room)
+    view = _View(cold, target, spec_names=spec_names)
+    stretches = tuple(view.stretches())
+    span = target.span if target.span.size else Span(target.before.start, target.end)
+    content = cold.format.content(cold.source, target.span)
+    held = inside(content, cold.source, spec_names=spec_names) if content else None
+    return Inspection(cold, target.title, span, stretches, tuple(view.notes), held, at)
 
 
 # Which bytes.
@@ -176,22 +192,6 @@ def _last_separator(cold: ColdFile, run: Run) -> Span:
 # What they are.
 
 
-def _lines(view: _View, dump: Dump, room: int | None) -> Iterator[Text]:
-    cold, target = view.cold, view.target
-    version = f" {cold.claim.version}" if cold.claim else ""
-    span = target.span if target.span.size else Span(target.before.start, target.end)
-    place = f"{span} ({counted(span.size, 'byte')})"
-    title = f"  {target.title}  {place}  {cold.format.name}{version}"
-    yield Line.hanging(2, (printable(cold.name), "bold"), title)
-    for stretch in view.stretches():
-        yield from dump.lines(stretch)
-    for note in view.notes:
-        yield Text.assemble("   = ", ("note: ", "bold"), note)
-    content = cold.format.content(cold.source, target.span)
-    if content is not None:
-        yield from content_lines(content, cold.source, spec_names=view.spec_names, room=room)
-
-
 class _View:
     """A target as stretches of bytes that each are one thing."""
 
@@ -215,10 +215,10 @@ class _View:
         separator = self.separator or "separator"
         for stretch in (target.before, Span(target.span.start, start)):
             if stretch.size:
-                yield Stretch(stretch.start, stretch.end, separator, style="dim", rows=RAW_ROWS)
+                yield Stretch(stretch.start, stretch.end, separator, role="separator", rows=RAW_ROWS)
         if start == 0 and self.separator and target.end:
             # A file of units with separators starts with one of those, so what is wrong at its first byte is no unit.
-            yield Stretch(0, target.end, f"no {separator}", rows=RAW_ROWS)
+            yield Stretch(0, target.end, f"no {separator}", role="unread", rows=RAW_ROWS)
         elif start < target.end:
             yield from self._fields(start)
 
@@ -247,7 +247,7 @@ class _View:
             if failing and any(field.keys[: len(failing.keys)] == failing.keys for field in group):
                 # Of a structure that failed as a whole, its first field is marked.
                 reason, failing = f"{failing.reason} ({failing.spec}: {failing.path})", None
-            yield replace(stretch, style=stretch.style or STYLES[number % len(STYLES)], reason=reason)
+            yield replace(stretch, number=number, reason=reason)
             position = max(position, stretch.end)
         if position < self.target.end:
             yield _unread(position, self.target.end)
@@ -299,10 +299,10 @@ class _Unit:
         end = min(self.start + max(bits.end for bits in group), limit)
         if len(group) > 1:
             value = ", ".join(f"{self._name(bits)} {value_of(bits)}" for bits in group)
-            return Stretch(start, end, self._label(self.structures[field.keys[:-1]]), value, rows=FIELD_ROWS)
+            return Stretch(start, end, self._label(self.structures[field.keys[:-1]]), value)
         if field.keys == (self.view.separator,) and not field.reason:
-            return Stretch(start, end, self._label(field), style="dim", rows=FIELD_ROWS)
-        return Stretch(start, end, self._label(field), value_of(field), self._note(field), rows=FIELD_ROWS)
+            return Stretch(start, end, self._label(field), role="separator")
+        return Stretch(start, end, self._label(field), value_of(field), self._note(field))
 
     def _name(self, field: Field) -> str:
         return name_of(field, spec_names=self.view.spec_names)
@@ -348,7 +348,7 @@ class _Unit:
 
 
 def _unread(start: int, end: int) -> Stretch:
-    return Stretch(start, end, f"{counted(end - start, 'byte')} in no field", rows=RAW_ROWS)
+    return Stretch(start, end, f"{counted(end - start, 'byte')} in no field", role="unread", rows=RAW_ROWS)
 
 
 def _compared(stored: object, computed: int) -> str:

@@ -1,17 +1,39 @@
-"""Fields of a trace as a person reads them: which of them stand together, and what their values look like."""
+"""Bytes that are one thing: a field or several that share bytes, with their names and values as a person reads them."""
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
-from thawline.rendering.words import counted
 from thawline.tracing import Field, Value
+from thawline.wording import counted
 
-STYLES = ("cyan", "green", "yellow", "blue", "magenta")
-"""Fields one behind the other have them in turn."""
 LONGEST_TEXT = 40
 CHECKSUMS = ("crc", "crc32", "crc32c")
+FIELD_ROWS = 4
+"""Rows of sixteen bytes that are shown of a field."""
+
+Role = Literal["field", "separator", "unread"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Bytes of a file that are shown as one thing."""
+
+    start: int
+    end: int
+    label: str
+    value: str = ""
+    note: str = ""
+    role: Role = "field"
+    number: int = 0
+    """Which field of its unit it is, counted from 0, so that neighbours can be told apart by their colour."""
+    reason: str = ""
+    """Why it is wrong."""
+    rows: int = FIELD_ROWS
+    """How many rows of sixteen bytes it may take; the rest is only counted."""
 
 
 def grouped_fields(leaves: Sequence[Field]) -> Iterator[list[Field]]:
