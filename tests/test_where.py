@@ -5,8 +5,8 @@ import pytest
 from accounts import GOLDEN
 
 import thawline
+from thawline.conditions import value_of
 from thawline.verbs.cat import cat, tail
-from thawline.verbs.where import value_of
 
 LOG = GOLDEN / "rbf" / "many-frames.rbf"
 

@@ -12,6 +12,7 @@ from thawline.cli.inputs import Input, Inputs
 from thawline.cli.options import Options
 from thawline.cli.progress import Progress, WatchedSource
 from thawline.cold import ColdFile, Item
+from thawline.conditions import value_of
 from thawline.errors import SourceError, ThawlineError, UnknownFormat
 from thawline.files import Group
 from thawline.folder import Unread
@@ -24,7 +25,6 @@ from thawline.rendering.records import Record, Records
 from thawline.rendering.rows import Kind
 from thawline.rendering.words import counted, grouped, printable
 from thawline.source import LocalSource, open_source
-from thawline.verbs.where import value_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from thawline.cold import ColdFile
+from thawline.conditions import value_of
 from thawline.errors import SourceError
 from thawline.formats.aerospike import Aerospike
 from thawline.formats.aerospike.reading import Item, items_of
@@ -14,7 +15,6 @@ from thawline.formats.aerospike.salvage import chosen
 from thawline.formats.aerospike.strictness import strictness
 from thawline.model import Finding, Run
 from thawline.outputs import replacing
-from thawline.verbs.where import value_of
 
 
 @dataclass(frozen=True, slots=True)

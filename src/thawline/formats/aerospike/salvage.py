@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from thawline.conditions import matching
 from thawline.formats.aerospike.reading import Item, opened_at
 from thawline.formats.aerospike.text import ZstdText
 from thawline.formats.aerospike.units import header
 from thawline.model import Finding, Run, Span
 from thawline.source import Source
-from thawline.verbs.where import matching
 
 PIECE = 4 << 20
 """Bytes that are copied in one go."""

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thawline.cold import ColdFile
+from thawline.conditions import matching
 from thawline.formats.rbak import plain
 from thawline.formats.rbak.encoding import Coding, SegmentBuilder
 from thawline.formats.rbak.writer import RbakWriter
 from thawline.outputs import replacing
-from thawline.verbs.where import matching
 
 COLUMNS = ("vhost", "queue", "backed_up_at_ms", "record_json", "headers", "headers_json", "headers_at")
 
