@@ -19,7 +19,7 @@ help: ## list the targets
 setup: $(READY) ## make .venv and install the package with its development tools
 
 # The native module is built by the install, so what it is made of makes the install anew.
-NATIVE := setup.py $(addprefix src/thawline/,_native.pyx asb_scalars.py asb_msgpack.py asb_json.py asb_values.py asb_checks.py gather.py rbf_reverse.py kafka_units.py kafka_encode.py json_text.py rbak_headers.py rbak_rows.py bits.h crc.h bytes.h ripemd160.h faults.h) generated/kernels/scans.py
+NATIVE := setup.py $(wildcard src/thawline/native/sources/*) generated/kernels/scans.py
 
 $(READY): pyproject.toml $(NATIVE)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -30,6 +30,7 @@ $(READY): pyproject.toml $(NATIVE)
 
 generate: $(READY) ## compile the specs in schemas/ into generated/ (needs Node.js)
 	$(BIN)/python -m tools.generate
+	$(BIN)/python -m tools.stubs
 
 check-generated: $(READY) ## fail where generated/ is not what the specs give (needs Node.js)
 	$(BIN)/python -m tools.generate --check

@@ -8,37 +8,38 @@ address sanitizer, for `make sanitize`.
 from __future__ import annotations
 
 import os
+import re
+from pathlib import Path
 
 import setuptools.command.build_ext
 from setuptools import Extension, setup
 
 SANITIZE = os.environ.get("THAWLINE_SANITIZE") == "1"
 SANITIZER = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer"]
-INCLUDED = [
-    "asb_scalars.py",
-    "asb_msgpack.py",
-    "asb_json.py",
-    "asb_values.py",
-    "asb_checks.py",
-    "gather.py",
-    "rbf_reverse.py",
-    "kafka_units.py",
-    "kafka_encode.py",
-    "json_text.py",
-    "rbak_headers.py",
-    "rbak_rows.py",
-    "bits.h",
-    "bytes.h",
-    "crc.h",
-    "ripemd160.h",
-    "faults.h",
-]
+SOURCES, KERNELS, BUILD = Path("src/thawline/native/sources"), Path("generated/kernels/scans.py"), Path("build/cython")
+NEEDED = re.compile(r"from thawline\.native\.sources\.(\w+) import")
+
+
+def modules() -> list[Path]:
+    """What the module is made of, each source behind those whose names it uses, as an uncompiled one imports them."""
+    found: dict[str, Path] = {}
+
+    def add(path: Path) -> None:
+        for name in NEEDED.findall(path.read_text(encoding="utf-8")):
+            add(SOURCES / f"{name}.py")
+        found[path.stem] = path
+
+    for path in sorted(SOURCES.glob("[!_]*.py")):
+        if path.stem not in found:
+            add(path)
+    return [*found.values(), KERNELS]
+
 
 native = Extension(
-    "thawline._native",
-    ["src/thawline/_native.pyx"],
-    depends=["generated/kernels/scans.py", *(f"src/thawline/{name}" for name in INCLUDED)],
-    include_dirs=["src/thawline"],
+    "thawline.native.fast",
+    [str(SOURCES / "fast.pyx")],
+    depends=[*map(str, modules()), *map(str, sorted(SOURCES.glob("*.h")))],
+    include_dirs=[str(SOURCES)],
     extra_compile_args=["-O1", "-g", *SANITIZER] if SANITIZE else ["-O3", "-g0"],
     extra_link_args=SANITIZER if SANITIZE else [],
     optional=True,
@@ -49,13 +50,15 @@ class build_ext(setuptools.command.build_ext.build_ext):  # noqa: N801 - the nam
     """Cython at work only where the module is built: the sdist and the metadata do without."""
 
     def build_extension(self, ext: Extension) -> None:
-        """Translate the module into C, and compile that."""
+        """Translate the module, which includes all sources, into C, and compile that."""
         from Cython.Build import cythonize  # noqa: PLC0415 - as above
 
+        BUILD.mkdir(parents=True, exist_ok=True)
+        (BUILD / "sources.pxi").write_text("".join(f'include "{path.name}"\n' for path in modules()), encoding="utf-8")
         (translated,) = cythonize(
             [ext],
-            include_path=["src/thawline", "generated/kernels"],
-            build_dir="build/cython",
+            include_path=[str(SOURCES), str(KERNELS.parent), str(BUILD)],
+            build_dir=str(BUILD),
             compiler_directives={
                 "boundscheck": SANITIZE,
                 "wraparound": False,

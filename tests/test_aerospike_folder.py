@@ -10,14 +10,13 @@ from typing import Any
 
 import pytest
 from backups import HEADER, numbered
+from engines import plainly
 
 import thawline
-from thawline import asb_values, columns
 from thawline.errors import SourceError
 from thawline.formats import aerospike
 from thawline.formats.aerospike import digests as digests_module
 from thawline.formats.aerospike import folder as folder_module
-from thawline.formats.aerospike import values
 from thawline.model import Finding
 from thawline.source import Source
 
@@ -145,14 +144,11 @@ def test_a_file_that_is_looked_at_twice_counts_once(backup: Path) -> None:
         assert report.findings == []
 
 
-def test_the_account_of_a_folder_is_the_same_without_the_native_module(
-    backup: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_account_of_a_folder_is_the_same_without_the_native_module(backup: Path) -> None:
     (backup / "test_00007.asb").write_bytes(HEADER + numbered(5) + numbered(25).replace(b"+ n test", rb"+ n a\ b"))
     native = [report.findings for report in thawline.open_folder(backup).reports()]
-    monkeypatch.setattr(columns, "native", lambda: None)
-    monkeypatch.setattr(values, "loops", lambda: asb_values)
-    assert [report.findings for report in thawline.open_folder(backup).reports()] == native
+    with plainly():
+        assert [report.findings for report in thawline.open_folder(backup).reports()] == native
     assert native[-1][0].detail["records"] == 1
 
 

@@ -12,7 +12,7 @@ import zstandard
 from seeds import SEED
 
 import thawline
-from thawline import columns
+from thawline import columns, native
 from thawline.formats.aerospike import Aerospike, parts, text
 from thawline.formats.aerospike.walk import Walk
 from thawline.model import Finding, Run
@@ -32,7 +32,7 @@ PIECES = [
     RECORD.replace(b"+ b 1", b"+ b 2"), RECORD.replace(b"test", b"te\0st"), b"* u L a 9 x\n",
 ]  # fmt: skip
 
-needs_native = pytest.mark.skipif(columns.native() is None, reason="the plain parsers read entries one by one")
+needs_native = pytest.mark.skipif(not native.is_compiled, reason="the plain parsers read entries one by one")
 
 
 def mixed(random: Random) -> bytes:

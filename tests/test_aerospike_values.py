@@ -15,13 +15,15 @@ import orjson
 import pytest
 from accounts import Golden, golden_files
 from backups import HEADER, numbered, text_bin
+from engines import plainly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import thawline
-from thawline import asb_values, columns, ripemd160
+from thawline import ripemd160
 from thawline.formats.aerospike import values
 from thawline.formats.aerospike.rows import contexts_json
+from thawline.native import fast
 
 PAPER = {
     b"": "9c1185a5c5e9fc54612808977ee8f548b2258d31",
@@ -43,11 +45,9 @@ def test_ripemd160_has_the_values_of_its_paper(message: bytes) -> None:
 @pytest.fixture(params=[True, False], ids=["wide", "narrow"])
 def registers(request: pytest.FixtureRequest) -> Iterator[None]:
     """The hash with the CPU's wide registers, where it has them, and without."""
-    native = columns.native()
-    assert native is not None
-    native.use_avx2(request.param)
+    fast.use_avx2(request.param)
     yield
-    native.use_avx2(True)  # noqa: FBT003 - Cython takes it by place
+    fast.use_avx2(True)  # noqa: FBT003 - Cython takes it by place
 
 
 @pytest.mark.usefixtures("registers")
@@ -59,7 +59,7 @@ def test_hashes_of_many_ranges_are_those_of_each() -> None:
         starts.append(random.randrange(4000))
         ends.append(starts[-1] + size)
     out = bytearray(20 * len(starts))
-    ripemd160.hash_ranges(memoryview(data), starts, ends, len(starts), memoryview(out))
+    fast.ripemd160_ranges(memoryview(data), starts, ends, len(starts), memoryview(out))
     for index, (start, end) in enumerate(zip(starts, ends, strict=True)):
         assert out[20 * index : 20 * index + 20] == ripemd160.by_steps(data[start:end])
 
@@ -69,14 +69,14 @@ def test_without_openssls_hash_digests_are_checked_all_the_same(monkeypatch: pyt
         raise ValueError(f"unsupported hash type {name}")
 
     monkeypatch.setattr(hashlib, "new", refuse)
-    monkeypatch.setattr(columns, "native", lambda: None)
     ripemd160._best.cache_clear()
     try:
         assert ripemd160.ripemd160(b"abc").hex() == PAPER[b"abc"]
         keys = next(golden for golden in golden_files("aerospike") if golden.name.endswith("keys.asb"))
-        report = thawline.open(keys.data).verify()
-        assert (report.ok, report.rows) == (True, 14)
-        assert not thawline.open(keys.data.replace(b"key1", b"key2")).verify().ok
+        with plainly():
+            report = thawline.open(keys.data).verify()
+            assert (report.ok, report.rows) == (True, 14)
+            assert not thawline.open(keys.data.replace(b"key1", b"key2")).verify().ok
     finally:
         ripemd160._best.cache_clear()
 
@@ -86,11 +86,10 @@ SHORT = [golden for golden in golden_files("aerospike") if len(golden.data) < 15
 
 
 @pytest.mark.parametrize("golden", SHORT, ids=lambda golden: golden.name)
-def test_without_the_native_module_rows_are_the_same(golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_native_module_rows_are_the_same(golden: Golden) -> None:
     native = [str(batch.to_pylist()) for batch in thawline.open(golden.data).batches()]
-    monkeypatch.setattr(values, "loops", lambda: asb_values)
-    monkeypatch.setattr(columns, "native", lambda: None)
-    assert [str(batch.to_pylist()) for batch in thawline.open(golden.data).batches()] == native
+    with plainly():
+        assert [str(batch.to_pylist()) for batch in thawline.open(golden.data).batches()] == native
 
 
 SCALARS = (

@@ -18,25 +18,25 @@ import zlib
 from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from random import Random
-from types import SimpleNamespace
 from typing import Any
-from unittest.mock import patch
 
 import crc32c
 import pyarrow as pa
 import pytest
 from accounts import GOLDEN
+from engines import calling
 from inputs import SHORT, WITHOUT_VECTORS, Input, golden_inputs, mutants_of, short, vector_inputs
-from thawline.generated.kernels import scans
 from thawline.generated.kernels.tables import TABLES
 
-from thawline import _native, checksums, columns, gather, kernels, parsed
+from thawline import columns, kernels, parsed
 from thawline.chunks import LEFT_OVER, Break, Chunk, Ranges, schema_of
 from thawline.columns import MAX_BYTES, MAX_ROWS
+from thawline.native import fast
+from thawline.native import plain as uncompiled
 from thawline.tables import Failure, Table
 from tools.mutants import mutants, varint
 from tools.sanitize import exactly
@@ -57,27 +57,6 @@ each_table = pytest.mark.parametrize("name", sorted(TABLES))
 # The three engines, and what comes of an input in each.
 
 
-def uncompiled() -> SimpleNamespace:
-    """The native module's functions as plain Python. Arrays have no shape there, so they are passed as views."""
-
-    def viewed(function: Callable[..., Any], *arguments: Any) -> Any:
-        return function(*(memoryview(it) if isinstance(it, array | bytes) else it for it in arguments))
-
-    def crc_ranges(crc: Callable[..., int], buf: Any, starts: Any, ends: Any, rows: int, out: Any) -> None:
-        for row in range(rows):
-            out[row] = crc(buf, starts[row], ends[row])
-
-    functions = {
-        name: partial(viewed, function)
-        for module in (scans, gather)
-        for name, function in vars(module).items()
-        if callable(function) and not name.startswith("_")
-    }
-    functions |= {f"{name}_ranges": partial(crc_ranges, getattr(checksums, name)) for name in ("crc32", "crc32c")}
-    return SimpleNamespace(**functions)
-
-
-UNCOMPILED = uncompiled()
 Found = list[Chunk | Break]
 
 
@@ -86,7 +65,7 @@ def compiled_read(table: Table, *arguments: Any) -> Found:
 
 
 def uncompiled_read(table: Table, *arguments: Any) -> Found:
-    with patch.object(kernels, "_native", UNCOMPILED):
+    with calling(uncompiled):
         return list(kernels.read(table, *arguments))
 
 
@@ -496,12 +475,12 @@ def test_a_column_alone_is_what_it_is_among_all(engine: Callable[..., Found], na
         assert alone.combine_chunks() == whole.select([column.name])
 
 
-@pytest.mark.parametrize("module", [_native, UNCOMPILED], ids=["compiled", "uncompiled"])
+@pytest.mark.parametrize("module", [fast, uncompiled], ids=["compiled", "uncompiled"])
 @pytest.mark.parametrize("type_", [pa.int32(), pa.int64()])
 def test_numbers_count_from_the_base_of_their_range_and_wrap_around(module: Any, type_: pa.DataType) -> None:
     bases = pa.array([7, (1 << 63) - 1, -(1 << 63), 0])[:3]
     ranges, numbers = pa.array([9, 0, 0, 1, 2, 1], pa.int32())[1:], pa.array([5, -5, 1, -1, 0], type_)
-    with patch.object(kernels, "_native", module):
+    with calling(module):
         found = kernels.add_bases(bases, ranges, numbers).to_pylist()
     assert found == [12, 2, -(1 << 63), (1 << 63) - 1, (1 << 63) - 1]
     by_arrow = pa.compute.add(bases.take(ranges), numbers)
@@ -679,9 +658,9 @@ def test_a_list_longer_than_a_column_can_hold_is_refused(tmp_path: Path) -> None
 
 @pytest.fixture(params=[True, False], ids=["instruction", "tables"])
 def crc_way(request: pytest.FixtureRequest) -> Iterator[None]:
-    _native.use_crc32c_instruction(request.param)
+    fast.use_crc32c_instruction(request.param)
     yield
-    _native.use_crc32c_instruction(wanted=True)
+    fast.use_crc32c_instruction(wanted=True)
 
 
 @pytest.mark.usefixtures("crc_way")
@@ -693,12 +672,12 @@ def test_native_checksums_are_right_for_every_length_and_offset(name: str, refer
     places = [(start, start + size) for start in (0, 1, 3, 7, 8, 13) for size in sizes]
     starts, ends = (array("q", side) for side in zip(*places, strict=True))
     computed = array("q", bytes(8 * len(places)))
-    getattr(_native, f"{name}_ranges")(data, starts, ends, len(places), computed)
+    getattr(fast, f"{name}_ranges")(data, starts, ends, len(places), computed)
     assert list(computed) == [reference(data[start:end]) for start, end in places]
 
 
 def test_native_checksums_of_nothing_are_zero() -> None:
-    for function in (_native.crc32c_ranges, _native.crc32_ranges):
+    for function in (fast.crc32c_ranges, fast.crc32_ranges):
         computed = array("q", [-1])
         function(b"", array("q", [0]), array("q", [0]), 1, computed)
         assert computed[0] == 0
@@ -736,7 +715,7 @@ def test_switched_off_the_parsers_serve_the_same_rows_in_silence() -> None:
 
 
 def test_where_it_is_not_built_the_parsers_serve_the_same_rows_and_one_line_says_so() -> None:
-    plainly = run(before='sys.modules["thawline._native"] = None')
+    plainly = run(before='sys.modules["thawline.native.fast"] = None')
     assert plainly.stdout == run().stdout
     assert plainly.stderr == (
         "thawline: the native module is not built; reading with the plain parsers, which is slower\n"

@@ -17,8 +17,9 @@ from unittest import mock
 from zlib import crc32
 
 import pytest
+from engines import calling
 
-from thawline import parsed, specs
+from thawline import native, parsed, specs
 from thawline.chunks import LEFT_OVER, Break, Chunk, Ranges
 from thawline.ksy.documents import SCHEMAS, load_specs
 from thawline.tables import Table, arrays, lists
@@ -62,8 +63,7 @@ class Workshop:
         table = self.tables[name]
         wanted = [column for column in table.columns if only in ("", column.name)]
         ranges = Ranges.of(stretches or [(0, len(data), -1)])
-        native = SimpleNamespace(**vars(kernels._native) | {f"scan_{name}": self.scans[name]})
-        with mock.patch.object(kernels, "_native", native):
+        with calling(SimpleNamespace(**vars(native.functions) | {f"scan_{name}": self.scans[name]})):
             return list(kernels.read(table, memoryview(data), ranges, wanted, (rows, 1 << 25)))
 
     def rows(self, name: str, data: bytes, *stretches: tuple[int, int, int], rows: int = 100) -> list[dict[str, Any]]:

@@ -156,7 +156,7 @@ def test_setuptools_warns_of_nothing(built: Built) -> None:
 def test_the_sdist_has_the_sources_the_licence_and_the_changes_and_no_test(built: Built) -> None:
     with tarfile.open(built.sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert {"LICENSE", "CHANGELOG.md", "README.md", "setup.py", "src/thawline/_native.pyx"} <= names
+    assert {"LICENSE", "CHANGELOG.md", "README.md", "setup.py", "src/thawline/native/sources/fast.pyx"} <= names
     for folder in ("src/thawline", "generated", "schemas"):
         assert set(source_files(ROOT / folder, ".py", ".pyi", ".pyx", ".h", ".ksy", ".md", ".typed")) <= {
             name.removeprefix(f"{folder}/") for name in names if name.startswith(f"{folder}/")
@@ -172,9 +172,9 @@ def source_files(folder: Path, *suffixes: str) -> Iterator[str]:
 
 def test_an_installation_has_every_module_spec_page_and_layout(installed: Installed) -> None:
     for folder, target in (("src/thawline", "."), ("generated", "generated"), ("schemas", "schemas")):
-        for name in source_files(ROOT / folder, ".py", ".ksy", ".md", "py.typed", "_native.pyi"):
+        for name in source_files(ROOT / folder, ".py", ".ksy", ".md", "py.typed", "fast.pyi"):
             assert (installed.package / target / name).is_file(), name
-    assert bool(list(installed.package.glob("_native*.so"))) == ("without" not in installed.kind)
+    assert bool(list(installed.package.glob("native/fast*.so"))) == ("without" not in installed.kind)
     assert not list(installed.package.rglob("*.pyx"))
 
 

@@ -14,10 +14,10 @@ import pytest
 
 import thawline
 from thawline.cold import ColdFile
-from thawline.columns import native
 from thawline.faults import UNREADABLE
 from thawline.formats import get
 from thawline.model import Report
+from thawline.native import is_compiled
 from thawline.source import LocalSource
 from thawline.verbs.salvage import salvage
 from tools.bench.attack import file_of, frame
@@ -35,7 +35,7 @@ ONE_OF_EACH = [
     "borg/aes256-ocb-shape.pack",
 ]
 
-pytestmark = pytest.mark.skipif(native() is None, reason="only the native module guards mapped files")
+pytestmark = pytest.mark.skipif(not is_compiled, reason="only the native module guards mapped files")
 
 
 def unreadable(report: Report) -> list[tuple[object, object]]:

@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 import pytest
 from accounts import golden_files
 
-from thawline import columns, kafka_encode
+from thawline import columns, native
 from thawline.chunks import Chunk
-from thawline.formats.kafka import indexes
 from thawline.formats.kafka.indexes import IndexBuilder, Indexes, NotIndexable, build_indexes
+from thawline.native import plain
 
 Head = tuple[int, int, int]
 """Position, last offset, largest timestamp."""
@@ -107,7 +107,7 @@ def random_heads(random: Random, base_offset: int) -> list[Head]:
 @pytest.mark.parametrize("engine", ["native", "uncompiled"])
 def test_indexes_follow_kafkas_own_algorithm(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if engine == "uncompiled":
-        monkeypatch.setattr(indexes, "encoder", lambda: kafka_encode)
+        monkeypatch.setattr(native, "functions", plain)
     random = Random(5)
     for interval in (0, 61, 4096, 10**6):
         for base_offset in (0, 10**15):

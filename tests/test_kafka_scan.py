@@ -18,14 +18,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import thawline
-from thawline import _native, codecs
+from thawline import codecs
 from thawline.checksums import crc32c
 from thawline.formats import get
-from thawline.formats.kafka import checks, plain
+from thawline.formats.kafka import checks
 from thawline.formats.kafka.checks import rising
 from thawline.model import Finding, Run, Span
+from thawline.native import fast, plain
 from thawline.source import open_source
 from thawline.verbs.salvage import salvage
+from tools.mutants import mutants
 from tools.samples.kafka.batches import MANY
 from tools.samples.kafka.codings import NONE, Coding
 from tools.samples.kafka.entries import START, Batch, Record, numbered
@@ -342,12 +344,25 @@ def test_a_remote_segment_is_the_same() -> None:
 def test_kernels_and_plain_python_find_and_place_the_same(golden: Any) -> None:
     data = memoryview(golden.data + LOG[:3000])
     found = []
-    for engine in (_native, plain):
+    for engine in (fast, plain):
         positions, sizes = array("q", bytes(8 * 64)), array("q", bytes(8 * 64))
         count, end = engine.find_units(data, 0, len(data), array("q", (0, 1 << 62)), positions, sizes)
         found.append((count, end, positions, sizes))
     assert found[0][0] == found[1][0]
     assert found[0][2:] == found[1][2:]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_units_are_followed_the_same_compiled_and_uncompiled(seed: int) -> None:
+    for mutant in mutants(LOG[:6000], seed, 20):
+        found = []
+        for engine in (fast, plain):
+            state, known = array("q", (0, -1, 10**6, 0, 0)), bytearray(len(mutant))
+            units, holes = array("q", bytes(16 * 400)), array("q", bytes(32 * 400))
+            window, limits = array("q", (0, len(mutant))), array("q", (1 << 30, 8))
+            engine.follow_units(mutant, window, limits, False, state, known, units, holes)  # noqa: FBT003 - C's way
+            found.append((state, known, units, holes))
+        assert found[0] == found[1]
 
 
 @settings(deadline=None)  # the machine may be busy
@@ -363,7 +378,7 @@ def test_records_are_placed_the_same_natively_and_plainly(
     deltas, time_deltas = array("i", [delta for _, delta, _ in records]), array("q", [time for _, _, time in records])
     heads = array("q", [number for n in range(4) for number in (100 * n, 7, times[n], times[3 - n])])
     made = []
-    for engine in (_native, plain):
+    for engine in (fast, plain):
         last, wrong = array("q", [-1] * 4), bytearray(4)
         offsets, stamps = array("q", bytes(8 * len(records))), array("q", bytes(8 * len(records)))
         engine.place_records(units, deltas, time_deltas, len(records), heads, last, offsets, stamps, wrong)
@@ -377,13 +392,13 @@ def test_records_are_placed_the_same_natively_and_plainly(
 def test_the_cost_of_nested_claims_stays_linear(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Heads that all claim the rest of the file, each at another byte: the checksums asked for stay within a bound."""
     work: list[int] = []
-    compute = _native.crc32c_ranges
+    compute = fast.crc32c_ranges
 
     def counted(view: memoryview, starts: Any, ends: Any, rows: int, out: Any) -> None:
         work.append(sum(ends) - sum(starts))
         compute(view, starts, ends, rows, out)
 
-    monkeypatch.setattr(_native, "crc32c_ranges", counted)
+    monkeypatch.setattr(fast, "crc32c_ranges", counted)
     head = bytearray(THREE[:61])
     data = bytearray()
     while len(data) < size:

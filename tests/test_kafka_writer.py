@@ -14,6 +14,7 @@ import kaitaistruct
 import pyarrow as pa
 import pytest
 from accounts import golden_files
+from engines import plainly
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kafka_written import (
@@ -33,9 +34,8 @@ from kafka_written import (
     write_everything,
 )
 
-from thawline import kafka_encode, specs
+from thawline import specs
 from thawline.errors import SourceError, ThawlineError
-from thawline.formats.kafka import encoding, indexes
 from thawline.formats.kafka import writer as writer_module
 from thawline.formats.kafka.writer import (
     BadRecord,
@@ -87,13 +87,10 @@ def test_rows_and_records_give_the_same_bytes(tmp_path: Path, compression: str, 
 
 
 @pytest.mark.parametrize("compression", ["none", "zstd"])
-def test_the_uncompiled_encoder_writes_the_same_bytes(
-    tmp_path: Path, compression: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_uncompiled_encoder_writes_the_same_bytes(tmp_path: Path, compression: str) -> None:
     write_everything(tmp_path / "native.log", compression)
-    for module in (encoding, indexes, writer_module):
-        monkeypatch.setattr(module, "encoder", lambda: kafka_encode)
-    write_everything(tmp_path / "uncompiled.log", compression)
+    with plainly():
+        write_everything(tmp_path / "uncompiled.log", compression)
     for suffix in (".log", ".index", ".timeindex", ".txnindex"):
         native, uncompiled = ((tmp_path / name).with_suffix(suffix).read_bytes() for name in ("native", "uncompiled"))
         assert native == uncompiled

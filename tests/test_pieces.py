@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from random import Random
 from unittest.mock import patch
 
 import pytest
+from engines import plainly
 
-from thawline import _native, columns
+from thawline import columns
 from thawline.chunks import Break, Chunk, Ranges, Rows
+from thawline.native import fast
 from tools.bench.data import zigzag
 
 WANTED = ["timestamp_delta", "offset_delta", "key", "value", "headers"]
@@ -89,7 +92,7 @@ def divided(found: Sequence[Payload], random: Random) -> list[int]:
 @pytest.mark.parametrize(("max_rows", "max_bytes"), [(1000, 1 << 20), (7, 1 << 20), (1000, 100), (1, 1)])
 def test_pieces_give_the_rows_of_one_buffer(engine: str, max_rows: int, max_bytes: int) -> None:
     found = payloads()
-    with patch.object(columns, "native", columns.native if engine == "native" else lambda: None):
+    with nullcontext() if engine == "native" else plainly():
         pieces = in_pieces(found, divided(found, Random(2)))
         assert account(columns.scan_pieces("kafka_records", pieces, WANTED, max_rows, max_bytes)) == account(
             columns.scan("kafka_records", *whole(found), columns=WANTED)
@@ -107,7 +110,7 @@ def test_what_is_broken_in_a_piece_is_what_is_broken_in_one_buffer(engine: str, 
         if data:
             data[random.randrange(len(data))] ^= 1 << random.randrange(8)
         found[batch] = bytes(data), count
-    with patch.object(columns, "native", columns.native if engine == "native" else lambda: None):
+    with nullcontext() if engine == "native" else plainly():
         pieces = in_pieces(found, divided(found, random))
         assert account(columns.scan_pieces("kafka_records", pieces, WANTED, 50, 2000)) == account(
             columns.scan("kafka_records", *whole(found), columns=WANTED)
@@ -137,7 +140,7 @@ def test_rows_behind_broken_ranges_share_a_chunk_so_that_damage_costs_no_memory(
 
 def test_a_kernel_that_says_it_is_done_is_not_asked_again_whatever_its_state() -> None:
     # One that a bounds check of `make sanitize` stops cannot write its state.
-    with patch.object(_native, "scan_kafka_records", lambda *_: 0):
+    with patch.object(fast, "scan_kafka_records", lambda *_: 0):
         assert not list(columns.scan("kafka_records", *whole(payloads()), columns=WANTED))
         assert not list(columns.scan_pieces("kafka_records", in_pieces(payloads(), [20, 20]), WANTED, 10))
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib
 import json
 import random
-from types import ModuleType
 from typing import Any
 
 import orjson
 import pyarrow as pa
 import pytest
+from engines import calling, plainly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rbak_segments import document, records, rows, segment, stored, verified
@@ -19,21 +19,13 @@ from thawline import columns
 from thawline.chunks import Chunk
 from thawline.formats.rbak import plain
 from thawline.formats.rbak.records import NOT_A_BYTE, NOT_JSON, WIRE, WRONG_TYPE, Decoded
+from thawline.native import plain as native_plain
 from tools.samples.rbak import ALL_PROPERTIES, HEADER_SHAPES, RECORD
 from tools.sanitize import exactly
 
-_native = pytest.importorskip("thawline._native")
+fast = pytest.importorskip("thawline.native.fast")
 native = importlib.import_module("thawline.formats.rbak.native")
 KINDS = {NOT_JSON, NOT_A_BYTE, WRONG_TYPE}
-
-
-@pytest.fixture(scope="module")
-def uncompiled() -> ModuleType:
-    """The functions that `native` calls, run by Python itself."""
-    twin = ModuleType("uncompiled")
-    for name in ("gather", "json_text", "rbak_headers", "rbak_rows"):
-        vars(twin).update(vars(importlib.import_module(f"thawline.{name}")))
-    return twin
 
 
 def framed(documents: list[bytes]) -> bytes:
@@ -135,14 +127,14 @@ def mutant(chance: random.Random) -> bytes:
 
 @pytest.mark.parametrize("most", [0, 1, 2], ids=["plain arithmetic", "ssse3", "bmi2"])
 def test_the_readers_agree_on_samples_and_mutants(most: int) -> None:
-    _native.read_numbers_with(most)
+    fast.read_numbers_with(most)
     try:
         chance = random.Random(5)
         for _ in range(60):
             documents = [*SAMPLES, *(mutant(chance) for _ in range(40))]
             agree(decoded(native, documents), decoded(plain, documents))
     finally:
-        _native.read_numbers_with(2)
+        fast.read_numbers_with(2)
 
 
 def test_nothing_is_read_behind_the_buffer() -> None:
@@ -165,19 +157,19 @@ def test_the_readers_agree_on_many_mutants(seed: int) -> None:
         agree(decoded(native, documents), decoded(plain, documents))
 
 
-def test_compiled_and_uncompiled_give_the_same(uncompiled: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_and_uncompiled_give_the_same() -> None:
     chance = random.Random(6)
     documents = [*SAMPLES, *(mutant(chance) for _ in range(60))]
     compiled = decoded(native, documents)
-    monkeypatch.setattr(native, "_native", uncompiled)
-    agree(compiled, decoded(native, documents))
+    with calling(native_plain):
+        agree(compiled, decoded(native, documents))
 
 
-def test_without_the_native_module_rows_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_native_module_rows_are_the_same() -> None:
     data = [segment(records(20)), stored(document(), b"{", document(body=[300])), segment([])]
     before = [(rows(item), [finding.code.id for finding in verified(item).findings]) for item in data]
-    monkeypatch.setattr(columns, "native", lambda: None)
-    assert [(rows(item), [finding.code.id for finding in verified(item).findings]) for item in data] == before
+    with plainly():
+        assert [(rows(item), [finding.code.id for finding in verified(item).findings]) for item in data] == before
 
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=20)

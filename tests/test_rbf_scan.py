@@ -16,10 +16,11 @@ import fsspec
 import pyarrow as pa
 import pytest
 from accounts import golden_files
+from engines import calling, plainly
 from rbf_logs import flipped, patched, suspects_of, u4
 
 import thawline
-from thawline import _native, columns
+from thawline import columns
 from thawline.checksums import crc32c
 from thawline.errors import SourceError
 from thawline.formats import rbf
@@ -27,6 +28,7 @@ from thawline.formats.rbf import findings as rbf_findings
 from thawline.formats.rbf import frames as rbf_frames
 from thawline.formats.rbf.frames import CHECKPOINT, CHECKSUM_BUDGET, ReverseScan, read_forward
 from thawline.model import Finding, Run, Span
+from thawline.native import fast
 from thawline.source import RemoteSource, open_source
 from tools.bench import attack
 from tools.bench.attack import FENCE, file_of, frame
@@ -258,15 +260,15 @@ def test_checkpoints_give_the_checksum_of_any_range_with_and_without_the_instruc
     data = attack.file_of(*(frame(bytes([size % 256]) * size) for size in (0, 1, 200, 511, 512, 5000, 70_000)))
     starts = list(reverse_scan(data))
     assert len(starts) == 7
-    has_instruction = _native.uses_crc32c_instruction()
+    has_instruction = fast.uses_crc32c_instruction()
     try:
         for wanted in (has_instruction, False, has_instruction):
-            _native.use_crc32c_instruction(wanted)
+            fast.use_crc32c_instruction(wanted)
             for step in (8, 128, 1000):
                 assert _starts_by_checkpoints(data, starts, step) == starts
                 assert _starts_by_checkpoints(flipped(data, starts[0] + 40_000), starts, step) == [-1, *starts[1:]]
     finally:
-        _native.use_crc32c_instruction(has_instruction)
+        fast.use_crc32c_instruction(has_instruction)
 
 
 def _starts_by_checkpoints(data: bytes, starts: list[int], step: int) -> list[int]:
@@ -274,35 +276,35 @@ def _starts_by_checkpoints(data: bytes, starts: list[int], step: int) -> list[in
     from array import array  # noqa: PLC0415 - nowhere else
 
     states = array("I", bytes(4 * (len(data) // step + 1)))
-    _native.crc32c_checkpoints(data, step, states)
+    fast.crc32c_checkpoints(data, step, states)
     fences = array("q", [start + u32(data, start) for start in starts])
     left = array("q", starts)
-    _native.check_checksums(data, fences, left, len(starts), states, step)
+    fast.check_checksums(data, fences, left, len(starts), states, step)
     return list(left)
 
 
-def test_the_plain_engine_reads_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_plain_engine_reads_the_same_rows() -> None:
     natively = [(rows_read(data), codes_of(data), suspects_of(data)) for data in CRAFTED.values()]
-    monkeypatch.setattr(columns, "native", lambda: None)
-    assert [(rows_read(data), codes_of(data), suspects_of(data)) for data in CRAFTED.values()] == natively
-    for mutant in mutated(5, 300):
-        check(mutant)
+    with plainly():
+        assert [(rows_read(data), codes_of(data), suspects_of(data)) for data in CRAFTED.values()] == natively
+        for mutant in mutated(5, 300):
+            check(mutant)
 
 
 def test_the_native_module_can_be_switched_off() -> None:
     code = (
         "import sys, thawline\n"
-        "from thawline import columns\n"
+        "from thawline import native\n"
         "with thawline.open(bytes.fromhex(sys.argv[1])) as cold:\n"
         "    rows = [row['address'] for batch in cold.batches() for row in batch.to_pylist()]\n"
-        "    print(columns.native(), rows, [finding.code.id for finding in cold.findings()])\n"
+        "    print(native.is_compiled, rows, [finding.code.id for finding in cold.findings()])\n"
     )
     data = CRAFTED["nested, outer damaged"]
     run = subprocess.run(
         [sys.executable, "-c", code, data.hex()],
         check=True, capture_output=True, text=True, env={**os.environ, "THAWLINE_NATIVE": "0"},
     )  # fmt: skip
-    assert run.stdout == f"None {[row[0] for row in expected_rows(data)]} {codes_of(data)}\n"
+    assert run.stdout == f"False {[row[0] for row in expected_rows(data)]} {codes_of(data)}\n"
     assert not run.stderr
 
 
@@ -568,26 +570,23 @@ class Counting:
 
     def __init__(self) -> None:
         self.covered = self.candidates = 0
-        self.module = SimpleNamespace(**{name: getattr(_native, name) for name in dir(_native)})
+        self.module = SimpleNamespace(**{name: getattr(fast, name) for name in dir(fast)})
         self.module.check_checksums = self.check_checksums
 
     def check_checksums(self, buf: Any, fences: Any, starts: Any, count: int, states: Any, step: int) -> None:
         assert step == CHECKPOINT
         self.candidates += sum(start >= 0 for start in starts[:count])
         if not len(states):
-            self.covered += _native.covered_bytes(fences, starts, count)
-        _native.check_checksums(buf, fences, starts, count, states, step)
+            self.covered += fast.covered_bytes(fences, starts, count)
+        fast.check_checksums(buf, fences, starts, count, states, step)
 
 
 @pytest.mark.parametrize("size", [1 << 16, 1 << 17, 1 << 20])
 @pytest.mark.parametrize("build", [attack.nested_pairs, attack.nested_around_frames], ids=lambda build: build.__name__)
-def test_checksums_of_nested_candidates_cost_linear_work(
-    build: Any, size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_checksums_of_nested_candidates_cost_linear_work(build: Any, size: int) -> None:
     data = build(size)
     counting = Counting()
-    monkeypatch.setattr(columns, "native", lambda: counting.module)
-    with open_source(data) as source:
+    with calling(counting.module), open_source(data) as source:
         scan = ReverseScan(source, 4)
         while scan.is_open:
             scan.step(1 << 16)
@@ -672,16 +671,16 @@ def test_tail_does_not_look_further_back_than_a_frame_can_reach(monkeypatch: pyt
     data = attack.clean(8 << 20)
     monkeypatch.setattr(rbf, "LOOKED_BACK", 1 << 20)
     seen: list[int] = []
-    check_frames = _native.check_frames
+    check_frames = fast.check_frames
 
     def watched(buf: Any, *rest: Any) -> None:
         seen.append(len(buf))
         check_frames(buf, *rest)
 
-    module = SimpleNamespace(**{name: getattr(_native, name) for name in dir(_native)})
+    module = SimpleNamespace(**{name: getattr(fast, name) for name in dir(fast)})
     module.check_frames = watched
-    monkeypatch.setattr(columns, "native", lambda: module)
-    assert len(last_rows(data, 10)) == 10
+    with calling(module):
+        assert len(last_rows(data, 10)) == 10
     assert max(seen) <= rbf.LOOKED_BACK + rbf.FIRST_WINDOW
 
 

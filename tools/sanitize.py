@@ -84,7 +84,7 @@ def build(folder: Path) -> Path:
     environment = os.environ | {"THAWLINE_SANITIZE": "1", "CFLAGS": f"{os.environ.get('CFLAGS', '')} -fno-wrapv"}
     run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     package = folder / "src"
-    if not list(package.glob("thawline/_native*.so")):  # it is optional, so the build succeeds without it
+    if not list(package.glob("thawline/native/fast*.so")):  # it is optional, so the build succeeds without it
         sys.exit(f"the native module could not be built:\n{run.stdout[-2000:]}{run.stderr[-2000:]}")
     (package / "thawline" / "generated").symlink_to(folder / "generated")
     return package
@@ -128,14 +128,15 @@ def read_one_byte_too_many(part: str, package: str) -> None:
     """What no input may make the module do. Its functions trust their caller about the places in a buffer."""
     from thawline.generated.kernels.tables import TABLES  # noqa: PLC0415
 
-    from thawline import _native, kernels  # noqa: PLC0415 - the sanitized ones
+    from thawline import kernels  # noqa: PLC0415 - the sanitized ones
     from thawline.chunks import Ranges  # noqa: PLC0415
+    from thawline.native import fast  # noqa: PLC0415 - the sanitized one
 
-    if not str(_native.__file__).startswith(package):
-        sys.exit(f"{_native.__file__} is not the sanitized module")
+    if not str(fast.__file__).startswith(package):
+        sys.exit(f"{fast.__file__} is not the sanitized module")
     with exactly(bytes(15)) as view:
         if part == "checksum":
-            _native.crc32c_ranges(view, array("q", [0]), array("q", [16]), 1, array("q", [0]))
+            fast.crc32c_ranges(view, array("q", [0]), array("q", [16]), 1, array("q", [0]))
         else:
             table = TABLES["kafka_offset_index"]
             list(kernels.read(table, view, Ranges.of([(0, 16, -1)]), table.columns, (9, 99)))

@@ -9,19 +9,17 @@ plain parsers.
 
 from __future__ import annotations
 
-import os
-import sys
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from mmap import mmap
-from types import ModuleType
 from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thawline import native
 from thawline.chunks import Break, Chunk, Piece, Places, Ranges, Rows, schema_of
 from thawline.generated.kernels.tables import TABLES
 from thawline.source import Source
@@ -98,7 +96,7 @@ def scan_pieces(
     wanted = list(_chosen(found.columns, columns))
     if any(column.kind in SLICES - GATHERED for column in _deep(wanted)):
         raise ValueError(f"{table}: columns with escapes or base-64 are made from the whole buffer")
-    if native() is not None:
+    if native.is_compiled:
         from thawline import kernels  # noqa: PLC0415 - needs the native module
 
         yield from kernels.read_pieces(found, _sound(pieces), wanted, (max_rows, max_bytes))
@@ -209,29 +207,16 @@ def add_bases(chunk: Chunk, column: str, bases: pa.Int64Array) -> pa.Int64Array:
     [107, 107, 5007]
     """
     numbers = chunk.batch[column]
-    if native() is None:
+    if not native.is_compiled:
         return pc.add(bases.take(chunk.ranges), numbers)
     from thawline import kernels  # noqa: PLC0415 - needs the native module
 
     return kernels.add_bases(bases, chunk.ranges, numbers)
 
 
-@cache
-def native() -> ModuleType | None:
-    """The native module; None where it was not built, or is switched off by THAWLINE_NATIVE=0."""
-    if os.environ.get("THAWLINE_NATIVE") == "0":
-        return None
-    try:
-        from thawline import _native  # noqa: PLC0415 - it is optional
-    except ImportError:
-        sys.stderr.write("thawline: the native module is not built; reading with the plain parsers, which is slower\n")
-        return None
-    return _native
-
-
 def engine() -> Engine:
     """The engine that this installation reads with."""
-    if native() is None:
+    if not native.is_compiled:
         from thawline import parsed  # noqa: PLC0415 - not needed where there is the native module
 
         return parsed.read

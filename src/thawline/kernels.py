@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from thawline import _native
+from thawline import native
 from thawline.chunks import (
     ARROW_TYPES,
     Break,
@@ -94,7 +94,7 @@ class Probe:
     def __init__(self, table: Table, most: int = 1) -> None:
         plan = _plan(table, (), is_gathered=True)
         self._failures = table.failures
-        self._kernel = getattr(_native, f"scan_{table.name}")
+        self._kernel = getattr(native.functions, f"scan_{table.name}")
         self._starts, self._lengths, self._counts = array("q", [0]), array("q", [0]), array("q", [0])
         self._state, self._rooms = array("q", bytes(8 * (LISTS + len(plan.lists)))), plan.rooms
         self._empty = self._state[:]
@@ -155,7 +155,7 @@ class _Reading:
         self.table, self.view, self.ranges, self.wanted = table, view, ranges, wanted
         self.has_checksums = checksums
         self.max_rows, self.max_bytes = limits
-        self.kernel = getattr(_native, f"scan_{table.name}")
+        self.kernel = getattr(native.functions, f"scan_{table.name}")
         plan = _plan(table, wanted, is_gathered=is_kept)
         self.schema, self.lists, self.gathered = plan.schema, plan.lists, plan.gathered
         self.state = array("q", bytes(8 * (LISTS + len(self.lists))))
@@ -253,7 +253,7 @@ class _Reading:
         if checksum is None or not self.has_checksums or checksum.column not in self.schema.names:
             return None
         computed = _Column.allocate("q", rows)
-        compute = getattr(_native, f"{checksum.algorithm}_ranges")
+        compute = getattr(native.functions, f"{checksum.algorithm}_ranges")
         starts, ends = (self.arrays.columns[(), part].view for part in ("checksum_start", "checksum_end"))
         compute(self.view, starts, ends, rows, computed.view)
         return _fixed(INT64, computed, rows)
@@ -497,7 +497,7 @@ class _Builder:
             return _labels(column, values, rows, (valid, nulls))
         if column.kind == "bool":
             bits = _Column.allocate("B", (rows + 7) // 8)
-            _native.pack_bits(values.view, rows, bits.view)
+            native.functions.pack_bits(values.view, rows, bits.view)
             return pa.Array.from_buffers(BOOL, rows, [valid, bits.buffer], nulls)
         return _fixed(ARROW_TYPES[column.kind], values, rows, (valid, nulls))
 
@@ -508,7 +508,7 @@ class _Builder:
         if b"\0" not in bytes(valid[:rows]):  # most often; and to see that is quicker than to pack them
             return None, 0
         bits = _Column.allocate("B", (rows + 7) // 8)
-        return bits.buffer, _native.pack_bits(valid, rows, bits.view)
+        return bits.buffer, native.functions.pack_bits(valid, rows, bits.view)
 
     def build_equal(self, column: Column, data: _Column, rows: int) -> pa.Array:
         """Bytes of one size, which are there already."""
@@ -519,7 +519,7 @@ class _Builder:
         steps = self.steps.get(size)
         if steps is None or len(steps.view) <= rows:
             steps = self.steps[size] = _Column.allocate("i", rows + 1)
-            _native.fill_steps(steps.view, size)
+            native.functions.fill_steps(steps.view, size)
         return steps
 
     def build_gathered(self, column: Column, path: Path, rows: int) -> pa.Array:
@@ -532,18 +532,18 @@ class _Builder:
     def build_slices(self, column: Column, path: Path, rows: int) -> pa.Array:
         """Values that lie scattered in the buffer, gathered in one copy."""
         starts, lengths = (self.columns[path, part].view for part in PLACE)
-        total, is_mixed, size = _native.measure(lengths, rows)
+        total, is_mixed, size = native.functions.measure(lengths, rows)
         data = _Column.allocate("B", total + ROOM_BEHIND)
         if size and column.kind != "base64":
-            _native.gather_equal(self.view, starts, size, rows, data.view)
+            native.functions.gather_equal(self.view, starts, size, rows, data.view)
             return _bytes(column, rows, (None, self.stepped(size, rows), data), 0, total)
         offsets = _Column.allocate("i", rows + 1)
         gathering = (self.view, starts, lengths, rows, offsets.view, data.view)
         if not is_mixed and column.kind != "base64":
-            _native.gather_plain(*gathering)
+            native.functions.gather_plain(*gathering)
             return _bytes(column, rows, (None, offsets, data), 0, total)
         valid = _Column.allocate("B", (rows + 7) // 8)
-        gather = _native.gather_base64 if column.kind == "base64" else _native.gather_optional
+        gather = native.functions.gather_base64 if column.kind == "base64" else native.functions.gather_optional
         nulls = gather(*gathering, valid.view)
         # Escapes and base-64 take more bytes than what they stand for.
         parts = (valid.buffer if nulls else None, offsets, data)
@@ -574,7 +574,7 @@ def _bytes(
     buffers = [valid, offsets.buffer, data.buffer]
     if column.kind in ("binary", "base64"):
         return pa.Array.from_buffers(BINARY, rows, buffers, nulls)
-    if _native.is_ascii(data.view, used):
+    if native.functions.is_ascii(data.view, used):
         return pa.Array.from_buffers(STRING, rows, buffers, nulls)
     return text_of(pa.Array.from_buffers(BINARY, rows, buffers, nulls))
 
@@ -582,9 +582,9 @@ def _bytes(
 def _labels(column: Column, codes: _Column, rows: int, validity: tuple[pa.Buffer | None, int]) -> pa.StringArray:
     """A string array of an enum's names."""
     text, label_starts = _label_table(tuple(column.labels.items()))
-    total = _native.measure_labels(label_starts, codes.view, rows)
+    total = native.functions.measure_labels(label_starts, codes.view, rows)
     offsets, data = _Column.allocate("i", rows + 1), _Column.allocate("B", total + ROOM_BEHIND)
-    _native.gather_labels(text, label_starts, codes.view, rows, offsets.view, data.view)
+    native.functions.gather_labels(text, label_starts, codes.view, rows, offsets.view, data.view)
     return pa.Array.from_buffers(STRING, rows, [validity[0], offsets.buffer, data.buffer], validity[1])
 
 
@@ -602,7 +602,7 @@ def _label_table(labels: tuple[tuple[int, str], ...]) -> tuple[bytes, array[int]
 def add_bases(bases: pa.Int64Array, ranges: pa.Int32Array, numbers: pa.Array) -> pa.Int64Array:
     """Numbers of 32 or 64 bits, counted from the base that each range of rows has."""
     sums = _Column.allocate("q", len(numbers))
-    add = _native.add_bases_short if numbers.type == INT32 else _native.add_bases
+    add = native.functions.add_bases_short if numbers.type == INT32 else native.functions.add_bases
     add(_numbers(bases), _numbers(ranges), _numbers(numbers), len(numbers), sums.view)
     return _fixed(INT64, sums, len(numbers))
 

@@ -1,4 +1,4 @@
-"""RIPEMD-160, by the native module, by OpenSSL, or by the steps of its paper where neither has it.
+"""RIPEMD-160, by OpenSSL, or by the steps of its paper where that does not have it.
 
 OpenSSL 3 keeps it in its legacy provider, which many systems switch off.
 https://homes.esat.kuleuven.be/~bosselae/ripemd160/pdf/AB-9601/AB-9601.pdf
@@ -11,9 +11,7 @@ import struct
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from thawline import columns
-
-__all__ = ["hash_ranges", "ripemd160"]
+__all__ = ["ripemd160"]
 
 SIZE = 20
 MASK = 0xFFFFFFFF
@@ -39,16 +37,6 @@ def ripemd160(data: bytes) -> bytes:
     '8eb208f7e05d987a9b044a8e98c6b087f15a0bfc'
     """
     return _best()(data)
-
-
-def hash_ranges(data: memoryview, starts: Sequence[int], ends: Sequence[int], count: int, out: memoryview) -> None:
-    """The hashes of ranges of a buffer, one behind the other."""
-    if native := columns.native():
-        native.ripemd160_ranges(data, starts, ends, count, out)
-        return
-    hashed = _best()
-    for index in range(count):
-        out[SIZE * index : SIZE * (index + 1)] = hashed(bytes(data[starts[index] : ends[index]]))
 
 
 @cache

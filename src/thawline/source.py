@@ -16,7 +16,6 @@ import tempfile
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Protocol, Self
@@ -149,17 +148,19 @@ class _Guard:
     """
 
     def __init__(self, mapped: mmap.mmap, file: IO[bytes]) -> None:
-        self._native = _native()
-        self._slot = self._native.guard(mapped, file.fileno()) if self._native else -1
+        from thawline.native import functions  # noqa: PLC0415 - not needed to say what a file is called
+
+        self._functions = functions
+        self._slot = functions.guard(mapped, file.fileno())
         self._last: tuple[Fault, ...] = ()
         # The slot is given back when the map goes, be it closed, dropped, or held by a column that points into it.
-        self._end = finalize(mapped, self._native.unguard, self._slot) if self._slot >= 0 else None
+        self._end = finalize(mapped, functions.unguard, self._slot) if self._slot >= 0 else None
 
     def faults(self) -> Sequence[Fault]:
         """What could not be read so far, in the order of the file."""
         if self._slot < 0:
             return self._last
-        found = sorted(self._native.faults(self._slot))
+        found = sorted(self._functions.faults(self._slot))
         return [Fault(start, end, SHRUNK if is_cut else FAILED) for start, end, is_cut in found]
 
     def close(self) -> None:
@@ -172,16 +173,6 @@ class _Guard:
         """Give the slot back: the file is unmapped."""
         if self._end:
             self._end()
-
-
-@cache
-def _native() -> Any:
-    """The native module; None where it was not built, or is switched off."""
-    try:
-        from thawline import _native as module  # noqa: PLC0415 - it is optional
-    except ImportError:
-        return None
-    return None if os.environ.get("THAWLINE_NATIVE") == "0" else module
 
 
 class RemoteSource:

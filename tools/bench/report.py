@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from thawline import columns
+from thawline import native
 from tools.bench.cases import OURS, Case
 from tools.bench.measure import RUNS, RUNS_ON_SHARE, Timing
 from tools.bench.processes import LIMITS
@@ -22,13 +22,12 @@ MEGABYTE = 1_000_000
 
 def environment() -> dict[str, Any]:
     """Where this ran: processor, interpreter, versions."""
-    native = columns.native()
     return {
         "cpu": _cpu(),
         "cpus": os.cpu_count(),
         "python": platform.python_version(),
-        "native": native is not None,
-        "crc32c_instruction": native is not None and native.uses_crc32c_instruction(),
+        "native": native.is_compiled,
+        "crc32c_instruction": native.functions.uses_crc32c_instruction(),
         "packages": {name: _version(name) for name in PACKAGES},
     }
 

@@ -83,7 +83,7 @@ def _package(folder: Path) -> Path:
             if path.is_file() and path.suffix not in {".so", ".pyc", ".c"}:
                 digest.update(path.read_bytes())
     place = folder / digest.hexdigest()[:16]
-    if not list(place.glob("src/thawline/_native*.so")):
+    if not list(place.glob("src/thawline/native/fast*.so")):
         shutil.rmtree(folder, ignore_errors=True)
         place.mkdir(parents=True)
         sanitize.build(place)

@@ -16,7 +16,7 @@ from typing import IO
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline.formats.aerospike.values import checks
+from thawline import native
 
 SHARES = 256
 KEPT = 256 << 10
@@ -48,7 +48,7 @@ class Digests:
         """Digests of records one behind the other, with the numbers of their namespace and file."""
         count = len(digests) // DIGEST
         ends, out = array("q", bytes(8 * SHARES)), bytearray(ENTRY * count)
-        checks().share_digests(count, digests, memoryview(struct.pack(">HI", namespace, file)), ends, out)
+        native.functions.share_digests(count, digests, memoryview(struct.pack(">HI", namespace, file)), ends, out)
         data, start = memoryview(out), 0
         for index, end in enumerate(ends):
             if end > start:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
-from thawline import columns
+from thawline import columns, native
 from thawline.chunks import Break, Chunk, Places, Ranges
 from thawline.formats.aerospike.judging import Globals, Judge, Records, nested
 from thawline.formats.aerospike.parts import Part
@@ -49,7 +49,7 @@ def probe(table: str) -> Probe:
 def reached(view: memoryview) -> int:
     """Up to where records come one behind the other that the kernel reads."""
     end = 0
-    if columns.native() is not None:
+    if native.is_compiled:
         found = probe("records")
         while rows := found.rows(view[end:]):
             end += found.ends[rows - 1]

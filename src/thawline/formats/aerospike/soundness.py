@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import ModuleType
 
-from thawline import columns
+from thawline import native
 from thawline.chunks import Places
 
 LOOKED_AT = frozenset(
@@ -41,8 +41,8 @@ class Sound:
 class Soundness:
     """Memory for the look at one chunk after the other, and how much the file has earned it."""
 
-    def __init__(self, native: ModuleType, *, keeps_digests: bool = False) -> None:
-        self._native, self._keeps_digests = native, keeps_digests
+    def __init__(self, *, keeps_digests: bool = False) -> None:
+        self._keeps_digests = keeps_digests
         self._room, self._digests = memoryview(bytearray(LONGEST_VALUE)), bytearray()
         self._messages, self._hashes, self._places = bytearray(MESSAGES), bytearray(HASHES), array("q", bytes(8 * 24))
         self._place = array("q", [0])
@@ -59,7 +59,7 @@ class Soundness:
 
     def _has_one_namespace(self, view: memoryview, found: Places) -> bool:
         places = (found.arrays[("namespace",), part] for part in ("start", "length"))
-        is_one: bool = self._native.have_one_namespace(found.rows, view, *places)
+        is_one: bool = native.functions.have_one_namespace(found.rows, view, *places)
         return is_one
 
     def kept(self, view: memoryview, found: Places) -> Sound | None:
@@ -88,25 +88,22 @@ class Soundness:
             return found.arrays[(name,), of]
 
         slices = (part(name, of) for name in ("namespace", "digest", "set") for of in ("start", "length"))
-        is_sound: bool = self._native.are_sound_heads(
+        look: Callable[..., bool] = native.functions.are_sound_heads
+        return look(
             found.rows, view, *slices, part("key_letter", "valid"), part("key_letter"), part("key_is_compact"),
             part("key_integer"), part("key_data", "start"), part("key_data", "length"), part("expiration"),
             self._digests, self._messages, self._places, self._hashes,
         )  # fmt: skip
-        return is_sound
 
     def _are_bins_sound(self, view: memoryview, found: Places) -> bool:
         def part(name: str, of: str = "value") -> memoryview:
             return found.arrays[("bins", name), of]
 
         slices = (part(name, of) for name in ("name", "double", "data") for of in ("start", "length"))
-        is_sound: bool = self._native.are_sound_bins(
-            found.items["bins",], view, part("letter"), part("is_compact"), *slices, self._room, self._place
-        )
-        return is_sound
+        look: Callable[..., bool] = native.functions.are_sound_bins
+        return look(found.items["bins",], view, part("letter"), part("is_compact"), *slices, self._room, self._place)
 
 
 def quick_look(*, keeps_digests: bool = False) -> Soundness | None:
     """What looks at records quickly; None where the native module is not there."""
-    native = columns.native()
-    return Soundness(native, keeps_digests=keeps_digests) if native else None
+    return Soundness(keeps_digests=keeps_digests) if native.is_compiled else None

@@ -12,29 +12,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from types import ModuleType
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline import columns
+from thawline import native
 from thawline.chunks import Chunk
 from thawline.literals import integer, null
-from thawline.ripemd160 import SIZE, hash_ranges
-from thawline.uncompiled import uncompiled
+from thawline.ripemd160 import SIZE
 
-
-def loops() -> ModuleType:
-    """The module that goes over values: the native one, or the same source as plain Python."""
-    return columns.native() or uncompiled("asb_values")
-
-
-def checks() -> ModuleType:
-    """The module that looks at records where they lie, likewise."""
-    return columns.native() or uncompiled("asb_checks")
-
-
-BAD_NAME, BAD_DOUBLE, BAD_BASE64, BAD_TEXT, BAD_MSGPACK, BAD_SKETCH = loops().PROBLEMS
+BAD_NAME, BAD_DOUBLE, BAD_BASE64, BAD_TEXT, BAD_MSGPACK, BAD_SKETCH = native.functions.PROBLEMS
 NOT_ZERO = re.compile(rb"[^\0]")
 ODD = BAD_NAME | BAD_DOUBLE | BAD_BASE64
 """What may keep a tool from reading a record."""
@@ -93,7 +80,7 @@ class DecodedBins:
         if not self.collections:
             return pa.nulls(count, pa.string())
         offsets, data, valid = _ints(count + 1), _bytes(self.most_json + 32), _zeros((count + 7) // 8)
-        loops().write_json(
+        native.functions.write_json(
             count, self.letters, self.problems, self.offsets, self.data,
             _view(offsets, "i"), _view(data), _view(valid),
         )  # fmt: skip
@@ -116,7 +103,7 @@ def _decode(
     offsets, out, valid = _ints(count + 1), _bytes(size), _zeros((count + 7) // 8)
     problems, totals = _bytes(count), memoryview(array("q", bytes(32)))
     double_starts, double_data = doubles or (array("i", bytes(4 * (count + 1))), b"")
-    wrong: int = loops().decode_bins(
+    wrong: int = native.functions.decode_bins(
         count, letters, compact, names, name_data, double_starts, double_data, starts, data,
         _view(text_offsets, "i"), _view(text), _view(text_valid),
         _view(offsets, "i"), _view(out), _view(valid), _view(problems), totals,
@@ -167,7 +154,7 @@ class Decoded:
     def partition_id(self) -> pa.Int32Array:
         """Partitions of the digests."""
         out = _ints(self.rows)
-        loops().partition_ids(self.rows, *self._digests, _view(out, "i"))
+        native.functions.partition_ids(self.rows, *self._digests, _view(out, "i"))
         return pa.Array.from_buffers(pa.int32(), self.rows, [None, out])
 
     def odd_rows(self) -> set[int]:
@@ -196,7 +183,9 @@ class Decoded:
         """The index of the bin of a name in each row, to take values by; null where a row has none."""
         out = pa.allocate_buffer(8 * self.rows)
         wanted = memoryview(name.encode())
-        loops().find_bins(self.rows, self.bin_offsets, *_slices(self.items.field("name")), wanted, _view(out, "q"))
+        native.functions.find_bins(
+            self.rows, self.bin_offsets, *_slices(self.items.field("name")), wanted, _view(out, "q")
+        )
         places = pa.Array.from_buffers(pa.int64(), self.rows, [None, out])
         return pc.if_else(pc.less(places, integer(0)), null(pa.int64()), places)
 
@@ -210,18 +199,18 @@ class Decoded:
         integers = _numbers(self.batch["key_integer"])
         room = len(self._sets[1]) + len(keys[1]) + 9 * self.rows
         starts, ends, out = array("q", bytes(8 * self.rows)), array("q", bytes(8 * self.rows)), bytearray(room)
-        count: int = loops().pack_messages(
+        count: int = native.functions.pack_messages(
             self.rows, _numbers(self.batch["key_letter"]), self.has_key, integers, bits or integers,
             *keys, *self._sets, starts, ends, out,
         )  # fmt: skip
         hashes, flags = bytearray(SIZE * count), bytearray(self.rows)
-        hash_ranges(memoryview(out), starts, ends, count, memoryview(hashes))
-        if not loops().compare_digests(self.rows, self.has_key, *self._digests, hashes, flags):
+        native.functions.ripemd160_ranges(memoryview(out), starts, ends, count, memoryview(hashes))
+        if not native.functions.compare_digests(self.rows, self.has_key, *self._digests, hashes, flags):
             return set()
         return set(_nonzero(memoryview(flags)))
 
     def _look_at_heads(self) -> bool:
-        found = loops().check_heads(
+        found = native.functions.check_heads(
             self.rows, *_slices(self.batch["namespace"]), *self._sets, self._digests[0],
             _numbers(self.batch["expiration"]), self._flags,
         )  # fmt: skip
@@ -231,7 +220,7 @@ class Decoded:
             return bool(found)
         doubles, data = _slices(self.batch["key_double"]), _slices(self.batch["key_data"])
         offsets, out = _ints(self.rows + 1), _bytes(len(data[1]) + len(doubles[1]) + 20 * self.rows + 32)
-        found += loops().decode_keys(
+        found += native.functions.decode_keys(
             self.rows, _numbers(letters), self.has_key, _numbers(self.batch["key_integer"]),
             _bits(self.batch["key_is_compact"]), *doubles, *data, _view(offsets, "i"), _view(out), self._flags,
         )  # fmt: skip

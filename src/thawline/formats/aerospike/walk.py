@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline import columns
+from thawline import columns, native
 from thawline.chunks import Break, Chunk
 from thawline.formats.aerospike.choice import HEADS, Choice, rows_of
 from thawline.formats.aerospike.findings import BROKEN, NO_HEADER, TRUNCATED, UNKNOWN_KIND
@@ -101,7 +101,7 @@ class Walk:
             if not len(view):
                 return
             before = self.pos
-            if self.is_patchy and self.size == self.text.step and not self.choice and columns.native() is not None:
+            if self.is_patchy and self.size == self.text.step and not self.choice and native.is_compiled:
                 yield from self._patch(view, is_last=is_last)
             if self.pos == before:
                 yield from self._scanned(view, is_last=is_last)

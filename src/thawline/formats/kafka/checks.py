@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline import checksums, columns
+from thawline import checksums, native
 from thawline.formats.kafka import numbers
 from thawline.formats.kafka.heads import Heads
 from thawline.model import Span
@@ -53,7 +53,7 @@ class Checksums:
         self.budget -= pc.sum(pc.subtract(ends, covered)).as_py()
         if not self.is_spent:
             return numbers.column(self._one_by_one(covered, ends, is_legacy=is_legacy))
-        if is_legacy or not self.source.is_local or columns.native() is None:
+        if is_legacy or not self.source.is_local:
             return pa.repeat(pa.scalar(-1, pa.int64()), len(starts))
         return numbers.column(self._from_checkpoints(numbers.copied(covered), numbers.copied(ends)))
 
@@ -64,7 +64,7 @@ class Checksums:
         if not self.is_spent:
             compute = checksums.crc32 if is_legacy else checksums.crc32c
             return compute(self.source.view(covered, end), 0, end - covered)
-        if is_legacy or not self.source.is_local or columns.native() is None:
+        if is_legacy or not self.source.is_local:
             return -1
         return self._from_checkpoints(array("q", [covered]), array("q", [end]))[0]
 
@@ -72,23 +72,18 @@ class Checksums:
         base, last = starts[0].as_py(), pc.max(ends).as_py()
         view = self.source.view(base, last)
         spans = numbers.copied(pc.subtract(starts, base)), numbers.copied(pc.subtract(ends, base))
-        native = columns.native()
-        if native is None:
-            compute = checksums.crc32 if is_legacy else checksums.crc32c
-            return array("q", (compute(view, *span) for span in zip(*spans, strict=True)))
         made = array("q", bytes(8 * len(starts)))
-        (native.crc32_ranges if is_legacy else native.crc32c_ranges)(view, *spans, len(starts), made)
+        compute = native.functions.crc32_ranges if is_legacy else native.functions.crc32c_ranges
+        compute(view, *spans, len(starts), made)
         return made
 
     def _from_checkpoints(self, starts: array[int], ends: array[int]) -> array[int]:
-        native = columns.native()
-        assert native is not None  # noqa: S101 - asked before
         whole = self.source.view(0, self.source.size)
         if not self.states:
             self.states = array("I", bytes(4 * (len(whole) // CHECKPOINT + 1)))
-            native.crc32c_checkpoints(whole, CHECKPOINT, self.states)
+            native.functions.crc32c_checkpoints(whole, CHECKPOINT, self.states)
         made = array("q", bytes(8 * len(starts)))
-        native.crc32c_spans(whole, starts, ends, len(starts), self.states, CHECKPOINT, made)
+        native.functions.crc32c_spans(whole, starts, ends, len(starts), self.states, CHECKPOINT, made)
         return made
 
 

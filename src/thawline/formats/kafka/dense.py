@@ -11,14 +11,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import ModuleType
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline import columns
+from thawline import columns, native
 from thawline.chunks import Chunk, Ranges
-from thawline.formats.kafka import plain
 from thawline.formats.kafka.gaps import LARGEST_OFFSET, LONGEST_CHAIN, Gaps
 from thawline.formats.kafka.heads import BATCHES, LATEST_MAGIC, MAGIC_AT, MESSAGES, Heads, unified
 from thawline.formats.kafka.nesting import MOST_OFFSETS, Claim, Nesting, claim_at
@@ -133,14 +131,14 @@ class _Window:
 
     def _follow(self, found: _Chosen) -> None:
         """Go on as far as plain cases lead, all of them in one step."""
-        native, checksums = columns.native(), self.gaps.checksums
-        if native is None or checksums.is_spent:
+        checksums = self.gaps.checksums
+        if not native.is_compiled or checksums.is_spent:
             return
         state = array("q", (found.end, min(found.floor, LARGEST_OFFSET), checksums.budget, 0, 0))
         window, limits = array("q", (self.start, self.end)), array("q", (MOST_OFFSETS, LONGEST_CHAIN))
         units, holes = self.room
         view = self.source.view(0, self.source.size)
-        native.follow_units(view, window, limits, self.is_trusting, state, self.known, units, holes)
+        native.functions.follow_units(view, window, limits, self.is_trusting, state, self.known, units, holes)
         found.end, floor, checksums.budget, unit_count, hole_count = state
         found.floor = floor if unit_count else found.floor
         found.units += zip(*(units[index : 2 * unit_count : 2] for index in range(2)), strict=True)
@@ -206,10 +204,9 @@ class _Window:
 
 def _places(source: Source, start: int, end: int) -> tuple[array[int], array[int]]:
     """Where units may start in a window, and their sizes."""
-    finder: ModuleType = columns.native() or plain
     view = source.view(0, source.size)
     positions, sizes = array("q", bytes(8 * (end - start))), array("q", bytes(8 * (end - start)))
-    count, _ = finder.find_units(view, start, end, array("q", (0, LARGEST_OFFSET)), positions, sizes)
+    count, _ = native.functions.find_units(view, start, end, array("q", (0, LARGEST_OFFSET)), positions, sizes)
     return positions[:count], sizes[:count]
 
 

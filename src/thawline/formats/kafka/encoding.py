@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
-from types import ModuleType
 
-from thawline.columns import native
+from thawline import native
 from thawline.formats.kafka.record_columns import Rows
-from thawline.uncompiled import uncompiled
 
-__all__ = ["OpenBatch", "encoder"]
+__all__ = ["OpenBatch"]
 
 COUNT, SIZE, BASE_OFFSET, LAST_OFFSET, BASE_TIMESTAMP, MAX_TIMESTAMP, IS_APPEND_TIME, NEEDED = range(8)
 """Slots of the state that `encode_records` keeps of an open batch."""
@@ -28,7 +26,7 @@ class OpenBatch:
 
     def add(self, rows: Rows, row: int, first_offset: int, *, is_append_time: bool) -> int:
         """Add rows from `row` on; gives the first that has to wait for the next batch, or the number of rows."""
-        encode: Callable[..., int] = encoder().encode_records
+        encode: Callable[..., int] = native.functions.encode_records
         default = first_offset, is_append_time
         while row < rows.count:
             with memoryview(self._out) as out:
@@ -76,8 +74,3 @@ class OpenBatch:
     def is_append_time(self) -> bool:
         """Whether the timestamp is the broker's, and one for all records."""
         return bool(self._state[IS_APPEND_TIME])
-
-
-def encoder() -> ModuleType:
-    """The functions of `kafka_encode`, compiled where the native module is there."""
-    return native() or uncompiled("kafka_encode")

@@ -6,14 +6,12 @@ import struct
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
 
-from thawline import columns
+from thawline import columns, native
 from thawline.chunks import Break, Chunk, Ranges
-from thawline.formats.kafka import plain
 from thawline.formats.kafka.checks import Checksums
 from thawline.formats.kafka.findings import (
     BAD_CHECKSUM,
@@ -119,13 +117,12 @@ class Gaps:
         """Where the next intact unit starts that is not inside of a broken one; the end of the file without any."""
         self.source = self.checksums.source = self.source.on_disk()
         view = self.source.view(0, self.source.size)
-        finder: ModuleType = columns.native() or plain
         offsets = array("q", (min(bound, LARGEST_OFFSET) for bound in (floor + 1, floor + MOST_OFFSETS)))
         positions, sizes = array("q", bytes(8 * CANDIDATES)), array("q", bytes(8 * CANDIDATES))
         nesting = Nesting(self.source, self.checksums, start - 1, floor)
         while start < self.source.size:
             seen = 0
-            count, start = finder.find_units(view, start, self.source.size, offsets, positions, sizes)
+            count, start = native.functions.find_units(view, start, self.source.size, offsets, positions, sizes)
             for position in self._right_ones(view, positions[:count], sizes[:count]):
                 while seen < count and positions[seen] < position:
                     nesting.broken(positions[seen], floor)

@@ -13,15 +13,15 @@ https://github.com/apache/kafka/blob/1eb7644/storage/src/main/java/org/apache/ka
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from thawline import native
 from thawline.errors import ThawlineError
 from thawline.formats.kafka import numbers
-from thawline.formats.kafka.encoding import encoder
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # collections.abc has it from Python 3.12 on
@@ -60,7 +60,8 @@ class IndexBuilder:
         columns = [memoryview(column).cast("B").cast("q") for column in (positions, last_offsets, max_timestamps)]
         rows = len(columns[0])
         room = bytearray(rows * OFFSET_ENTRY), bytearray(rows * TIME_ENTRY)
-        bad = encoder().index_batches(*columns, rows, self._base_offset, self._interval, self._state, *room)
+        index: Callable[..., int] = native.functions.index_batches
+        bad = index(*columns, rows, self._base_offset, self._interval, self._state, *room)
         self._take(*room)
         if bad >= 0:
             position, offset = columns[0][bad], columns[1][bad]
@@ -72,7 +73,7 @@ class IndexBuilder:
     def finish(self) -> Indexes:
         """Both indexes as Kafka leaves them when the segment is closed."""
         last = bytearray(TIME_ENTRY)
-        encoder().index_end(self._base_offset, self._state, last)
+        native.functions.index_end(self._base_offset, self._state, last)
         self._take(bytearray(), last)
         return Indexes(bytes(self._offset_index), bytes(self._time_index))
 

@@ -9,14 +9,13 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline import codecs, columns
+from thawline import codecs, columns, native
 from thawline.chunks import Break, Piece, Ranges, Rows
 from thawline.errors import CodecError, OutputTooLarge
 from thawline.formats.kafka import numbers
 from thawline.formats.kafka.findings import BAD_CODEC, BAD_RECORDS, TOO_LARGE
 from thawline.formats.kafka.heads import HEAD_SIZE, LATEST_MAGIC, Heads
-from thawline.formats.kafka.plain import OWN_TIME
-from thawline.formats.kafka.rows import Failure, Part, Records, Request, Units, engine, parts
+from thawline.formats.kafka.rows import Failure, Part, Records, Request, Units, parts
 from thawline.model import Finding, Run
 from thawline.source import Source
 
@@ -32,6 +31,8 @@ PIECE_BYTES = 768 << 10
 """Bytes that are decompressed before they are read: few enough to be still in the core's own cache then."""
 DISORDERED = Failure(BAD_RECORDS, {"reason": "offset deltas do not rise up to lastOffsetDelta"})
 WIRE = ("key", "value", "headers")
+OWN_TIME = -(1 << 63)
+"""Tells `place_records` that each record of a batch has a timestamp of its own."""
 
 
 def decode(source: Source, heads: Heads, request: Request) -> Iterator[Part | Finding]:
@@ -263,7 +264,7 @@ class _Placing:
         rows = len(chunk)
         offsets, timestamps = numbers.Room(rows), numbers.Room(rows)
         deltas = chunk.batch["offset_delta"], chunk.batch["timestamp_delta"]
-        engine().place_records(
+        native.functions.place_records(
             numbers.view(chunk.ranges, "i"),
             numbers.view(deltas[0], "i"),
             numbers.view(deltas[1]),

@@ -6,14 +6,13 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline import columns
-from thawline.formats.kafka import numbers, plain
+from thawline import native
+from thawline.formats.kafka import numbers
 from thawline.formats.kafka.heads import Heads
 from thawline.formats.kafka.losses import lost_unit
 from thawline.formats.kafka.selection import Selection
@@ -284,11 +283,6 @@ def microseconds(milliseconds: pa.Int64Array) -> pa.Array:
     """Timestamps; null for Kafka's -1 and outside of the years 1 to 9999, which is what calendars have."""
     rows = len(milliseconds)
     made, valid = numbers.Room(rows), bytearray(rows)
-    missing = engine().to_microseconds(numbers.view(milliseconds), rows, made.view, valid)
+    missing = native.functions.to_microseconds(numbers.view(milliseconds), rows, made.view, valid)
     validity = None if not missing else pa.array(valid, pa.uint8()).cast(pa.bool_()).buffers()[1]
     return made.column(MICROSECONDS, validity)
-
-
-def engine() -> ModuleType:
-    """What does the arithmetic of records: the native module, or plain Python."""
-    return columns.native() or plain

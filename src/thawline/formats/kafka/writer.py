@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Literal, Self
 
 import pyarrow as pa
 
+from thawline import native
 from thawline.checksums import crc32c
 from thawline.errors import SourceError, ThawlineError
 from thawline.formats.kafka.compression import BadCompression, compressor
-from thawline.formats.kafka.encoding import OpenBatch, encoder
+from thawline.formats.kafka.encoding import OpenBatch
 from thawline.formats.kafka.indexes import INTERVAL
 from thawline.formats.kafka.producers import Ending, OpenTransactions, Producer, marker
 from thawline.formats.kafka.record_columns import (
@@ -273,7 +274,7 @@ class KafkaSegmentWriter:
         """The offset of the last of some rows, which have to rise from the next offset on."""
         if not len(rows.offsets):
             return self._offset(self._next_offset + rows.count - 1) if rows.count else self._next_offset - 1
-        bad = encoder().first_not_rising(rows.offsets, rows.count, self._next_offset - 1)
+        bad = native.functions.first_not_rising(rows.offsets, rows.count, self._next_offset - 1)
         if bad >= 0:
             before = rows.offsets[bad - 1] if bad else self._next_offset - 1
             raise BadRecord(

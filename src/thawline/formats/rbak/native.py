@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline import _native
+from thawline import native
 from thawline.chunks import Chunk
 from thawline.formats.rbak.fields import FIELDS, KINDS, NAME_ENDS, NAMES, NUMBERS, PROPERTIES, RECORD, REQUIRED
 from thawline.formats.rbak.records import HEAD, HEADERS, NAMED_FAULTS, TYPES, Decoded, Fault, projected
@@ -85,7 +85,7 @@ class _Decoding:
         self.body = _Array("B", (chunk.ends[-1].as_py() - chunk.starts[0].as_py()) // 2 + 16)
         self.escaped = bytearray(len(FIELDS))
         self.work, self.scratch = memoryview(array("q", bytes(8 * WORK))), memoryview(bytearray(SCRATCH))
-        self.rows, self.bad = _native.decode_records(
+        self.rows, self.bad = native.functions.decode_records(
             view, _items(chunk.starts, "q"), _items(chunk.ends, "q"), len(chunk), HEAD, NAMES, NAME_ENDS, KINDS,
             room.values.view, room.lengths.view, room.seen.view, room.entries.view, room.offsets.view, self.body.view,
             room.indices.view, room.faults.view, self.escaped, self.work, self.scratch,
@@ -156,7 +156,7 @@ class _Decoding:
         if self.work[ALL_SEEN] >> field & 1:
             return None, 0
         bits = _Array("B", (self.rows + 7) // 8, is_zero=True)
-        nulls = _native.pack_seen(self.arrays.seen.view, field, self.rows, bits.view)
+        nulls = native.functions.pack_seen(self.arrays.seen.view, field, self.rows, bits.view)
         return (bits.buffer, nulls) if nulls else (None, 0)
 
     def numbers(self, name: str) -> pa.Int64Array:
@@ -171,7 +171,7 @@ class _Decoding:
         field = NUMBERS[name]
         bits, nulls = self.valid(field)
         wide = _Array("q", 2 * self.rows)
-        _native.widen(self.part(self.arrays.values, field), self.rows, wide.view)
+        native.functions.widen(self.part(self.arrays.values, field), self.rows, wide.view)
         return pa.Array.from_buffers(TYPES["uint64"], self.rows, [bits, wide.buffer], nulls)
 
     def integers(self, name: str) -> pa.Int64Array:
@@ -194,13 +194,13 @@ class _Decoding:
     def headers(self) -> pa.ListArray:
         """Keys as text and values as JSON text, a list a row."""
         offsets, bits = _Array("i", self.rows + 1), _Array("B", (self.rows + 7) // 8, is_zero=True)
-        nulls = _native.list_offsets(self.arrays.entries.view, self.rows, offsets.view, bits.view)
+        nulls = native.functions.list_offsets(self.arrays.entries.view, self.rows, offsets.view, bits.view)
         total = offsets.view[self.rows]
         cells, keys, values = _Array("q", 7 * total), _Array("q", total), _Array("q", total)
         key_sizes, value_sizes = _Array("i", total), _Array("i", total)
         field = NUMBERS["headers"]
         texts, sizes = self.part(self.arrays.values, field), self.part(self.arrays.lengths, field)
-        is_escaped = _native.find_headers(
+        is_escaped = native.functions.find_headers(
             self.view, texts, sizes, self.arrays.entries.view, self.rows, cells.view, keys.view, key_sizes.view,
             values.view, value_sizes.view, self.work, self.scratch,
         )  # fmt: skip
@@ -218,13 +218,13 @@ def _items(values: pa.Array, typecode: str) -> Any:
 
 def _text(view: memoryview, starts: Any, lengths: Any, rows: int, *, is_escaped: bool = False) -> pa.StringArray:
     """Text that lies scattered in a buffer. That it is UTF-8 the native reader has seen."""
-    total, is_mixed, _ = _native.measure(lengths, rows)
+    total, is_mixed, _ = native.functions.measure(lengths, rows)
     offsets, data = _Array("i", rows + 1), _Array("B", total + ROOM_BEHIND)
     gathering = (view, starts, lengths, rows, offsets.view, data.view)
     if not is_mixed and not is_escaped:
-        _native.gather_plain(*gathering)
+        native.functions.gather_plain(*gathering)
         return pa.Array.from_buffers(pa.string(), rows, [None, offsets.buffer, data.buffer], 0)
     valid = _Array("B", (rows + 7) // 8)
-    nulls = (_native.gather_json if is_escaped else _native.gather_optional)(*gathering, valid.view)
+    nulls = (native.functions.gather_json if is_escaped else native.functions.gather_optional)(*gathering, valid.view)
     buffers = [valid.buffer if nulls else None, offsets.buffer, data.buffer]
     return pa.Array.from_buffers(pa.string(), rows, buffers, nulls)

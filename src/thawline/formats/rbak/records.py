@@ -9,7 +9,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from thawline import columns
+from thawline import native
 from thawline.chunks import Chunk
 from thawline.formats.rbak.fields import PROPERTIES, RECORD, Kind
 
@@ -76,13 +76,13 @@ class Decode(Protocol):
 
 def decoder() -> Decode:
     """The reader of this installation."""
-    if columns.native() is None:
+    if not native.is_compiled:
         from thawline.formats.rbak import plain  # noqa: PLC0415 - not needed where there is the native module
 
         return plain.decode
-    from thawline.formats.rbak import native  # noqa: PLC0415 - needs the native module
+    from thawline.formats.rbak.native import decode  # noqa: PLC0415 - needs the native module
 
-    return native.decode
+    return decode
 
 
 def projected(wanted: Collection[str]) -> pa.Schema:

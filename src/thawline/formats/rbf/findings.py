@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from thawline import columns
+from thawline import columns, native
 from thawline.checksums import crc32c
 from thawline.chunks import Break, Ranges
 from thawline.formats.rbf.frames import FENCE, LEAST_FRAME, has_right_status
@@ -316,7 +316,7 @@ class Gaps:
 
 def frame_probe() -> Callable[[memoryview], Break | None]:
     """What tells why the row that a buffer starts with is no frame."""
-    if columns.native() is None:
+    if not native.is_compiled:
         return _broken_plain
     from thawline import kernels  # noqa: PLC0415 - needs the native module
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import ModuleType
 
 import pyarrow.compute as pc
 
-from thawline import columns
+from thawline import columns, native
 from thawline.checksums import crc32c
 from thawline.chunks import Break, Chunk
 from thawline.source import Source
@@ -104,42 +103,27 @@ class ReverseScan:
 
     def step(self, block: int) -> list[Segment]:
         """Frames whose fence lies in the next block, last ones first."""
-        native = columns.native()
-        if native is None:
-            return self._step_plain()
         start = max(self.floor, (self.position + len(FENCE) - block) // 4 * 4)
         fences = array("q", bytes(8 * ((self.position + len(FENCE) - start) // 4)))
-        count = native.find_fences(self.view, start, self.position + len(FENCE), fences)
+        count = native.functions.find_fences(self.view, start, self.position + len(FENCE), fences)
         starts = array("q", bytes(8 * count))
-        native.check_frames(self.view, fences, count, starts)
-        self.budget -= native.covered_bytes(fences, starts, count)
-        native.check_checksums(self.view, fences, starts, count, self._states(native), CHECKPOINT)
+        native.functions.check_frames(self.view, fences, count, starts)
+        self.budget -= native.functions.covered_bytes(fences, starts, count)
+        native.functions.check_checksums(self.view, fences, starts, count, self._states(), CHECKPOINT)
         found = array("q", bytes(8 * count))
-        frames, position = native.walk_back(fences, starts, count, self.position, found)
+        frames, position = native.functions.walk_back(fences, starts, count, self.position, found)
         # Below the last fence of the block nothing is left in it, unless a frame has led further down.
         self.position = min(position, start - len(FENCE))
         stretches = array("q", bytes(24 * frames))
-        joined = 3 * native.join_back(fences, starts, found, frames, stretches)
+        joined = 3 * native.functions.join_back(fences, starts, found, frames, stretches)
         return [Segment(*stretches[index : index + 3]) for index in range(0, joined, 3)]
 
-    def _states(self, native: ModuleType) -> array[int]:
+    def _states(self) -> array[int]:
         """Checkpoints of the checksum over the whole file, once the budget is spent; until then none."""
         if self.budget < 0 and not self.checkpoints:
             self.checkpoints = array("I", bytes(4 * (len(self.view) // CHECKPOINT + 1)))
-            native.crc32c_checkpoints(self.view, CHECKPOINT, self.checkpoints)
+            native.functions.crc32c_checkpoints(self.view, CHECKPOINT, self.checkpoints)
         return self.checkpoints
-
-    def _step_plain(self) -> list[Segment]:
-        """The same for one fence at a time, where there is no native module."""
-        fence = self.position
-        self.position = fence - 4
-        if self.view[fence : fence + 4] != FENCE:
-            return []
-        start = frame_before(self.view, fence)
-        if start is None:
-            return []
-        self.position = start - len(FENCE)
-        return [Segment(start, fence + len(FENCE), 1)]
 
 
 def frame_before(view: memoryview, fence: int) -> int | None:

@@ -1,8 +1,8 @@
 """JSON found in a buffer by place, checked strictly, without an object for any of it.
 
-Cython in pure Python mode, compiled into `thawline._native`. A function that reads a value returns the position behind
-it, or `~position` (below zero) of the byte that no JSON document has there. White space, numbers, escapes, surrogate
-pairs and UTF-8 are held to RFC 8259 and RFC 3629; nesting is bounded by a stack of bytes, so nothing recurses.
+A function that reads a value returns the position behind it, or `~position` (below zero) of the byte that no JSON
+document has there. White space, numbers, escapes, surrogate pairs and UTF-8 are held to RFC 8259 and RFC 3629; nesting
+is bounded by a stack of bytes, so nothing recurses.
 """
 
 import cython

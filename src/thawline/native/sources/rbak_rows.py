@@ -1,8 +1,8 @@
 """Records of an RBAK payload as columns: one pass over the JSON of each, from its bytes into arrays.
 
-Cython in pure Python mode, compiled into `thawline._native` behind `json_text.py`. A record that is not the JSON of a
-`BackupRecord` leaves no row: what is wrong with it, and where, goes into `faults`. Of several members with the same key
-the last counts; members that are not known are passed over. The fields and their names are in `formats.rbak.fields`.
+A record that is not the JSON of a `BackupRecord` leaves no row: what is wrong with it, and where, goes into `faults`.
+Of several members with the same key the last counts; members that are not known are passed over. The fields and their
+names are in `formats.rbak.fields`.
 """
 
 import cython
@@ -10,7 +10,7 @@ import cython
 if cython.compiled:
     from cython.cimports.libc.string import memcmp
 else:
-    from thawline.json_text import (
+    from thawline.native.sources.json_text import (
         _json_blank,
         _json_colon,
         _json_number,
@@ -19,7 +19,7 @@ else:
         _json_unescape,
         _json_word,
     )
-    from thawline.rbak_headers import _rbak_headers
+    from thawline.native.sources.rbak_headers import _rbak_headers
 
 # Kinds of fields.
 BODY = cython.declare(cython.int, 0)

@@ -1,16 +1,23 @@
 """Records of Aerospike backups, checked where they lie: a quick look that tells whether a closer one is needed.
 
-Cython in pure Python mode, compiled into `thawline._native` and importable as it is. It works on what the scan kernel
-leaves: numbers, and where text and bytes lie. Lengths of -1 stand for what is not there, those below for tokens with
-backslashes, as the kernels count them.
+It works on what the scan kernel leaves: numbers, and where text and bytes lie. Lengths of -1 stand for what is not
+there, those below for tokens with backslashes, as the kernels count them.
 """
 
 import cython
 
 if not cython.compiled:
-    from thawline.asb_json import JSON_TEXTS, JSON_WORDS, _is_collection
-    from thawline.asb_scalars import SIXES, _copied, _decode_base64, _has_byte, _is_sketch, _is_usual_double, _is_utf8
-    from thawline.asb_values import _put_key_number, _put_key_type
+    from thawline.native.sources.asb_json import JSON_TEXTS, JSON_WORDS, _is_collection
+    from thawline.native.sources.asb_scalars import (
+        SIXES,
+        _copied,
+        _decode_base64,
+        _has_byte,
+        _is_sketch,
+        _is_usual_double,
+        _is_utf8,
+    )
+    from thawline.native.sources.asb_values import _put_key_number, _put_key_type
     from thawline.ripemd160 import ripemd160
 
 HASHED = cython.declare(cython.longlong, 8)

@@ -1,12 +1,10 @@
 """Values that a scan found in a buffer, copied into the buffers of Arrow columns.
 
-Cython in pure Python mode, like the scan kernels: compiled with them into `thawline._native`,
-and importable as it is for tests. Arrays are Arrow's: `offsets` has one item more than there
-are rows, `valid` is a bitmap. A length of -1 is a null, and one below that a token of -2 - length
-bytes that has escapes.
+Arrays are Arrow's: `offsets` has one item more than there are rows, `valid` is a bitmap. A length of -1 is a null, and
+one below that a token of -2 - length bytes that has escapes.
 
-Short values are copied in steps of a fixed size, which need no call; what such a step copies too
-much is written over by the next value, or lies in the room behind the last.
+Short values are copied in steps of a fixed size, which need no call; what such a step copies too much is written over
+by the next value, or lies in the room behind the last.
 """
 
 from array import array

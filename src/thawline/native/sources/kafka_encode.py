@@ -1,6 +1,5 @@
 """Records of magic 2 and entries of index files, encoded from columns.
 
-Cython in pure Python mode, compiled into `thawline._native`; as it is it runs wherever the package cython is installed.
 Binary columns come as Arrow keeps them: where each value starts (one more than there are rows), all values back to
 back, and a bitmap of those that are not null, which is empty where all are there and else begins at bit `first`.
 """

@@ -1,7 +1,6 @@
 """Numbers, lengths and extensions of msgpack as Aerospike's server writes it.
 
-Cython in pure Python mode, compiled into `thawline._native` and importable as it is. Every length is checked against
-what is left before a byte is looked at.
+Every length is checked against what is left before a byte is looked at.
 """
 
 import struct

@@ -1,14 +1,20 @@
 """Keys and bins of Aerospike records: decoded from what is written, and checked.
 
-Cython in pure Python mode, compiled into `thawline._native` and importable as it is. It works on the buffers of Arrow
-columns as the scan kernel leaves them.
+It works on the buffers of Arrow columns as the scan kernel leaves them.
 """
 
 import cython
 
 if not cython.compiled:
-    from thawline.asb_json import DEEPEST_COLLECTION, JSON_TEXTS, JSON_WORDS, _is_collection, _put_integer, _put_value
-    from thawline.asb_scalars import (
+    from thawline.native.sources.asb_json import (
+        DEEPEST_COLLECTION,
+        JSON_TEXTS,
+        JSON_WORDS,
+        _is_collection,
+        _put_integer,
+        _put_value,
+    )
+    from thawline.native.sources.asb_scalars import (
         SIXES,
         _copied,
         _decode_base64,

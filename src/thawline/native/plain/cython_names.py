@@ -1,6 +1,6 @@
-"""Modules that are written for Cython, run as the Python that they are, where there is no native module.
+"""The names that sources take from `cython`, so that they run as Python where cython is not installed.
 
-Such a module says `import cython`, and names C types that mean nothing in Python. On machines that have no cython a
+A source says `import cython`, and names C types that mean nothing in Python. On machines that have no cython a
 stand-in serves, whose names mean nothing either: so cython is needed to build thawline, and never to run it.
 """
 
@@ -10,29 +10,23 @@ import importlib
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
-from functools import cache
 from threading import Lock
 from types import ModuleType
 from typing import Any, TypeVar
 
 Given = TypeVar("Given")
 LOADING = Lock()
-TYPES = "bint char schar uchar short int uint longlong ulonglong float double void const pointer"
+TYPES = "bint char schar uchar short int uint longlong ulonglong size_t float double void const pointer"
 
 
-@cache
-def uncompiled(name: str) -> ModuleType:
-    """A module of thawline that is written for Cython.
-
-    >>> uncompiled("asb_values").PROBLEMS
-    (1, 2, 4, 8, 16, 32)
-    """
+def loaded(name: str) -> ModuleType:
+    """A module that is written for Cython, as the Python that it is."""
     with LOADING:
         try:
             importlib.import_module("cython")
         except ImportError:
-            return _with_stand_in(f"thawline.{name}")
-        return importlib.import_module(f"thawline.{name}")
+            return _with_stand_in(name)
+        return importlib.import_module(name)
 
 
 def _with_stand_in(name: str) -> ModuleType:

@@ -1,7 +1,4 @@
-"""Single values of Aerospike backups: whether text, doubles and sketches are what they should be; base-64 decoded.
-
-Cython in pure Python mode, compiled into `thawline._native` and importable as it is.
-"""
+"""Single values of Aerospike backups: whether text, doubles and sketches are what they should be; base-64 decoded."""
 
 import cython
 

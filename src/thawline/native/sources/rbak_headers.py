@@ -1,13 +1,12 @@
 """Headers of an RBAK record, in each of the shapes that formats are known to give them, as places of their JSON.
 
-Cython in pure Python mode, compiled into `thawline._native` behind `json_text.py`. The JSON has been checked before.
-The shapes are `[["k", v], …]`, `[{"key": "k", "value": v}, …]` and `{"k": v, …}`.
+The JSON has been checked before. The shapes are `[["k", v], …]`, `[{"key": "k", "value": v}, …]` and `{"k": v, …}`.
 """
 
 import cython
 
 if not cython.compiled:
-    from thawline.json_text import _json_blank, _json_skip, _json_string
+    from thawline.native.sources.json_text import _json_blank, _json_skip, _json_string
 
 # Cells of a header on its way into columns.
 ENTRY_START = cython.declare(cython.int, 0)

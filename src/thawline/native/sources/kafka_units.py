@@ -1,9 +1,9 @@
-"""What Kafka's declarative specs cannot say: where the next batch may be behind damage, and where its records belong.
-
-Cython in pure Python mode, compiled into `thawline._native`. `thawline.formats.kafka.plain` does the same without it.
-"""
+"""What Kafka's declarative specs cannot say: where the next batch may be after damage, and where its records belong."""
 
 import cython
+
+if not cython.compiled:
+    from thawline.checksums import crc32, crc32c
 
 
 @cython.cfunc
@@ -13,6 +13,8 @@ import cython
 def _big(buf: cython.const[cython.uchar][::1], at: cython.longlong, size: cython.longlong) -> cython.longlong:
     value: cython.ulonglong = 0
     i: cython.longlong = 0
+    if not cython.compiled:
+        return int.from_bytes(buf[at : at + size], "big", signed=True)
     while i < size:
         value = (value << 8) | buf[at + i]
         i += 1
@@ -147,11 +149,13 @@ def _is_right(
     if state[2] < pos + size - covered:
         return -1
     state[2] -= pos + size - covered
-    if buf[pos + 16] == 2:
-        stored = cython.cast(cython.uint, _big(buf, pos + 17, 4))
+    stored = cython.cast(cython.uint, _big(buf, pos + (17 if buf[pos + 16] == 2 else 12), 4))
+    if not cython.compiled:
+        stored &= 0xFFFFFFFF
+        computed = (crc32c if buf[pos + 16] == 2 else crc32)(buf, covered, pos + size)
+    elif buf[pos + 16] == 2:
         computed = crc_of_range(crc32c_best, cython.address(buf[covered]), pos + size - covered)  # noqa: F821
     else:
-        stored = cython.cast(cython.uint, _big(buf, pos + 12, 4))
         computed = crc_of_range(crc32_by_tables, cython.address(buf[covered]), pos + size - covered)  # noqa: F821
     known[pos - first] = 2 if stored == computed else 1
     return 1 if stored == computed else 0

@@ -1,7 +1,6 @@
 """The reverse scan of RBF [R-REVERSE-SCAN-ALGORITHM], over a block of the file at a time.
 
-Cython in pure Python mode, compiled into `thawline._native`. The checksum is left out here: whole blocks of frames
-are checked with one call between `check_frames` and `walk_back`.
+The checksum is left out here: whole blocks of frames are checked with one call between `check_frames` and `walk_back`.
 """
 
 import cython

@@ -1,7 +1,6 @@
 """Lists and maps of Aerospike bins, which are msgpack of the server's own kind, as JSON.
 
-Cython in pure Python mode, compiled into `thawline._native` and importable as it is. Every length is checked against
-what is left before a byte is looked at, and nesting has an end.
+Every length is checked against what is left before a byte is looked at, and nesting has an end.
 """
 
 import cython
@@ -10,8 +9,8 @@ if cython.compiled:
     from cython.cimports.libc.stdio import snprintf
     from cython.cimports.libc.stdlib import strtod
 else:
-    from thawline.asb_msgpack import _extension, _msgpack_double, _msgpack_integer, _msgpack_length
-    from thawline.asb_scalars import BASE64_ALPHABET, _is_utf8
+    from thawline.native.sources.asb_msgpack import _extension, _msgpack_double, _msgpack_integer, _msgpack_length
+    from thawline.native.sources.asb_scalars import BASE64_ALPHABET, _is_utf8
 
 DEEPEST_COLLECTION = cython.declare(cython.longlong, 64)
 """How deep lists and maps may lie in each other."""

@@ -1,0 +1,51 @@
+"""The functions of `thawline.native.fast` as plain Python.
+
+Most are the sources themselves, run as they are. Where a source calls C or relies on C's arithmetic, a module beside
+this one has the twin of its functions, and that one counts.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from array import array
+from collections.abc import Callable, Iterator
+from functools import wraps
+from types import ModuleType
+from typing import Any
+
+from thawline.native import sources
+from thawline.native.plain import checksums, faults, hashes, kafka_units
+from thawline.native.plain.cython_names import loaded
+
+KERNELS = "thawline.generated.kernels.scans"
+TWINS = (checksums, faults, hashes, kafka_units)
+
+
+def _modules() -> Iterator[ModuleType]:
+    for found in pkgutil.iter_modules(sources.__path__, f"{sources.__name__}."):
+        if not found.name.endswith(".fast"):  # what is left of it by a build in place
+            yield loaded(found.name)
+    yield loaded(KERNELS)
+    yield from TWINS
+
+
+def _public(module: ModuleType) -> dict[str, Any]:
+    """What a module makes itself, as compiled code offers it."""
+    made = {name: value for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__}
+    constants = {name: value for name, value in vars(module).items() if isinstance(value, tuple)}
+    offered = {name: _viewing(value) for name, value in made.items() if callable(value)} | constants
+    return {name: value for name, value in offered.items() if not name.startswith("_")}
+
+
+def _viewing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, with arrays and bytes passed as views: compiled code takes any buffer, and asks for its shape."""
+
+    @wraps(function)
+    def called(*arguments: Any) -> Any:
+        return function(*(memoryview(it) if isinstance(it, array | bytes | bytearray) else it for it in arguments))
+
+    return called
+
+
+for _module in _modules():
+    globals().update(_public(_module))
