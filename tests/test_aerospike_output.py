@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import thawline
-from thawline.formats.aerospike.rewriting import rewrite
 from thawline.formats.aerospike.writer import AsbWriter, BadEntry, Bin, Index, Key, Record, Udf, digest_of
+from thawline.verbs.rewrite.aerospike import rewrite
 from thawline.verbs.salvage import salvage
 
 EACH = [pytest.param(golden, id=golden.name) for golden in golden_files("aerospike")]

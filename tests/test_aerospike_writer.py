@@ -13,11 +13,11 @@ from click.testing import CliRunner
 
 import thawline
 from thawline.cli import commands, run
-from thawline.formats.aerospike.rewriting import rewrite
 from thawline.formats.aerospike.tolerant import Look
 from thawline.formats.aerospike.units import Meta, encode
 from thawline.formats.aerospike.writer import AsbWriter, BadEntry, Bin, Index, Key, Record, Udf
 from thawline.formats.aerospike.writer import digest_of as our_digest
+from thawline.verbs.rewrite.aerospike import rewrite
 from thawline.verbs.salvage import salvage
 
 DIGEST = bytes(range(20))

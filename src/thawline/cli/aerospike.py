@@ -30,8 +30,8 @@ def rewrite(run: Session, output: str, *, overwrite: bool) -> int:
     is the file itself. What only one of asrestore and backup-go reads is written so that both do. A compressed file
     becomes a plain one.
     """
-    from thawline.formats.aerospike.rewriting import rewrite as written
     from thawline.rendering.words import counted, exact, quoted
+    from thawline.verbs.rewrite.aerospike import rewrite as written
 
     target = Path(output)
     with run.open_only() as cold:

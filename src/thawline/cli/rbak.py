@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from thawline.cli.session import Session, WatchedFile
-    from thawline.formats.rbak.rewrite import Rewritten
+    from thawline.verbs.rewrite.rbak import Rewritten
 
 DAMAGED = 1
 
@@ -113,8 +113,8 @@ def rewrite(run: Session, target: str, **given: Any) -> int:
 
 def _rewritten(run: Session, target: Path, given: dict[str, Any]) -> tuple[Rewritten, str]:
     from thawline.formats.rbak.encoding import Coding
-    from thawline.formats.rbak.rewrite import Rewritten, chosen, to_backup, to_segment
     from thawline.rendering.words import counted, exact
+    from thawline.verbs.rewrite.rbak import Rewritten, chosen, to_backup, to_segment
 
     done = Rewritten()
     messages = chosen(_files(run), dict(run.options.where), given["drop_headers"], done)
