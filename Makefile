@@ -44,10 +44,11 @@ spec-diff: $(READY) ## what the specs here do to the wire, the API and real file
 golden: $(READY) ## rebuild the golden files in tests/golden/
 	$(BIN)/python -m tools.samples
 
-lint: $(READY) ## ruff, mypy, and the style of the specs
+lint: $(READY) ## ruff, mypy, the layers, and the style of the specs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/thawline spec lint
 
 test: $(READY) ## run the tests

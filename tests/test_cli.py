@@ -25,7 +25,8 @@ from thawline.cli import ALIASES, commands
 from thawline.cli.progress import Progress
 from thawline.formats import FORMATS, get
 from thawline.formats.rbf.writer import encode
-from thawline.rendering.rows import Terminal, objects
+from thawline.rendering.rows import Terminal
+from thawline.sinks import objects
 
 THAWLINE = [sys.executable, "-m", "thawline"]
 ORDERS = GOLDEN / "rbf" / "many-frames.rbf"

@@ -18,7 +18,7 @@ from thawline.batches import slices
 from thawline.checksums import crc32c
 from thawline.model import Code, Finding, Findings, Span
 from thawline.packed import PAGE, Packed
-from thawline.rendering.rows import Kind, RowSink
+from thawline.rendering.rows import Kind, row_sink
 from tools.bench import hostile
 
 TORN = Code("XXX101", "torn", "error", "")
@@ -105,7 +105,7 @@ def headers(rows: int, size: int) -> pa.RecordBatch:
 def test_rows_of_long_lists_become_text_a_few_at_a_time(kind: Kind) -> None:
     batch = headers(48, 20_000)
     console = Console(file=io.StringIO(), width=80)
-    sink = RowSink(kind, Nowhere(), console, "auto")
+    sink = row_sink(kind, Nowhere(), console, "auto")
     tracemalloc.start()
     sink.add(batch.schema, [batch], "x")
     sink.close()

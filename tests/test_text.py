@@ -21,7 +21,7 @@ from pyarrow import ipc, parquet
 from thawline.formats.kafka.writer import KafkaSegmentWriter
 from thawline.formats.rbf.writer import RbfWriter
 from thawline.options import BadOption, Option
-from thawline.rendering.values import iso_times, json_line
+from thawline.values import iso_times, json_line
 from thawline.wording import printable, quoted
 
 NAMES = [b"a\xff\xfe.rbf", b"\x1b[31mred\x1b[0m.rbf", "rtl\u202efbr.rbf".encode(), b"new\nline.rbf", b"it's $HOME.rbf"]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from thawline.formats.borg.catalogue import Catalogue
     from thawline.formats.borg.rebuild import Rebuilt
     from thawline.formats.borg.repository import Repository
-    from thawline.rendering.values import Bytes
+    from thawline.values import Bytes
 
 DAMAGED = 1
 IDS: Bytes = "hex"
@@ -214,9 +214,9 @@ def index(run: Session, repository: str, rebuild: str | None, *, overwrite: bool
 
 
 def _print_table(run: Session, table: pa.Table) -> None:
-    from thawline.rendering.rows import RowSink
+    from thawline.rendering.rows import row_sink
 
-    sink = RowSink(run.kind, run.stdout, run.console, IDS)
+    sink = row_sink(run.kind, run.stdout, run.console, IDS)
     sink.add(table.schema, table.to_batches(), "")
     sink.close()
 
@@ -245,13 +245,9 @@ def _rebuild(run: Session, repository: Repository, target: Path, *, overwrite: b
 
 
 def _write_table(found: Rebuilt, target: Path, *, overwrite: bool) -> None:
-    import sys
-
     from thawline.outputs import replacing
-    from thawline.rendering.console import console
-    from thawline.rendering.rows import RowSink
+    from thawline.sinks import file_sink
     from thawline.verbs.convert import kind_of
 
-    kind = kind_of(target)
-    with replacing(target, overwrite=overwrite) as file, RowSink(kind, file, console(sys.stdout), IDS) as sink:
+    with replacing(target, overwrite=overwrite) as file, file_sink(kind_of(target), file, IDS) as sink:
         sink.add(found.places.schema, found.places.to_batches(), "")

@@ -183,8 +183,8 @@ def salvage(
 
     FILE is not touched, and OUT appears when it is complete. The exit code is 1 where something was lost.
     """
-    from thawline.rendering.values import json_line
     from thawline.rendering.words import exact, quoted
+    from thawline.values import json_line
     from thawline.verbs.salvage import salvage as copy
     from thawline.verbs.salvage import truncate
 

@@ -96,7 +96,7 @@ def stats(run: Session) -> int:
     null and none of them is called frequent.
     """
     from thawline.cli.rows import say_skipped
-    from thawline.verbs.stats import for_table
+    from thawline.rendering.statistics import for_table
     from thawline.verbs.stats import stats as columns
 
     sink = run.records()

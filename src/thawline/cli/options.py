@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from thawline.cli.session import Session
     from thawline.cold import OnError
     from thawline.rendering.console import Color
-    from thawline.rendering.values import Bytes
+    from thawline.values import Bytes
 
 Shape = Literal["auto", "table", "vertical", "jsonl", "json", "csv", "arrow"]
 COMPARISON = re.compile(r"[<>!~]|\s(like|in|is|between)\s", re.IGNORECASE)

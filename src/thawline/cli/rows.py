@@ -92,7 +92,7 @@ def tail(run: Session, count: int, *, csv_safe: bool) -> int:
 
 def _print(run: Session, rows: Callable[[WatchedFile], Iterable[pa.RecordBatch]], *, csv_safe: bool) -> int:
     """Write rows of each input to stdout."""
-    from thawline.rendering.rows import RowSink
+    from thawline.rendering.rows import row_sink
 
     if run.kind == "arrow" and sys.stdout.isatty():
         raise click.UsageError("an Arrow stream is binary; send it to a file or a pipe")
@@ -100,7 +100,7 @@ def _print(run: Session, rows: Callable[[WatchedFile], Iterable[pa.RecordBatch]]
         raise click.UsageError("--csv-safe is about CSV; add --format csv")
     if run.kind in {"table", "vertical"} and sys.stdout.isatty():
         run.progress.mode = "none"  # the rows themselves show that something goes on
-    sink = RowSink(run.kind, run.stdout, run.console, run.options.bytes, csv_safe=csv_safe)
+    sink = row_sink(run.kind, run.stdout, run.console, run.options.bytes, csv_safe=csv_safe)
 
     def add(cold: WatchedFile) -> None:
         sink.add(*_named(run, cold, rows(cold)), cold.name)
@@ -154,8 +154,8 @@ def convert(run: Session, output: str, *, overwrite: bool, csv_safe: bool) -> in
     OUT appears when it is complete. Damage is passed over and counted on stderr; the exit code is then 1. With more
     than one file, the first column says which one a row is from.
     """
-    from thawline.rendering.rows import MIXED
     from thawline.rendering.words import counted, printable, quoted
+    from thawline.sinks import MIXED
     from thawline.verbs.cat import columns_of
     from thawline.verbs.convert import convert as write
     from thawline.verbs.convert import kind_of

@@ -7,7 +7,7 @@ from typing import Any
 
 from thawline.folder import Unread
 from thawline.model import Report
-from thawline.rendering.values import json_text
+from thawline.values import json_text
 
 FINDING_NAMES = ("file", "format", "code", "severity", "start", "end", "message", "detail", "hint")
 

@@ -11,10 +11,10 @@ from rich.console import Console
 from thawline.options import LARGEST
 from thawline.packed import PAGE, Packed
 from thawline.rendering.grid import Grid
-from thawline.rendering.rows import Kind, RowSink, shown, tabular
-from thawline.rendering.values import json_bytes, json_text, well_formed
+from thawline.rendering.rows import Kind, row_sink, shown, tabular
 from thawline.rendering.vertical import Vertical
 from thawline.rendering.words import grouped
+from thawline.values import json_bytes, json_text, well_formed
 
 Record = Mapping[str, Any]
 COUNTS = {"size", "rows", "nulls", "bytes", "shortest", "longest", "distinct", "files", "chunks"}
@@ -70,7 +70,7 @@ class Records:
 
     def _close_columns(self) -> None:
         schema = _schema(self.held) if self.held else pa.schema([(name, pa.string()) for name in self.names])
-        sink = RowSink(self.kind, self.file, self.console, "auto")
+        sink = row_sink(self.kind, self.file, self.console, "auto")
         sink.add(schema, self._batches(schema), "")
         sink.close()
 

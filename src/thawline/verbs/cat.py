@@ -10,8 +10,8 @@ import pyarrow as pa
 from thawline.batches import first, last
 from thawline.cold import ColdFile
 from thawline.conditions import matching
-from thawline.rendering.values import COMPANION, base64ed
-from thawline.rendering.words import is_utf8, raw, utf8
+from thawline.values import COMPANION, base64ed
+from thawline.wording import is_utf8, raw, utf8
 
 EVERY: Mapping[str, str] = {}
 """The condition that every row meets."""

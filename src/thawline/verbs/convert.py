@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from thawline.cold import ColdFile
 from thawline.errors import ThawlineError
 from thawline.outputs import replacing
-from thawline.rendering.console import console
-from thawline.rendering.rows import Kind, RowSink
-from thawline.rendering.values import Bytes
+from thawline.sinks import FileKind, file_sink
+from thawline.values import Bytes
 from thawline.verbs.cat import EVERY, FileColumns, cat, columns_of
 
-SUFFIXES: dict[str, Kind] = {".parquet": "parquet", ".arrow": "arrow-file", ".jsonl": "jsonl", ".csv": "csv"}
+SUFFIXES: dict[str, FileKind] = {".parquet": "parquet", ".arrow": "arrow-file", ".jsonl": "jsonl", ".csv": "csv"}
 
 
 class UnknownSuffix(ThawlineError):
@@ -37,8 +35,7 @@ def convert(
     With `named`, the first columns are about the file that a row is from.
     """
     kind = kind_of(target)
-    out = console(sys.stdout)
-    with replacing(target, overwrite=overwrite) as file, RowSink(kind, file, out, mode, csv_safe=csv_safe) as sink:
+    with replacing(target, overwrite=overwrite) as file, file_sink(kind, file, mode, csv_safe=csv_safe) as sink:
         for cold in files:
             schema, batches = columns_of(cold, columns), cat(cold, columns, where=where)
             if named:
@@ -47,7 +44,7 @@ def convert(
     return sink.rows
 
 
-def kind_of(target: Path) -> Kind:
+def kind_of(target: Path) -> FileKind:
     """What a file of this name should hold."""
     if target.suffix.lower() not in SUFFIXES:
         raise UnknownSuffix(f"{target}: the name must end in one of {', '.join(SUFFIXES)}")

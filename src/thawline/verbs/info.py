@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from thawline.cold import ColdFile
-from thawline.rendering.values import listed
+from thawline.values import listed
 from thawline.verbs.identify import identify
 
 

@@ -10,17 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thawline.cold import ColdFile
-from thawline.rendering.rows import shown
-from thawline.rendering.values import is_bytes, iso_time
-from thawline.rendering.words import grouped
+from thawline.values import is_bytes, iso_time
 
 MOST_VALUES = 1000
 """How many different values of a column are counted; where there are more, none is called frequent."""
 LONGEST_VALUE = 256
 TOP = 3
-READING_ORDER = (
-    "column", "type", "nulls", "distinct", "min", "max", "rows", "bytes", "shortest", "longest", "top",
-)  # fmt: skip
 
 
 class Range:
@@ -118,13 +113,3 @@ def stats(cold: ColdFile) -> Iterator[dict[str, Any]]:
         for column, values in zip(columns, batch.columns, strict=True):
             column.add(values)
     return (column.record() for column in columns)
-
-
-def for_table(record: dict[str, Any]) -> dict[str, Any]:
-    """A record as a person reads it from left to right: what tells most comes first, since a table may be cut."""
-    top = ", ".join(f"{_quoted(item['value'])} ({grouped(item['count'])})" for item in record["top"])
-    return {name: record[name] for name in READING_ORDER} | {"top": top}
-
-
-def _quoted(value: Any) -> str:
-    return shown(value) or repr("")

@@ -17,7 +17,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline.rendering.words import is_utf8, raw, utf8
+from thawline.wording import is_utf8, raw, utf8
 
 Bytes = Literal["auto", "hex", "base64", "utf8"]
 BYTES: tuple[Bytes, ...] = ("auto", "hex", "base64", "utf8")
