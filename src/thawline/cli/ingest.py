@@ -176,7 +176,7 @@ class _Watched:
 
 def _print(summary: Summary, shape: str, *, is_verbose: bool) -> None:
     if shape == "jsonl" or (shape == "auto" and not sys.stdout.isatty()):
-        from thawline.rendering.values import well_formed
+        from thawline.values import well_formed
 
         sys.stdout.write(json.dumps(well_formed(_facts(summary))) + "\n")
         return

@@ -18,7 +18,6 @@ from thawline.formats import Claim, Format
 from thawline.formats.recognition import unrecognised
 from thawline.model import Finding, Report
 from thawline.packed import Packed
-from thawline.rendering.values import well_formed
 from thawline.source import LocalSource, RemoteSource, Source, open_source
 from thawline.spark.discovery import Work
 from thawline.spark.files import Members
@@ -26,6 +25,7 @@ from thawline.spark.lake import LakeError, Output
 from thawline.spark.planning import Part
 from thawline.spark.rows import items_of
 from thawline.spark.tables import Tables
+from thawline.values import well_formed
 
 PIECE = 4 << 20
 FILES = pa.schema(

@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from thawline.packed import PAGE
-from thawline.rendering.values import well_formed
 from thawline.spark.intake import FILES, FINDINGS, Account
 from thawline.spark.lake import Entry, Lake, Output
 from thawline.spark.tables import SUFFIXES, Writer
+from thawline.values import well_formed
 from thawline.wording import utf8
 
 UNREAD = ("unreadable", "left out", "unknown")
