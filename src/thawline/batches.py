@@ -11,6 +11,10 @@ __all__ = ["Waiting", "first", "last", "slices"]
 
 MOST_SMALL = 256
 """Batches that wait one by one: each takes some kilobytes, however few rows it has."""
+FEW = 64
+"""Rows that are not worth to be measured by themselves, which takes as long as to read them."""
+UNMEASURED = 16 << 20
+"""Bytes that may wait unmeasured. Of a slice, all that it was cut from counts."""
 
 
 def first(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
@@ -50,25 +54,44 @@ class Waiting:
     (1000, 999, 0)
     """
 
-    __slots__ = ("_joined", "_small", "rows", "size")
+    __slots__ = ("_bound", "_joined", "_measured", "_small", "rows")
 
     def __init__(self) -> None:
         self._joined: list[pa.RecordBatch] = []
         self._small: list[pa.RecordBatch] = []
-        self.rows = self.size = 0
+        self.rows = self._measured = self._bound = 0
+
+    @property
+    def size(self) -> int:
+        """Bytes that wait, at most."""
+        return self._measured + self._bound
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Have one more wait."""
+        self.rows += batch.num_rows
+        if batch.num_rows > FEW:
+            self._join()
+            self._keep(batch)
+            return
         self._small.append(batch)
-        self.rows, self.size = self.rows + batch.num_rows, self.size + batch.nbytes
-        if len(self._small) == MOST_SMALL:
-            self._joined.append(pa.concat_batches(self._small))
-            self._small = []
+        self._bound += batch.get_total_buffer_size()
+        if len(self._small) == MOST_SMALL or self._bound > UNMEASURED:
+            self._join()
+
+    def _join(self) -> None:
+        if self._small:
+            self._keep(pa.concat_batches(self._small))
+            self._small, self._bound = [], 0
+
+    def _keep(self, batch: pa.RecordBatch) -> None:
+        self._joined.append(batch)
+        self._measured += batch.nbytes
 
     def take(self) -> pa.RecordBatch:
         """All of them as one, of which there must be some; then none waits."""
         found = [*self._joined, *self._small]
-        self._joined, self._small, self.rows, self.size = [], [], 0, 0
+        self._joined, self._small = [], []
+        self.rows = self._measured = self._bound = 0
         return found[0] if len(found) == 1 else pa.concat_batches(found)
 
 

@@ -163,7 +163,7 @@ def joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     held = Waiting()
     try:
         for batch in batches:
-            if held.rows and (held.rows + batch.num_rows > MOST_ROWS or held.size + batch.nbytes > MOST_BYTES):
+            if held.rows and (held.rows + batch.num_rows > MOST_ROWS or held.size > MOST_BYTES):
                 yield held.take()
             if batch.num_rows:
                 held.add(batch)
