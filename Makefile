@@ -62,9 +62,8 @@ smoke: $(READY) ## run every command over a file of every kind, in under a minut
 fuzz: $(READY) ## hold 100,000 mutants of files and 10,000 of folders to what holds for every input (THAWLINE_SEED=<seed>: the same again)
 	$(BIN)/python -m pytest -q -n auto -m fuzz
 
-fuzz-native: $(READY) ## feed the native module by what it covers, under sanitizers (needs clang; SECONDS=<of each format>)
-	$(call quietly,installing atheris,$(PIP) install 'atheris>=3')
-	$(BIN)/python -m tools.fuzz.native --merge $(if $(SECONDS),--seconds $(SECONDS))
+fuzz-native: $(READY) ## feed the native module by what it covers, under sanitizers (needs clang; RUNS=<of each format>, 10 million)
+	$(BIN)/python -m tools.fuzz.native --merge $(if $(RUNS),--runs $(RUNS)) $(if $(SECONDS),--seconds $(SECONDS))
 
 demo: $(READY) ## sample files of all formats, some damaged, taken in on Spark, and three queries
 	@$(BIN)/python -m tools.demo

@@ -25,7 +25,8 @@ from tools.bench import hostile
 from tools.bench.hostile_files import HOSTILE, Hostile, record
 from tools.bench.hostile_files import batch as kafka_batch
 from tools.fuzz import judging, native
-from tools.fuzz.harness import read
+from tools.fuzz.entries import entries
+from tools.fuzz.harness import HEAD, read_as_file, touch
 from tools.fuzz.judging import broken, kind_of
 from tools.fuzz.making import HOW, mutant
 from tools.fuzz.repairs import REPAIRS, unchanged
@@ -210,10 +211,24 @@ def test_a_command_is_measured_in_a_process_of_its_own(tmp_path: Path) -> None:
 
 @each_format
 def test_the_corpus_of_the_native_fuzzer_is_read_without_an_error(format_name: str) -> None:
-    inputs = sorted((native.CORPUS / format_name).iterdir())
+    inputs = [path.read_bytes() for path in sorted((native.CORPUS / format_name).iterdir())]
     assert inputs
-    for path in inputs:
-        read(format_name, path.read_bytes())
+    for data in inputs:
+        touch(format_name, memoryview(data))
+        read_as_file(format_name, memoryview(data)[HEAD:])
+
+
+@each_format
+def test_the_corpus_of_the_native_fuzzer_knows_every_way_into_the_module(format_name: str) -> None:
+    ways = {path.read_bytes()[0] for path in (native.CORPUS / format_name).iterdir()}
+    assert ways == set(range(len(entries(format_name))))
+
+
+@each_format
+def test_the_corpus_of_the_native_fuzzer_is_small(format_name: str) -> None:
+    sizes = [path.stat().st_size for path in (native.CORPUS / format_name).iterdir()]
+    assert max(sizes) <= native.LONGEST_KEPT
+    assert sum(sizes) <= native.MOST_KEPT
 
 
 # The page about security.

@@ -72,13 +72,15 @@ def main() -> int:
         return max(run_tests(environment | {"THAWLINE_FILL": name}, options.tests) for name in PATTERNS)
 
 
-def build(folder: Path) -> Path:
-    """A copy of the package with the native module built for the sanitizer; the folder to import it from."""
+def build(folder: Path, more: str = "") -> Path:
+    """A copy of the package with the native module, and more in it, built for sanitizers; where to import it from."""
     for name in SOURCES:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
         else:
             shutil.copy(ROOT / name, folder / name)
+    with (folder / "src" / "thawline" / "native" / "sources" / "fast.pyx").open("a", encoding="utf-8") as module:
+        module.write(more)
     command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
     # CPython's own flags let integers wrap around; where a compiler does not know that flag, overflow is undefined.
     environment = os.environ | {"THAWLINE_SANITIZE": "1", "CFLAGS": f"{os.environ.get('CFLAGS', '')} -fno-wrapv"}

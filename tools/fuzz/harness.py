@@ -1,14 +1,17 @@
-"""What libFuzzer calls: an input read as every table of a format, every so often as a file.
+"""What libFuzzer calls: an input handed to one of the ways into the native module, every so often read as a file.
 
+The first byte of an input says which way, the second one how, and the rest is what is read: `tools.fuzz.entries`.
 `tools.fuzz.native` runs it.
 """
 
 from __future__ import annotations
 
-import importlib
+import ctypes
+import gc
 import os
 import sys
-from functools import cache
+import traceback
+import zlib
 from typing import Any
 
 from thawline.generated.kernels.tables import TABLES
@@ -17,46 +20,68 @@ from thawline import columns
 from thawline.chunks import Chunk
 from thawline.cold import ColdFile, open_cold
 from thawline.errors import SourceError
+from tools.fuzz.entries import entries
 from tools.fuzz.repairs import REPAIRS, unchanged
+from tools.fuzz.scans import How
 
-AS_FILE = 64
-"""One of so many inputs is also read as a file, which takes ten times as long; so it is decided by its bytes."""
+AS_FILE = 2048
+"""One of so many inputs is also read as a file, which takes a thousand times as long; so it is decided by its bytes."""
+HEAD = 2
+"""Bytes before what is read."""
+_PYBUF_READ = 0x100
 
 
 def main() -> None:
     """Fuzz the format that is the first argument, with the arguments of libFuzzer behind it."""
     name = sys.argv.pop(1)
+    sys.argv[0] = os.environ.get("THAWLINE_FUZZER", sys.argv[0])
     sys.unraisablehook = _stop
-    atheris: Any = importlib.import_module("atheris")
-    atheris.Setup(sys.argv, lambda data: read(name, data))
-    atheris.Fuzz()
+    make_view = ctypes.pythonapi.PyMemoryView_FromMemory
+    make_view.argtypes, make_view.restype = [ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int], ctypes.py_object
+
+    gc.freeze()
+    gc.disable()  # what an input leaves behind has no cycles; what a file leaves behind is collected below
+
+    def execute(block: int, size: int) -> int:
+        # libFuzzer's block ends where the input does, so a read behind that is seen.
+        with make_view(block, size, _PYBUF_READ) as view:
+            touch(name, view)
+            if is_read_as_file(view):
+                read_as_file(name, view[HEAD:])
+                gc.collect()
+        return 0
+
+    callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t)(execute)
+    given = (ctypes.c_char_p * (len(sys.argv) + 1))(*map(os.fsencode, sys.argv), None)
+    count, arguments = ctypes.c_int(len(sys.argv)), ctypes.pointer(given)
+    sys.exit(ctypes.CDLL(None).LLVMFuzzerRunDriver(ctypes.byref(count), ctypes.byref(arguments), callback))
 
 
-def read(name: str, data: bytes) -> None:
-    """Read an input in all ways; what it raises is a mistake."""
-    for table in tables(name):
+def touch(name: str, data: memoryview) -> None:
+    """Hand an input to the way that it names; what it raises is a mistake."""
+    if len(data) < HEAD:
+        return
+    ways = entries(name)
+    ways[data[0] % len(ways)](data[HEAD:], How(data[1]))
+
+
+def is_read_as_file(data: memoryview) -> bool:
+    """Whether an input is one of those that are read in all ways."""
+    return zlib.crc32(data) % AS_FILE == 0
+
+
+def read_as_file(name: str, view: memoryview) -> None:
+    """Read bytes as every table, and as a file as they are and with their checksums made right."""
+    data = bytes(view)
+    for table in (table for table in TABLES if table.startswith(name)):
         for item in columns.scan(table, data):
             if isinstance(item, Chunk):
                 item.batch.validate(full=True)
-    if data and data[-1] % AS_FILE == 0:
-        _as_file(name, data)
-        _as_file(name, REPAIRS[name](data, unchanged))
+    _read(name, data)
+    _read(name, REPAIRS[name](data, unchanged))
 
 
-@cache
-def tables(name: str) -> tuple[str, ...]:
-    """The tables of a format."""
-    return tuple(table for table in TABLES if table.startswith(name))
-
-
-def _stop(unraised: Any) -> None:
-    """End the process where a kernel cannot pass on that it read out of bounds."""
-    sys.stderr.write(f"{unraised.exc_value!r}\n")
-    sys.stderr.flush()
-    os.abort()
-
-
-def _as_file(name: str, data: bytes) -> None:
+def _read(name: str, data: bytes) -> None:
     with open_cold(data, name) as cold:
         cold.verify()
         for table in cold.format.tables:
@@ -65,6 +90,13 @@ def _as_file(name: str, data: bytes) -> None:
                     batch.validate(full=True)
             except SourceError:
                 continue  # this kind of file has no such table
+
+
+def _stop(unraised: Any) -> None:
+    """End the process where an error cannot be passed on: by a kernel that read out of bounds, or to libFuzzer."""
+    traceback.print_exception(unraised.exc_value)
+    sys.stderr.flush()
+    os.abort()
 
 
 if __name__ == "__main__":

@@ -11,6 +11,9 @@ static inline void prefetch(const unsigned char *at) { __builtin_prefetch(at); }
 static inline void prefetch(const unsigned char *at) { (void)at; }
 #endif
 
+/* Where a buffer without bytes starts. */
+static const unsigned char no_bytes[1] = {0};
+
 /* Copy bytes that others may follow in both places: at `to` 32 of them are free to write over, and of those at `from`
  * so many can be read. A few are copied quicker than memcpy is called. */
 static inline void copy_slice(unsigned char *to, const unsigned char *from, long long size, long long readable) {

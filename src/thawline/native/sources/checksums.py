@@ -55,7 +55,8 @@ def crc32_ranges(
 @cython.nogil
 @cython.exceptval(check=False)
 def _first_byte(buf: cython.const[cython.uchar][::1]) -> cython.pointer(cython.const[cython.uchar]):
-    return cython.address(buf[0]) if buf.shape[0] else cython.NULL
+    """Where the bytes start; somewhere if there are none, since C has no ranges of a null pointer."""
+    return cython.address(buf[0]) if buf.shape[0] else no_bytes  # noqa: F821 - of bytes.h
 
 
 @cython.cfunc

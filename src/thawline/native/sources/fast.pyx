@@ -15,6 +15,7 @@ cdef extern from "crc.h" nogil:
 
 cdef extern from "bytes.h" nogil:
     void prefetch(const unsigned char *)
+    const unsigned char *no_bytes
     void copy_slice(unsigned char *, const unsigned char *, long long size, long long readable)
     long long find_either(const unsigned char *, long long size, unsigned char, unsigned char)
 
