@@ -51,6 +51,14 @@ def test_whole_messages_before_a_partial_one_are_given(magic: int) -> None:
         assert finding.detail == {"payload_offset": len(whole[0] + whole[1]), "left": len(whole[2]) - cut}
 
 
+def test_what_is_said_of_a_cut_wrapper_comes_before_the_message_behind_it() -> None:
+    last = message(1, 9, b"behind")
+    data = wrapper(1, 5, b"".join(message(1, n, b"value") for n in range(2))[:-3]) + last
+    with thawline.open(data, "kafka") as cold:
+        assert [item.span.end for item in cold.scan()] == [len(data) - len(last), len(data) - len(last), len(data)]
+        assert cold.verify().rows == 2
+
+
 def test_wrappers_around_a_cut_one_are_not_touched() -> None:
     sets = [b"".join(message(1, n, b"value") for n in range(2)) for _ in range(3)]
     sets[1] = sets[1][:-3]

@@ -59,17 +59,18 @@ def in_order(parts: Iterable[Item], findings: Sequence[Finding]) -> Iterator[Ite
         yield from parts
         return
     both: list[Iterable[Any]] = [parts, findings]
-    yield from heapq.merge(*both, key=_start)
+    yield from heapq.merge(*both, key=_place)
 
 
 def together(parts: Iterable[Iterator[Item]]) -> Iterator[Item]:
     """Parts of several stretches with holes, in file order."""
-    return heapq.merge(*parts, key=_start)
+    return heapq.merge(*parts, key=_place)
 
 
-def _start(item: Any) -> int:
+def _place(item: Any) -> tuple[int, int]:
+    """Where an item belongs: a finding at the end of a unit comes before the unit that starts there."""
     span: Span = (item if isinstance(item, Finding | Run | Heads) else item[0]).span
-    return span.start
+    return span.start, span.end
 
 
 def _start_of(stretch: Stretch) -> int:
