@@ -361,7 +361,7 @@ def zstd_blocks(data: Buffer, at: int = 0) -> Iterator[tuple[int, bytes]]:
     The last one is behind the frame. A frame that is to be skipped holds nothing.
     """
     view = memoryview(data).cast("B")
-    decoder = zstandard.ZstdDecompressor(max_window_size=_WINDOW_MAX)
+    decoder = take_zstd_decoder()
     try:
         if _uint32("zstd", view, at) >> 4 == _SKIPPABLE_MAGIC:
             yield at + 8 + len(_span("zstd", view, at + 8, _uint32("zstd", view, at + 4))), b""
@@ -369,6 +369,8 @@ def zstd_blocks(data: Buffer, at: int = 0) -> Iterator[tuple[int, bytes]]:
             yield from _zstd_steps(decoder, sys.maxsize, view, at)
     except zstandard.ZstdError as error:
         raise _failed("zstd", error) from error
+    finally:  # also where no further block is asked for
+        keep_zstd_decoder(decoder)
 
 
 def zstd_is_whole(data: Buffer, *, max_bytes: int = DEFAULT_MAX_BYTES) -> bool:
