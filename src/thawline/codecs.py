@@ -83,8 +83,6 @@ _XERIAL_MAGIC = b"\x82SNAPPY\0"
 _SKIPPABLE_MAGIC = 0x184D2A5  # and four more bits, in zstd and in lz4
 
 _idle_zstd: list[zstandard.ZstdDecompressor] = []
-_NO_MEMORY = ("not enough memory", "ERROR_allocation_failed", "Error -4 ")
-"""What zstd, lz4 and zlib say, in errors that else are about damage."""
 _LIBRARY_ERRORS = (zlib.error, lzma.LZMAError, zstandard.ZstdError, lz4.block.LZ4BlockError, cramjam.DecompressionError)
 
 
@@ -246,7 +244,9 @@ def _bounded(codec: str, chunks: Iterator[bytes], max_bytes: int) -> Iterator[by
 def _failed(codec: str, error: Exception) -> CodecError | MemoryError:
     """What a library's error means: damage, unless there was no memory to find out."""
     text = f"{codec}: {error}"
-    return MemoryError(text) if any(words in text for words in _NO_MEMORY) else CodecError(text)
+    # What zstd, lz4 and zlib say of that.
+    is_full = "not enough memory" in text or "ERROR_allocation_failed" in text or "Error -4 " in text
+    return MemoryError(text) if is_full else CodecError(text)
 
 
 def check_size(codec: str, size: int, limit: int, possible: int | None = None) -> None:
@@ -423,8 +423,8 @@ def _zstd_steps(
 
 def _zstd_block(data: memoryview, at: int) -> memoryview:
     """Block with its 3-byte head: 1 bit last, 2 bits type, 21 bits size."""
-    head = int.from_bytes(_span("zstd", data, at, 3), "little")
-    return _span("zstd", data, at, _zstd_block_size(head))
+    end = at + _zstd_block_size(int.from_bytes(_span("zstd", data, at, 3), "little"))
+    return data[at:end] if end <= len(data) else _span("zstd", data, at, end - at)
 
 
 def _zstd_block_size(head: int) -> int:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
 from thawline.formats import Claim
 from thawline.formats.aerospike.choice import Choice
-from thawline.formats.aerospike.findings import BROKEN_FRAME, ENCRYPTED, OTHER_FORMAT, TRUNCATED
+from thawline.formats.aerospike.findings import BROKEN, BROKEN_FRAME, ENCRYPTED, OTHER_FORMAT, TRUNCATED
 from thawline.formats.aerospike.parts import Part
 from thawline.formats.aerospike.rows import KERNELS
 from thawline.formats.aerospike.soundness import Soundness
 from thawline.formats.aerospike.strictness import Doubted, Found, Making, Strictness, nothing
-from thawline.formats.aerospike.text import ZSTD_MAGIC, PlainText, ZstdText, next_frame
-from thawline.formats.aerospike.walk import HEADER, HEADER_SIZE, Walk
-from thawline.model import Finding, Run, Span
+from thawline.formats.aerospike.text import ZSTD_MAGIC, Frame, PlainText, ZstdText, next_frame
+from thawline.formats.aerospike.walk import HEADER, HEADER_SIZE, Walk, has_entries, rest_of_entry
+from thawline.model import Code, Finding, Run, Span
 from thawline.source import Source
 from thawline.wording import quoted
 
@@ -175,19 +175,27 @@ class _Compressed:
         self.position = 0
 
     def items(self) -> Iterator[Item]:
-        start, text_start, version = 0, 0, LATEST
+        start, position, version, hint = 0, 0, LATEST, _hint(self.source)
+        frame: Frame | None = None
         while start < len(self.data):
-            text = ZstdText(self.data, start, text_start, self.source.release)
-            walk = Walk(text, self.rules, _hint(self.source), text_start, version, self.quick)
-            walk.choice, walk.is_written = self.choice, self.is_written
-            yield from self._segment(walk, text, is_first=start == 0)
-            if walk.is_spared:
-                yield Item(Run(Span(self.position, len(self.data)), 0, 0, SPARED))
-                return
-            start, text_start, version = text.reached, walk.pos, walk.version
+            text = ZstdText(self.data, start, position, self.source.release)
+            text.begun = frame.blocks if frame else None
+            if start and (end := _end_of_scrap(text, position)) is not None:
+                yield Item(self._inside(BROKEN, position, end, rest_of_entry(position), hint))
+                position = end
+            else:
+                walk = Walk(text, self.rules, hint, position, version, self.quick)
+                walk.choice, walk.is_written = self.choice, self.is_written
+                yield from self._segment(walk, text, is_first=start == 0)
+                if walk.is_spared:
+                    yield Item(Run(Span(self.position, len(self.data)), 0, 0, SPARED))
+                    return
+                position, version = walk.pos, walk.version
+            start = text.reached
             yield from self._rest(text)
             if text.damage:
-                following = len(self.data) if text.is_full else next_frame(self.data, start + 1)
+                frame = None if text.is_full else next_frame(self.data, start + 1)
+                following = frame.start if frame else len(self.data)
                 yield Item(Finding(BROKEN_FRAME, Span(start, following), {"at": start, "reason": text.damage}))
                 start = self.position = following
 
@@ -196,10 +204,10 @@ class _Compressed:
         segment = text.reached
         if not is_first:
             for finding in walk.lost_start():
-                yield self._inside(finding)
+                yield Item(self._moved(finding))
         for found in walk.items() if is_first else walk.entries():
             if isinstance(found, Finding):
-                yield self._inside(found)
+                yield Item(self._moved(found))
                 continue
             if isinstance(found, Doubted):
                 text.release(found.finding.span.start)
@@ -213,15 +221,19 @@ class _Compressed:
                 place = _place(part.span, text)
                 yield Item(_run(part, span, version=walk.version, segment=segment, **place), part)
 
-    def _inside(self, finding: Finding) -> Item:
+    def _inside(self, code: Code, start: int, end: int, detail: Mapping[str, object], hint: str) -> Finding:
         """A finding about the text: the frames are intact, so it takes none of their bytes."""
-        detail = {**finding.detail, "text_start": finding.span.start, "text_end": finding.span.end}
-        return Item(Finding(finding.code, Span(self.position, self.position), detail, finding.hint))
+        place = {"text_start": start, "text_end": end}
+        return Finding(code, Span(self.position, self.position), {**detail, **place}, hint)
+
+    def _moved(self, finding: Finding) -> Finding:
+        """The same of one that is placed in the text."""
+        span = finding.span
+        return self._inside(finding.code, span.start, span.end, finding.detail, finding.hint)
 
     def _doubted(self, found: Doubted, text: ZstdText, **labels: object) -> Item:
         """A finding about entries that are given all the same."""
-        inside = self._inside(found.finding)
-        assert isinstance(inside.shown, Finding)  # noqa: S101 - it is one
+        inside = self._moved(found.finding)
 
         def part() -> Part | None:
             made = found.part()
@@ -229,13 +241,19 @@ class _Compressed:
             return made if made is None or is_sound else replace(made, suspect=made.suspect or "frame")
 
         labels |= _place(found.finding.span, text)
-        return replace(inside, doubted=partial(_given, inside.shown, part, self.position, **labels))
+        return Item(inside, doubted=partial(_given, inside, part, self.position, **labels))
 
     def _rest(self, text: ZstdText) -> Iterator[Item]:
         """The bytes of frames whose text is told already."""
         if self.position < text.reached:
             span, self.position = Span(self.position, text.reached), text.reached
             yield Item(Run(span, 0, 0))
+
+
+def _end_of_scrap(text: ZstdText, start: int) -> int | None:
+    """Where a text ends in which no entry starts; None for any other, which takes a walk."""
+    view, is_last = text.window(start, text.step)
+    return start + len(view) if is_last and not has_entries(view) else None
 
 
 def _place(span: Span, text: ZstdText) -> dict[str, object]:

@@ -6,7 +6,8 @@ import re
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
-from itertools import takewhile
+from dataclasses import dataclass
+from itertools import chain, takewhile
 from typing import Protocol
 
 import zstandard
@@ -84,6 +85,8 @@ class PlainText:
 
 Release = Callable[[int], None]
 """Says that the bytes of a file up to one are not needed for now."""
+Blocks = Iterator[tuple[int, bytes]]
+"""What each block of a zstd frame holds, with the byte of the file behind it."""
 
 
 def _keep(end: int) -> None:
@@ -116,6 +119,8 @@ class ZstdText:
         self._pieces: list[bytes | memoryview] = []
         self._blocks = self._decompressed(frame)
         self._is_done = False
+        self.begun: Blocks | None = None
+        """The blocks of its first frame, where those were asked for to find it."""
         self.suspect_from = sys.maxsize
         """Where text of a frame starts whose checksum is wrong although it decompresses; it goes on to the end."""
 
@@ -123,19 +128,27 @@ class ZstdText:
         """The bytes from `start` on, decompressed as far as they are asked for."""
         if start < self._start:
             raise ValueError(f"text before {self._start:#x} was let go")
-        while self._end < start + size and not self._is_done:
+        if self._end < start + size and not self._is_done:
+            self._read(start, start + size)
+        joined = memoryview(self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces))
+        if start > self._start:
+            joined = joined[start - self._start :]
+            self._start = min(start, self._end)
+        self._pieces = [joined]
+        return joined[:size], self._is_done and len(joined) <= size
+
+    def _read(self, start: int, end: int) -> None:
+        """Decompress up to `end` if there is as much; what is before `start` need not be kept."""
+        while self._end < end:
             block = next(self._blocks, None)
             if block is None:
                 self._is_done = True
-            elif block:
+                return
+            if block:
                 self._pieces.append(block)
                 self._end += len(block)
                 if self._end <= start:
                     self._pieces, self._start = [], self._end
-        whole = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
-        joined = memoryview(whole)[max(start - self._start, 0) :]
-        self._pieces, self._start = [joined], min(start, self._end)
-        return joined[:size], self._is_done and len(joined) <= size
 
     @property
     def is_full(self) -> bool:
@@ -175,7 +188,8 @@ class ZstdText:
             while frame < len(self.data):
                 if _wrong_checksum(self.data, frame, self._release, self.room - position):
                     self.suspect_from = position
-                for behind, block in zstd_blocks(self.data, frame):
+                blocks, self.begun = self.begun or zstd_blocks(self.data, frame), None
+                for behind, block in blocks:
                     yield block
                     position += len(block)
                     self._check(position)
@@ -184,7 +198,7 @@ class ZstdText:
                 frame = self.reached
                 self._frames.append((position, frame))
         except CodecError as error:
-            self.damage = str(error)
+            self.damage = error.message
 
 
 def _wrong_checksum(data: memoryview, frame: int, release: Release, room: int) -> str:
@@ -208,12 +222,20 @@ def _wrong_checksum(data: memoryview, frame: int, release: Release, room: int) -
     return ""
 
 
-def next_frame(data: memoryview, start: int) -> int:
-    """Where the next zstd frame starts that has something in it, at or behind a byte of the file; or the file's end."""
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A zstd frame that has something in it."""
+
+    start: int
+    blocks: Blocks
+
+
+def next_frame(data: memoryview, start: int) -> Frame | None:
+    """The next zstd frame with something in it, at or behind a byte of the file; None if there is none."""
     for found in FRAME.finditer(data, start):
+        blocks = zstd_blocks(data, found.start())
         try:
-            next(zstd_blocks(data, found.start()), None)
+            return Frame(found.start(), chain([next(blocks)], blocks))
         except CodecError:
             continue
-        return found.start()
-    return len(data)
+    return None

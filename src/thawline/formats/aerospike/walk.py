@@ -191,7 +191,7 @@ class Walk:
         if bytes(view[:4]) in TABLES:
             return
         start, self.pos = self.pos, self._resynced(self.pos, self.pos)
-        yield self._found(BROKEN, Span(start, self.pos), {"at": start, "reason": "the rest of an entry"})
+        yield self._found(BROKEN, Span(start, self.pos), rest_of_entry(start))
 
     # The header and the meta data.
 
@@ -431,6 +431,16 @@ class Walk:
 
     def _found(self, code: Code, span: Span, detail: Mapping[str, object]) -> Finding:
         return Finding(code, span, detail, self.hint)
+
+
+def has_entries(view: memoryview) -> bool:
+    """Whether something in a text looks like the start of an entry."""
+    return bytes(view[:4]) in TABLES or STARTS.search(view) is not None
+
+
+def rest_of_entry(start: int) -> dict[str, object]:
+    """What is said of text before the first entry, where it starts in the middle of one."""
+    return {"at": start, "reason": "the rest of an entry"}
 
 
 def _is_doubtful(view: memoryview, end: int, *, is_last: bool) -> bool:
