@@ -361,7 +361,8 @@ def zstd_blocks(data: Buffer, at: int = 0) -> Iterator[tuple[int, bytes]]:
     The last one is behind the frame. A frame that is to be skipped holds nothing.
     """
     view = memoryview(data).cast("B")
-    decoder = take_zstd_decoder()
+    # One that has read other frames may have more room, and refuse a block for another reason.
+    decoder = zstandard.ZstdDecompressor(max_window_size=_WINDOW_MAX)
     try:
         if _uint32("zstd", view, at) >> 4 == _SKIPPABLE_MAGIC:
             yield at + 8 + len(_span("zstd", view, at + 8, _uint32("zstd", view, at + 4))), b""
@@ -369,8 +370,6 @@ def zstd_blocks(data: Buffer, at: int = 0) -> Iterator[tuple[int, bytes]]:
             yield from _zstd_steps(decoder, sys.maxsize, view, at)
     except zstandard.ZstdError as error:
         raise _failed("zstd", error) from error
-    finally:  # also where no further block is asked for
-        keep_zstd_decoder(decoder)
 
 
 def zstd_is_whole(data: Buffer, *, max_bytes: int = DEFAULT_MAX_BYTES) -> bool:

@@ -186,7 +186,7 @@ class _Compressed:
             else:
                 walk = Walk(text, self.rules, hint, position, version, self.quick)
                 walk.choice, walk.is_written = self.choice, self.is_written
-                yield from self._segment(walk, text, is_first=start == 0)
+                yield from self._segment(walk, text, start)
                 if walk.is_spared:
                     yield Item(Run(Span(self.position, len(self.data)), 0, 0, SPARED))
                     return
@@ -199,13 +199,12 @@ class _Compressed:
                 yield Item(Finding(BROKEN_FRAME, Span(start, following), {"at": start, "reason": text.damage}))
                 start = self.position = following
 
-    def _segment(self, walk: Walk, text: ZstdText, *, is_first: bool) -> Iterator[Item]:
-        """What lies in the frames up to the end of the file, or to damage."""
-        segment = text.reached
-        if not is_first:
+    def _segment(self, walk: Walk, text: ZstdText, segment: int) -> Iterator[Item]:
+        """What lies in the frames from a byte of the file on, up to its end or to damage."""
+        if segment:
             for finding in walk.lost_start():
                 yield Item(self._moved(finding))
-        for found in walk.items() if is_first else walk.entries():
+        for found in walk.entries() if segment else walk.items():
             if isinstance(found, Finding):
                 yield Item(self._moved(found))
                 continue

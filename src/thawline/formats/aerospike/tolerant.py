@@ -55,6 +55,11 @@ TOKEN_ENDS = {
     for has_escapes in (True, False)
 }
 
+PLAIN_HEAD = re.compile(
+    rb"\+ n ([^\\\n\0]{0,31})\n\+ d ([A-Za-z0-9+/]{27}=)\n(?:\+ s ([^\\\n\0]{0,63})\n|(?!\+ s )(?=.{4}))", re.DOTALL
+)
+"""The first lines of a record without a key, of which no tool has anything to say."""
+
 
 class Broken(Exception):
     """No tool reads the unit: the byte, the reason, and from where on the next unit may be looked for."""
@@ -173,6 +178,9 @@ class Look:
             self.text, self.longest = rest, LONGEST_RAW
 
     def _first_lines(self) -> Record:
+        if found := PLAIN_HEAD.match(self.text, self.pos):
+            self.pos = found.end()
+            return Record(found[1], binascii.a2b_base64(found[2]), (), found[3])
         key = self._key() if self._starts(b"+ k ") else None
         self._expect(b"+ n ", "a record starts with its key or its namespace")
         namespace = self._token(LF, "namespace", LONGEST_NAMESPACE)

@@ -362,7 +362,7 @@ class Walk:
         is_record = bytes(view[:2]) == b"+ "
         lost = self._described(view) if is_record else ""
         self.pos = self._resynced(start, start + broken.resume)
-        ended = self._is_at_end()
+        ended = self.head[0] != self.pos
         if start < self.nested_to + 1 and not is_record and self.enclosing >= 0:
             detail["reason"] = f"the rest of the broken entry at {self.enclosing:#x}"
         elif is_record or (bytes(view[:1]) != b"*" and not closes(view, self.pos - start, self.version)):
@@ -425,9 +425,6 @@ class Walk:
         if not end or end == len(view) or is_cut or bytes(view[end : end + 2]) in ENTRIES:
             return 0
         return self.pos + end
-
-    def _is_at_end(self) -> bool:
-        return not len(self.text.window(self.pos, 1)[0])
 
     def _found(self, code: Code, span: Span, detail: Mapping[str, object]) -> Finding:
         return Finding(code, span, detail, self.hint)
