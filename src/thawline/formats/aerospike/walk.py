@@ -45,6 +45,8 @@ FIRST_ROOM = LONGEST_STRETCH
 """Rows of a chunk after the kind of entry has changed; a file may change it with every line."""
 ENTRIES = frozenset({b"+ ", b"* "})
 """What entries start with."""
+BEHIND_HEAD = frozenset({b"+ g ", b"+ s "})
+"""What the line behind the header of a record starts with; of one that is very long, the set may not be seen."""
 MORE_BINS = b"- "
 """What the line of a bin starts with."""
 
@@ -68,6 +70,8 @@ class Walk:
     enclosing: int = -1
     head: tuple[int, Unit | None] = (-1, None)
     """Where an entry starts that the walk has come upon behind a broken one, and what it is; of a record its header."""
+    behind_head: int = -1
+    """Where that header ends; of an index or a UDF where it ends itself."""
     unread: int = -1
     """Where something starts that the kernel of records is known not to read."""
     last_complete: int = 0
@@ -391,8 +395,9 @@ class Walk:
         while True:
             view, is_last = self.text.window(at, max(self.size, self.text.step))
             for found in STARTS.finditer(view):
-                if unit := self._started(view, found.end()):
-                    self.head = at + found.end(), unit
+                look = Look(view, found.end(), self.version)
+                if unit := _started(look):
+                    self.head, self.behind_head = (at + found.end(), unit), at + look.pos
                     return at + found.end()
                 if not is_last and found.end() > len(view) // 2:
                     break
@@ -403,14 +408,6 @@ class Walk:
                 continue
             at += found.start()
 
-    def _started(self, view: memoryview, at: int) -> Unit | None:
-        """The entry that starts here: a record's header up to its digest, or a whole index or UDF; else None."""
-        look = Look(view, at, self.version)
-        try:
-            return look.head() if view[at] == ord("+") else look.unit()
-        except Broken:
-            return None
-
     def _nested(self) -> int:
         """Up to where what follows may be text inside of the broken record; 0 if it is not.
 
@@ -419,7 +416,9 @@ class Walk:
         if self.enclosing < 0 or self.pos - self.enclosing > LARGEST_RECORD:
             return 0
         view, is_last = self.text.window(self.pos, LARGEST_RECORD)
-        end = reached(view)
+        behind = self.behind_head - self.pos
+        # No kernel reads a record without a generation, which is quicker to see here.
+        end = reached(view) if bytes(view[behind : behind + 4]) in BEHIND_HEAD else 0
         self.unread = -1 if end else self.pos
         is_cut = not is_last and len(view) - end < LARGEST_RECORD // 8
         if not end or end == len(view) or is_cut or bytes(view[end : end + 2]) in ENTRIES:
@@ -428,6 +427,14 @@ class Walk:
 
     def _found(self, code: Code, span: Span, detail: Mapping[str, object]) -> Finding:
         return Finding(code, span, detail, self.hint)
+
+
+def _started(look: Look) -> Unit | None:
+    """The entry that starts here: a record's header up to its set, or a whole index or UDF; else None."""
+    try:
+        return look.head() if look.text[look.pos] == ord("+") else look.unit()
+    except Broken:
+        return None
 
 
 def has_entries(view: memoryview) -> bool:
