@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import zstandard
+from backups import HEADER, numbered
 from seeds import SEED
 
 import thawline
@@ -153,3 +154,29 @@ def test_a_walk_that_looks_ahead_still_knows_the_frames_of_what_it_tells() -> No
     assert rows == 30 * [{"set": "demo"}]
     starts = [sum(map(len, frames[:number])) for number in range(1, len(frames), 2)]
     assert [run.labels["frame"][0] for run in runs] == starts  # type: ignore[index]
+
+
+def test_records_behind_a_broken_frame_are_read_again_from_where_they_lie() -> None:
+    frames = [zstandard.compress(b"".join(map(numbered, range(10 * n, 10 * n + 10)))) for n in range(3)]
+    data = zstandard.compress(HEADER) + frames[0] + frames[1][:-9] + frames[2]
+    with thawline.open(data, "aerospike") as cold:
+        runs = [item for item in cold.scan() if isinstance(item, Run) and item.rows]
+        assert [run.labels["segment"] for run in runs] == [0, data.index(frames[2])]
+        again = [cold.format.batches(cold.source, run, "records", ["digest"]) for run in runs]
+        digests = [row["digest"] for batches in again for batch in batches for row in batch.to_pylist()]
+        assert digests == [row["digest"] for batch in cold.batches(["digest"]) for row in batch.to_pylist()]
+    assert len(digests) == 20
+
+
+def test_what_is_said_of_a_broken_frame_does_not_depend_on_what_was_read_before() -> None:
+    broken = zstandard.compress(HEADER + Random(1).randbytes(3000).hex().encode())
+    broken = zstandard.compress(HEADER) + broken[:-200] + bytes(200)
+
+    def reasons() -> list[object]:
+        with thawline.open(broken, "aerospike") as cold:
+            return [finding.detail.get("reason") for finding in cold.findings()]
+
+    before = reasons()
+    assert before
+    thawline.open(zstandard.compress(HEADER + b"".join(map(numbered, range(20_000)))), "aerospike").verify()
+    assert reasons() == before
