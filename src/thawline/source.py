@@ -87,8 +87,6 @@ class LocalSource:
         self.name = name
         self._file = file
         self._map = data if isinstance(data, mmap.mmap) else None
-        self._released = 0
-        """Pages that were let go last: a scan may say it of every byte."""
         self._whole = memoryview(data).cast("B")
         self.size = len(self._whole)
         self.identity = _identity(os.fstat(file.fileno())) if file is not None else None
@@ -106,11 +104,8 @@ class LocalSource:
 
     def release(self, end: int) -> None:
         """Drop mapped pages before `end` from memory; they come back from the file when they are looked at."""
-        pages = end // PAGE
-        if self._map is not None and pages != self._released and hasattr(mmap, "MADV_DONTNEED"):
-            self._released = pages
-            if pages:
-                self._map.madvise(mmap.MADV_DONTNEED, 0, pages * PAGE)
+        if self._map is not None and end >= PAGE and hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED, 0, end // PAGE * PAGE)
 
     def on_disk(self) -> LocalSource:
         """Itself."""
