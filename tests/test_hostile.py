@@ -22,8 +22,10 @@ import thawline
 from thawline.cold import ColdFile
 from thawline.formats import FORMATS
 from tools.bench import hostile
-from tools.bench.hostile_files import HOSTILE, Hostile, record
-from tools.bench.hostile_files import batch as kafka_batch
+from tools.bench.hostile_files import HOSTILE
+from tools.bench.hostile_kafka import batch as kafka_batch
+from tools.bench.hostile_kafka import record
+from tools.bench.worst_cases import Hostile
 from tools.fuzz import judging, native
 from tools.fuzz.entries import entries
 from tools.fuzz.harness import HEAD, read_as_file, touch

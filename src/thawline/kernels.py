@@ -88,42 +88,6 @@ def places(
         yield from _Reading(table, view, ranges, wanted, limits, checksums=False, is_kept=False).places()
 
 
-class Probe:
-    """Tells how many rows a kernel reads from the start of a buffer, at next to no cost: only their ends are kept."""
-
-    def __init__(self, table: Table, most: int = 1) -> None:
-        plan = _plan(table, (), is_gathered=True)
-        self._failures = table.failures
-        self._kernel = getattr(native.functions, f"scan_{table.name}")
-        self._starts, self._lengths, self._counts = array("q", [0]), array("q", [0]), array("q", [0])
-        self._state, self._rooms = array("q", bytes(8 * (LISTS + len(plan.lists)))), plan.rooms
-        self._empty = self._state[:]
-        self.ends = memoryview(array("q", bytes(8 * most)))
-        """Where the rows end that were counted last."""
-        self._arguments = plan.arguments[:]
-        for index, it, *_ in plan.slots:  # a kernel says of every row where its checksum lies
-            self._arguments[index] = memoryview(array(it.typecode, [0] * it.width * most))
-        starts, ranges = array("q", bytes(8 * most)), array("i", bytes(4 * most))
-        self._arguments[: len(PLACES)] = [memoryview(starts), self.ends, memoryview(ranges)]
-
-    def rows(self, view: memoryview, most: int = -1) -> int:
-        """How many rows the buffer starts with; not more are counted than there is room for, or `most`."""
-        self._lengths[0], self._counts[0], self._state[:] = len(view), most, self._empty
-        places = (self._starts, self._lengths, self._counts, len(view))
-        self._kernel(view, *places, self._state, self._rooms, *self._arguments)
-        return self._state[ROWS]
-
-    def end(self, view: memoryview) -> int:
-        """Where the row ends that the buffer starts with; 0 if it is none."""
-        return self.ends[0] if self.rows(view, 1) else 0
-
-    def broken(self, view: memoryview) -> Break | None:
-        """Where and why the row fails that the buffer starts with; None if it is one."""
-        if self.end(view):
-            return None
-        return Break(self._failures[self._state[FAILURE]], self._state[POSITION], self._state[AT])
-
-
 @dataclass(slots=True)
 class _Column:
     """An array that the kernel fills, in Arrow's memory pool."""
@@ -156,7 +120,7 @@ class _Reading:
         self.has_checksums = checksums
         self.max_rows, self.max_bytes = limits
         self.kernel = getattr(native.functions, f"scan_{table.name}")
-        plan = _plan(table, wanted, is_gathered=is_kept)
+        plan = plan_of(table, wanted, is_gathered=is_kept)
         self.schema, self.lists, self.gathered = plan.schema, plan.lists, plan.gathered
         self.state = array("q", bytes(8 * (LISTS + len(self.lists))))
         self.state[POSITION] = ranges.starts[0]
@@ -439,7 +403,8 @@ _PLANS: dict[tuple[int, bool, tuple[Name, ...]], _Plan] = {}
 """By the identity of their table, which they keep alive: tables have no hash."""
 
 
-def _plan(table: Table, wanted: Sequence[Column], *, is_gathered: bool) -> _Plan:
+def plan_of(table: Table, wanted: Sequence[Column], *, is_gathered: bool) -> _Plan:
+    """How the kernel of a table is called for some of its columns; made once."""
     key = id(table), is_gathered, tuple(_name(column) for column in wanted)
     if key not in _PLANS:
         lists_ = list(lists(table.columns))

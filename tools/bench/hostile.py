@@ -18,8 +18,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.bench.hostile_files import HOSTILE, Hostile
+from tools.bench.hostile_files import HOSTILE
 from tools.bench.memory import peak
+from tools.bench.worst_cases import Hostile
 
 MEGABYTE = 1_000_000
 SIZES = (1, 2, 4, 8)

@@ -9,251 +9,17 @@ import base64
 import json
 import struct
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from random import Random
 
 import lz4.block
 import lz4.frame
 import msgpack
 import zstandard
 
-from thawline.checksums import crc32, crc32c, sha256
+from thawline.checksums import crc32, sha256
 from thawline.formats.borg.header import pack_header
 from tools.bench.attack import ATTACKS
-from tools.bench.data import zigzag
-
-Files = dict[str, bytes]
-
-
-@dataclass(frozen=True, slots=True)
-class Hostile:
-    """A worst case: what it is called, its files for a size, and what the commands are given."""
-
-    format: str
-    name: str
-    build: Callable[[int], Files]
-    at: str
-    decoded: float = 1
-    """How many times its size comes out of it: time is counted for these bytes."""
-
-    @property
-    def is_folder(self) -> bool:
-        """Whether commands are given a folder."""
-        return "." not in self.at
-
-
-def _file(format_name: str, name: str, at: str, build: Callable[[int], bytes], decoded: float = 1) -> Hostile:
-    return Hostile(format_name, name, lambda size: {at: build(size)}, at, decoded)
-
-
-def repeated(part: bytes, size: int) -> bytes:
-    """A part as often as it fits, once at least."""
-    return part * max(size // len(part), 1)
-
-
-def noise(size: int, seed: int = 0) -> bytes:
-    """Random bytes, the same each time."""
-    return Random(seed).randbytes(size)  # noqa: S311 - no secret
-
-
-# Kafka
-
-
-def batch(offset: int, records: bytes, count: int, codec: int = 0) -> bytes:
-    """A batch with a right checksum, whatever its records are."""
-    covered = struct.pack(">hiqqqhii", codec, max(count - 1, 0), 0, 0, -1, -1, -1, count) + records
-    body = struct.pack(">iBI", 0, 2, crc32c(covered)) + covered
-    return struct.pack(">qi", offset, len(body)) + body
-
-
-def message(offset: int, value: bytes = b"", magic: int = 0) -> bytes:
-    """A message of v0 or v1 with a right checksum."""
-    times = struct.pack(">q", 0) if magic else b""
-    covered = struct.pack(">BB", magic, 0) + times + struct.pack(">i", -1) + struct.pack(">i", len(value)) + value
-    return struct.pack(">qiI", offset, len(covered) + 4, crc32(covered)) + covered
-
-
-def record(value: bytes = b"", headers: int = 0) -> bytes:
-    """A record without a key."""
-    body = b"\0\0\0" + zigzag(-1) + zigzag(len(value)) + value + zigzag(headers) + b"\0\1" * headers
-    return zigzag(len(body)) + body
-
-
-ONE = batch(0, record(), 1)
-
-
-def _numbered(make: Callable[[int], bytes], size: int) -> bytes:
-    parts: list[bytes] = []
-    at = 0
-    while at < size:
-        parts.append(make(len(parts)))
-        at += len(parts[-1])
-    return b"".join(parts)
-
-
-def _outliers(number: int) -> bytes:
-    return batch(number if number % 2 else (1 << 40) - number, record(), 1)
-
-
-def _claims(size: int) -> bytes:
-    """Heads that lie in each other, each of which claims all bytes behind it."""
-    count = size // 61
-    heads = (struct.pack(">qiiBI", n, (count - n) * 61 - 12, 0, 2, 0) + bytes(40) for n in range(count))
-    return ONE + b"".join(heads) + ONE
-
-
-def _bomb(size: int) -> bytes:
-    """Batches of 1 MB of the shortest records, as small as zstd makes them."""
-    count = 100_000
-    records = zstandard.compress(record() * count, 19)
-    return repeated(batch(0, records, count, 4), size)
-
-
-def _headers(size: int) -> bytes:
-    return batch(0, record(headers=size // 2), 1)
-
-
-def _wrappers(size: int) -> bytes:
-    inner = b"".join(message(n, magic=1) for n in range(200))
-    covered = struct.pack(">BBqii", 1, 1, 0, -1, len(packed := _gzip(inner))) + packed
-    return repeated(struct.pack(">qiI", 199, len(covered) + 4, crc32(covered)) + covered, size)
-
-
-def _cut(number: int) -> bytes:
-    """A message, and one that lacks its last bytes, so that its length leads into the next."""
-    return message(2 * number, b"value") + message(2 * number + 1, b"value")[:-2]
-
-
-def _headless(number: int) -> bytes:
-    """A message, and a compressed one without its head: what is in it can be seen."""
-    return message(9 * number, b"x") + _gzip(message(9 * number + 4))[:-8] + bytes(8)
-
-
-def _control(number: int) -> bytes:
-    """A marker that aborts a transaction of a producer of its own."""
-    marker = b"\0\0\0" + zigzag(4) + b"\0\0\0\0" + zigzag(6) + bytes(6) + b"\0"
-    covered = struct.pack(">hiqqqhii", 0x30, 0, 0, 0, number, 0, -1, 1) + zigzag(len(marker)) + marker
-    body = struct.pack(">iBI", 0, 2, crc32c(covered)) + covered
-    return struct.pack(">qi", number, len(body)) + body
-
-
-def _packed(number: int) -> bytes:
-    """A batch of one record, compressed."""
-    packed = (_gzip(record()), zstandard.compress(record()), lz4.frame.compress(record()))[number % 3]
-    return batch(number, packed, 1, (1, 4, 3)[number % 3])
-
-
-def _partition(name: str, side: Callable[[int], bytes]) -> Hostile:
-    """A partition of a few batches with a large file beside them."""
-    log = b"".join(batch(offset, record(), 1) for offset in range(100)) + _control(100)
-    suffix = name.rpartition(".")[2]
-    return Hostile("kafka", f"large {suffix}", lambda size: {f"t-0/{LOG}": log, f"t-0/{name}": side(size)}, "t-0")
-
-
-def _snapshot(size: int) -> bytes:
-    """Producers of one entry each."""
-    entry = struct.Struct(">qhiqiqiq")
-    count = size // entry.size
-    covered = struct.pack(">i", count) + b"".join(entry.pack(n, 0, 0, n % 100, 0, 0, 0, -1) for n in range(count))
-    return struct.pack(">hI", 1, crc32c(covered)) + covered
-
-
-def _gzip(data: bytes) -> bytes:
-    import gzip  # noqa: PLC0415 - only here
-
-    return gzip.compress(data, 9, mtime=0)
-
-
-LOG = "00000000000000000000.log"
-KAFKA = [
-    _file(
-        "kafka", "garbage between v0 messages", LOG, lambda size: _numbered(lambda n: message(n) + b"\xff" * 30, size)
-    ),
-    _file(
-        "kafka",
-        "garbage between batches",
-        LOG,
-        lambda size: _numbered(lambda n: batch(n, record(), 1) + b"\xff" * 30, size),
-    ),
-    _file(
-        "kafka", "a byte between batches", LOG, lambda size: _numbered(lambda n: batch(n, record(), 1) + b"\xff", size)
-    ),
-    _file("kafka", "a byte between v0 messages", LOG, lambda size: _numbered(lambda n: message(n) + b"\xff", size)),
-    _file(
-        "kafka", "a byte between empty batches", LOG, lambda size: _numbered(lambda n: batch(n, b"", 0) + b"\xff", size)
-    ),
-    _file(
-        "kafka", "zeros between batches", LOG, lambda size: _numbered(lambda n: batch(n, record(), 1) + bytes(64), size)
-    ),
-    _file(
-        "kafka",
-        "every other v0 message broken",
-        LOG,
-        lambda size: _numbered(lambda n: message(n)[: -(n % 2) or None] + b"x" * (n % 2), size),
-    ),
-    _file(
-        "kafka",
-        "every other batch broken",
-        LOG,
-        lambda size: _numbered(lambda n: batch(n, record(), 1)[: -(n % 2) or None] + b"x" * (n % 2), size),
-    ),
-    _file("kafka", "offsets that jump", LOG, lambda size: _numbered(_outliers, size)),
-    _file(
-        "kafka",
-        "v0 offsets that jump",
-        LOG,
-        lambda size: _numbered(lambda n: message(n if n % 2 else (1 << 40) - n), size),
-    ),
-    _file("kafka", "the same offset", LOG, lambda size: repeated(ONE, size)),
-    _file("kafka", "empty batches", LOG, lambda size: _numbered(lambda n: batch(n, b"", 0), size)),
-    _file(
-        "kafka",
-        "batches whose records do not parse",
-        LOG,
-        lambda size: _numbered(lambda n: batch(n, b"\xff" * 8, 1), size),
-    ),
-    _file(
-        "kafka",
-        "batches that do not decompress",
-        LOG,
-        lambda size: _numbered(lambda n: batch(n, b"\xff" * 8, 1, 1 + n % 4), size),
-    ),
-    _file("kafka", "heads in each other", LOG, _claims),
-    _file("kafka", "nothing but heads", LOG, lambda size: ONE + repeated(ONE[:20], size)),
-    _file(
-        "kafka",
-        "v0 and v2 in turns",
-        LOG,
-        lambda size: _numbered(lambda n: batch(n, record(), 1) if n % 2 else message(n), size),
-    ),
-    _file("kafka", "records as short as can be, zstd", LOG, _bomb, 3000),
-    _file("kafka", "headers without end", LOG, _headers, 4),
-    _file("kafka", "compressed v1 wrappers", LOG, _wrappers, 30),
-    _file("kafka", "messages that lead into the next", LOG, lambda size: _numbered(_cut, size)),
-    _file("kafka", "wrappers without heads", LOG, lambda size: _numbered(_headless, size)),
-    _file(
-        "kafka",
-        "magics of streams",
-        LOG,
-        lambda size: message(0) + repeated(b"\x1f\x8b\x08\0\0\0\0\0\0\xff", size) + message(1),
-    ),
-    _file("kafka", "markers of transactions", LOG, lambda size: _numbered(_control, size)),
-    _file("kafka", "compressed batches of one record", LOG, lambda size: _numbered(_packed, size)),
-    Hostile("kafka", "markers in a partition", lambda size: {f"t-0/{LOG}": _numbered(_control, size)}, "t-0"),
-    _partition(LOG.replace("log", "index"), lambda size: _numbered(lambda n: struct.pack(">ii", n, 69 * n), size)),
-    _partition(LOG.replace("log", "timeindex"), lambda size: _numbered(lambda n: struct.pack(">qi", n, n), size)),
-    _partition(
-        LOG.replace("log", "txnindex"), lambda size: _numbered(lambda n: struct.pack(">hqqqq", 0, n, n, n, n), size)
-    ),
-    _partition(LOG.replace("log", "snapshot").replace("0.", "9."), _snapshot),
-    _partition(
-        "leader-epoch-checkpoint",
-        lambda size: b"0\n%d\n" % (size // 14) + b"".join(b"%d %d\n" % (n, n) for n in range(size // 14)),
-    ),
-    _file("kafka", "random bytes", LOG, lambda size: ONE + noise(size)),
-    _file("kafka", "zeros", LOG, lambda size: ONE + bytes(size)),
-]
-
+from tools.bench.hostile_kafka import KAFKA
+from tools.bench.worst_cases import Files, Hostile, noise, numbered, repeated, single
 
 # RBAK
 
@@ -313,57 +79,57 @@ def _listed(keys: Iterable[str]) -> object:
 
 
 RBAK = [
-    _file("rbak", "small segments in a row", "x.rbak", lambda size: repeated(SMALL, size)),
-    _file(
+    single("rbak", "small segments in a row", "x.rbak", lambda size: repeated(SMALL, size)),
+    single(
         "rbak",
         "small segments, every other broken",
         "x.rbak",
         lambda size: repeated(SMALL + SMALL[:-5] + b"xKABR", size),
     ),
-    _file("rbak", "small broken segments in a row", "x.rbak", lambda size: repeated(SMALL[:-5] + b"xKABR", size)),
-    _file("rbak", "small segments, zstd", "x.zst", lambda size: repeated(_payload([b"{}"], 1), size)),
-    _file("rbak", "small segments, lz4", "x.lz4", lambda size: repeated(_payload([b"{}"], 2), size)),
-    _file("rbak", "small segments that do not decompress", "x.zst", lambda size: repeated(segment(b"x", 1, 1), size)),
-    _file("rbak", "small segments of bad records", "x.rbak", lambda size: repeated(_payload([b"{", b"", b"["]), size)),
-    _file(
+    single("rbak", "small broken segments in a row", "x.rbak", lambda size: repeated(SMALL[:-5] + b"xKABR", size)),
+    single("rbak", "small segments, zstd", "x.zst", lambda size: repeated(_payload([b"{}"], 1), size)),
+    single("rbak", "small segments, lz4", "x.lz4", lambda size: repeated(_payload([b"{}"], 2), size)),
+    single("rbak", "small segments that do not decompress", "x.zst", lambda size: repeated(segment(b"x", 1, 1), size)),
+    single("rbak", "small segments of bad records", "x.rbak", lambda size: repeated(_payload([b"{", b"", b"["]), size)),
+    single(
         "rbak",
         "small segments, all different",
         "x.rbak",
-        lambda size: _numbered(lambda n: segment(SMALL[32:38], n), size),
+        lambda size: numbered(lambda n: segment(SMALL[32:38], n), size),
     ),
-    _file(
+    single(
         "rbak",
         "small segments of unknown versions",
         "x.rbak",
         lambda size: repeated(_versioned(9, 0) + _versioned(1, 9), size),
     ),
-    _file("rbak", "nothing but starts", "x.rbak", lambda size: repeated(b"RBAK", size)),
-    _file("rbak", "nothing but ends", "x.rbak", lambda size: SMALL[:-8] + repeated(b"KABR", size)),
-    _file("rbak", "starts and ends", "x.rbak", lambda size: SMALL[:32] + repeated(b"RBAKKABR", size)),
-    _file("rbak", "garbage between segments", "x.rbak", lambda size: repeated(SMALL + b"\xff" * 50, size)),
-    _file("rbak", "records as short as can be", "x.rbak", lambda size: _payload([b"{}"] * (size // 6))),
-    _file("rbak", "records that are no JSON", "x.rbak", lambda size: _payload([b"["] * (size // 5))),
-    _file("rbak", "empty records", "x.rbak", lambda size: _payload([b""] * (size // 4))),
-    _file(
+    single("rbak", "nothing but starts", "x.rbak", lambda size: repeated(b"RBAK", size)),
+    single("rbak", "nothing but ends", "x.rbak", lambda size: SMALL[:-8] + repeated(b"KABR", size)),
+    single("rbak", "starts and ends", "x.rbak", lambda size: SMALL[:32] + repeated(b"RBAKKABR", size)),
+    single("rbak", "garbage between segments", "x.rbak", lambda size: repeated(SMALL + b"\xff" * 50, size)),
+    single("rbak", "records as short as can be", "x.rbak", lambda size: _payload([b"{}"] * (size // 6))),
+    single("rbak", "records that are no JSON", "x.rbak", lambda size: _payload([b"["] * (size // 5))),
+    single("rbak", "empty records", "x.rbak", lambda size: _payload([b""] * (size // 4))),
+    single(
         "rbak",
         "records that are nested deeply",
         "x.rbak",
         lambda size: _payload([b'{"headers":' + b"[" * 5000] * (size // 5000)),
     ),
-    _file("rbak", "one record", "x.rbak", lambda size: _payload([_message(body=[0] * (size // 2))])),
-    _file("rbak", "headers, zstd", "x.zst", _many_headers, 64),
-    _file(
+    single("rbak", "one record", "x.rbak", lambda size: _payload([_message(body=[0] * (size // 2))])),
+    single("rbak", "headers, zstd", "x.zst", _many_headers, 64),
+    single(
         "rbak", "headers, no compression", "x.rbak", lambda size: _payload([_message(headers=[["k", 1]] * (size // 8))])
     ),
-    _file(
+    single(
         "rbak",
         "long names of headers",
         "x.rbak",
         lambda size: _payload([_message(headers={f"{n:06}": None for n in range(size // 14)})]),
     ),
-    _file("rbak", "zeros, lz4", "x.lz4", lambda size: _payload([bytes(size * 200)], 2), 200),
-    _file("rbak", "zeros, zstd", "x.zst", lambda size: _payload([bytes(size * 200)], 1), 200),
-    _file("rbak", "random bytes", "x.rbak", lambda size: b"RBAK" + noise(size)),
+    single("rbak", "zeros, lz4", "x.lz4", lambda size: _payload([bytes(size * 200)], 2), 200),
+    single("rbak", "zeros, zstd", "x.zst", lambda size: _payload([bytes(size * 200)], 1), 200),
+    single("rbak", "random bytes", "x.rbak", lambda size: b"RBAK" + noise(size)),
     Hostile("rbak", "manifest, a key of many parts", _backup(lambda size: _listed(["a/" * (size // 2)])), "backup"),
     Hostile(
         "rbak", "manifest, many keys", _backup(lambda size: _listed(f"q/{n}" for n in range(size // 60))), "backup"
@@ -452,59 +218,59 @@ BROKEN = bytearray(plain(b"x" * 20))
 BROKEN[20] ^= 1
 
 BORG = [
-    _file("borg", "blobs in each other, wrong ids", "x.pack", _nested),
-    _file("borg", "nothing but magics", "x.pack", lambda size: repeated(b"BORG_OBJ", size)),
-    _file(
+    single("borg", "blobs in each other, wrong ids", "x.pack", _nested),
+    single("borg", "nothing but magics", "x.pack", lambda size: repeated(b"BORG_OBJ", size)),
+    single(
         "borg", "heads in each other", "x.pack", lambda size: repeated(pack_header(1, bytes(32), 40, 20_000_000), size)
     ),
-    _file(
+    single(
         "borg",
         "heads in each other, short",
         "x.pack",
         lambda size: repeated(pack_header(1, bytes(32), 40, 60_000), size),
     ),
-    _file("borg", "small blobs", "x.pack", lambda size: _numbered(lambda n: plain(b"%d" % n), size)),
-    _file("borg", "the same small blob", "x.pack", lambda size: repeated(plain(b"x"), size)),
-    _file("borg", "small blobs, wrong ids", "x.pack", lambda size: repeated(bytes(BROKEN), size)),
-    _file(
+    single("borg", "small blobs", "x.pack", lambda size: numbered(lambda n: plain(b"%d" % n), size)),
+    single("borg", "the same small blob", "x.pack", lambda size: repeated(plain(b"x"), size)),
+    single("borg", "small blobs, wrong ids", "x.pack", lambda size: repeated(bytes(BROKEN), size)),
+    single(
         "borg",
         "small blobs, every other broken",
         "x.pack",
         lambda size: repeated(plain(b"x" * 20) + bytes(BROKEN), size),
     ),
-    _file("borg", "garbage between blobs", "x.pack", lambda size: repeated(plain(b"x") + b"\xff" * 50, size)),
-    _file("borg", "heads without sizes", "x.pack", lambda size: repeated(pack_header(1, bytes(32), 0, 0), size)),
-    _file(
+    single("borg", "garbage between blobs", "x.pack", lambda size: repeated(plain(b"x") + b"\xff" * 50, size)),
+    single("borg", "heads without sizes", "x.pack", lambda size: repeated(pack_header(1, bytes(32), 0, 0), size)),
+    single(
         "borg",
         "heads without sizes between blobs",
         "x.pack",
         lambda size: repeated(plain(b"x") + pack_header(1, bytes(32), 0, 0), size),
     ),
-    _file(
+    single(
         "borg",
         "slots of a byte between blobs",
         "x.pack",
         lambda size: repeated(plain(b"x") + pack_header(1, bytes(32), 1, 1) + b"\xee\xee", size),
     ),
-    _file(
+    single(
         "borg",
         "encrypted blobs that end early",
         "x.pack",
         lambda size: repeated(pack_header(1, bytes(32), 20, 20) + b"\x10" * 40, size),
     ),
-    _file(
+    single(
         "borg",
         "sizes that lead into the next blob",
         "x.pack",
         lambda size: repeated(plain(b"x") + pack_header(1, bytes(32), 30, 30), size),
     ),
-    _file(
+    single(
         "borg", "meta maps nested deeply", "x.pack", lambda size: repeated(blob(b"\x91" * 900 + b"\xc0", b"x"), size)
     ),
-    _file(
+    single(
         "borg", "one large meta map", "x.pack", lambda size: blob(msgpack.packb(dict.fromkeys(range(size // 4))), b"x")
     ),
-    _file("borg", "random bytes", "x.pack", lambda size: b"BORG_OBJ" + noise(size)),
+    single("borg", "random bytes", "x.pack", lambda size: b"BORG_OBJ" + noise(size)),
     Hostile("borg", "items as short as can be", lambda size: _archive(repeated(ITEM, size)), "repo"),
     Hostile(
         "borg",
@@ -537,7 +303,7 @@ ASB = b"+ n test\n+ d " + DIGEST + b"\n+ s demo\n+ g 1\n+ t 0\n+ b 1\n- I a 1\n"
 
 
 def _asb(name: str, part: bytes, decoded: float = 1) -> Hostile:
-    return _file("aerospike", name, "x.asb", lambda size: ASB_HEAD + repeated(part, size), decoded)
+    return single("aerospike", name, "x.asb", lambda size: ASB_HEAD + repeated(part, size), decoded)
 
 
 def _with_metadata(text: Callable[[int], bytes]) -> Callable[[int], Files]:
@@ -565,11 +331,11 @@ RESERVED = b"\x06\x00\x00"
 
 
 def _old(name: str, part: bytes) -> Hostile:
-    return _file("aerospike", name, "x.asb", lambda size: b"Version 3.0\n# namespace test\n" + repeated(part, size))
+    return single("aerospike", name, "x.asb", lambda size: b"Version 3.0\n# namespace test\n" + repeated(part, size))
 
 
 def _frames(name: str, part: bytes) -> Hostile:
-    return _file("aerospike", name, "x.asb", lambda size: zstandard.compress(ASB_HEAD) + repeated(part, size))
+    return single("aerospike", name, "x.asb", lambda size: zstandard.compress(ASB_HEAD) + repeated(part, size))
 
 
 AEROSPIKE = [
@@ -586,11 +352,11 @@ AEROSPIKE = [
     _old("version 3.0, backslashes", ASB.replace(b"demo", b"de\\mo")),
     _old("version 3.0, every other with a backslash", ASB + ASB.replace(b"demo", b"de\\mo")),
     _old("version 3.0, UDFs", UDF),
-    _file("aerospike", "zstd, nothing but magics", "x.asb", lambda size: repeated(FRAME, size)),
+    single("aerospike", "zstd, nothing but magics", "x.asb", lambda size: repeated(FRAME, size)),
     _frames("zstd, small frames", zstandard.compress(ASB)),
     _frames("zstd, frames without a block", FRAME + b"\x20\x01" + RESERVED),
     _frames("zstd, frames that break off", FRAME + RAW + RESERVED),
-    _file(
+    single(
         "aerospike",
         "zstd, starts of records",
         "x.asb",
@@ -613,8 +379,8 @@ AEROSPIKE = [
     _asb("UDFs that are longer than the file", b"* u L a.lua 99999999 x\n"),
     _asb("lists nested deeply", _bin(b"L!", b"\x91" * 3000)),
     _asb("documents nested deeply", _bin(b"J", b"[" * 3000)),
-    _file("aerospike", "one long line", "x.asb", lambda size: ASB_HEAD + b"+ " + b"x" * size),
-    _file(
+    single("aerospike", "one long line", "x.asb", lambda size: ASB_HEAD + b"+ " + b"x" * size),
+    single(
         "aerospike",
         "one record of many bins",
         "x.asb",
@@ -622,7 +388,7 @@ AEROSPIKE = [
             ASB_HEAD + ASB.replace(b"+ b 1\n- I a 1\n", b"+ b %d\n" % (size // 8)) + b"- I a 1\n" * (size // 8)
         ),
     ),
-    _file("aerospike", "random bytes", "x.asb", lambda size: ASB_HEAD + noise(size)),
+    single("aerospike", "random bytes", "x.asb", lambda size: ASB_HEAD + noise(size)),
     Hostile("aerospike", "metadata of merges", _with_metadata(_merges), "dump"),
     Hostile("aerospike", "metadata that is long", _with_metadata(lambda size: b"a: [" + b"1," * (size // 2)), "dump"),
     Hostile(
@@ -630,5 +396,5 @@ AEROSPIKE = [
     ),
 ]
 
-RBF = [_file("rbf", name, "x.rbf", build) for name, build in ATTACKS.items()]
+RBF = [single("rbf", name, "x.rbf", build) for name, build in ATTACKS.items()]
 HOSTILE = (*KAFKA, *RBF, *RBAK, *BORG, *AEROSPIKE)

@@ -23,7 +23,8 @@ from thawline.formats.kafka.record_columns import Rows
 from thawline.formats.rbak.fields import FIELDS, KINDS, NAME_ENDS, NAMES, NUMBERS
 from thawline.formats.rbak.native import SCRATCH, WORK
 from thawline.formats.rbf.frames import ReverseScan
-from thawline.kernels import OFFSET, ROOM_BEHIND, Probe
+from thawline.kernels import OFFSET, ROOM_BEHIND
+from thawline.probes import Probe
 from thawline.ripemd160 import SIZE
 from thawline.tables import Table, arrays
 from tools.fuzz.scans import LONGEST, NATIVE, How, Scan, block, gather

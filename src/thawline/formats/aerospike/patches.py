@@ -23,7 +23,7 @@ from thawline.generated.kernels.tables import TABLES as READ
 from thawline.model import Span
 
 if TYPE_CHECKING:
-    from thawline.kernels import Probe
+    from thawline.probes import Probe
 
 LONGEST_STRETCH = 64
 """Entries of a stretch that is worth a scan of its own."""
@@ -41,9 +41,9 @@ CHECKED = frozenset(
 @cache
 def probe(table: str) -> Probe:
     """What tells how far the kernel of a table reads; it needs the native module."""
-    from thawline import kernels  # noqa: PLC0415 - as above
+    from thawline import probes  # noqa: PLC0415 - as above
 
-    return kernels.Probe(READ[KERNELS[table]], LONGEST_STRETCH)
+    return probes.Probe(READ[KERNELS[table]], LONGEST_STRETCH)
 
 
 def reached(view: memoryview) -> int:

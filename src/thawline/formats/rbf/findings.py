@@ -318,9 +318,9 @@ def frame_probe() -> Callable[[memoryview], Break | None]:
     """What tells why the row that a buffer starts with is no frame."""
     if not native.is_compiled:
         return _broken_plain
-    from thawline import kernels  # noqa: PLC0415 - needs the native module
+    from thawline import probes  # noqa: PLC0415 - needs the native module
 
-    return kernels.Probe(TABLES["rbf_frames"]).broken
+    return probes.Probe(TABLES["rbf_frames"]).broken
 
 
 def _broken_plain(view: memoryview) -> Break | None:
