@@ -28,7 +28,7 @@ from thawline.formats.rbf import findings as rbf_findings
 from thawline.formats.rbf import frames as rbf_frames
 from thawline.formats.rbf.frames import CHECKPOINT, CHECKSUM_BUDGET, ReverseScan, read_forward
 from thawline.model import Finding, Run, Span
-from thawline.native import fast
+from thawline.native import fast, plain
 from thawline.source import RemoteSource, open_source
 from tools.bench import attack
 from tools.bench.attack import FENCE, file_of, frame
@@ -271,15 +271,23 @@ def test_checkpoints_give_the_checksum_of_any_range_with_and_without_the_instruc
         fast.use_crc32c_instruction(has_instruction)
 
 
-def _starts_by_checkpoints(data: bytes, starts: list[int], step: int) -> list[int]:
+def test_checkpoints_give_the_same_without_compiled_code() -> None:
+    data = attack.file_of(*(frame(bytes([size % 256]) * size) for size in (0, 1, 200, 511, 512, 5000, 70_000)))
+    starts = list(reverse_scan(data))
+    for step in (8, 128, 1000):
+        assert _starts_by_checkpoints(data, starts, step, plain) == starts
+        assert _starts_by_checkpoints(flipped(data, starts[0] + 40_000), starts, step, plain) == [-1, *starts[1:]]
+
+
+def _starts_by_checkpoints(data: bytes, starts: list[int], step: int, functions: Any = fast) -> list[int]:
     """The starts that are left once their checksums were compared."""
     from array import array  # noqa: PLC0415 - nowhere else
 
     states = array("I", bytes(4 * (len(data) // step + 1)))
-    fast.crc32c_checkpoints(data, step, states)
+    functions.crc32c_checkpoints(data, step, states)
     fences = array("q", [start + u32(data, start) for start in starts])
     left = array("q", starts)
-    fast.check_checksums(data, fences, left, len(starts), states, step)
+    functions.check_checksums(data, fences, left, len(starts), states, step)
     return list(left)
 
 

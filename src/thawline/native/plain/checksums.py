@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import MutableSequence, Sequence
+from functools import lru_cache
 
 from thawline import checksums
 
 MASK = 0xFFFFFFFF
+POLYNOMIAL = 0x82F63B78
+"""Castagnoli's, with the bit of the highest power last."""
+BYTE = 3
+"""A byte is 2 ** 3 bits."""
 
 
 def uses_crc32c_instruction() -> bool:
@@ -47,17 +52,53 @@ def crc32c_checkpoints(buf: memoryview, step: int, states: MutableSequence[int])
             state = checksums.crc32c(buf, index * step, (index + 1) * step, value=state ^ MASK) ^ MASK
 
 
+def _times(one: int, other: int) -> int:
+    """The product of two polynomials, modulo that of the checksum."""
+    product, bit = 0, 1 << 31
+    while bit:
+        if one & bit:
+            product ^= other
+        bit >>= 1
+        other = other >> 1 ^ POLYNOMIAL if other & 1 else other >> 1
+    return product
+
+
+@lru_cache(maxsize=4096)
+def _power(size: int) -> int:
+    """What a register is multiplied with by so many bytes of zeros."""
+    square, power = 1 << 30, 1 << 31
+    for _ in range(BYTE):
+        square = _times(square, square)
+    while size:
+        if size & 1:
+            power = _times(square, power)
+        square, size = _times(square, square), size >> 1
+    return power
+
+
+def _between(buf: memoryview, states: Sequence[int], step: int, start: int, end: int) -> int:
+    """CRC-32C of a range from the checkpoints before both its ends."""
+    before, after = (_state_at(buf, states, step, position) for position in (start, end))
+    return after ^ _times(_power(end - start), before ^ MASK) ^ MASK
+
+
+def _state_at(buf: memoryview, states: Sequence[int], step: int, position: int) -> int:
+    index = position // step
+    return checksums.crc32c(buf, index * step, position, value=states[index] ^ MASK) ^ MASK
+
+
 def crc32c_spans(
     buf: memoryview,
     starts: Sequence[int],
     ends: Sequence[int],
     rows: int,
-    states: Sequence[int],  # noqa: ARG001 - only compiled code is quicker with them
-    step: int,  # noqa: ARG001 - as above
+    states: Sequence[int],
+    step: int,
     out: MutableSequence[int],
 ) -> None:
-    """CRC-32C of each range; without compiled code its cost grows with its size."""
-    crc32c_ranges(buf, starts, ends, rows, out)
+    """CRC-32C of each range from checkpoints of the whole buffer, so that its cost does not grow with its size."""
+    for row in range(rows):
+        out[row] = _between(buf, states, step, starts[row], ends[row])
 
 
 def covered_bytes(fences: Sequence[int], starts: Sequence[int], count: int) -> int:
@@ -70,13 +111,14 @@ def check_checksums(
     fences: Sequence[int],
     starts: MutableSequence[int],
     count: int,
-    states: Sequence[int],  # noqa: ARG001 - as above
-    step: int,  # noqa: ARG001 - as above
+    states: Sequence[int],
+    step: int,
 ) -> None:
     """Set the start of every candidate frame to -1 whose CRC-32C is wrong [F-CRC-FAIL-REJECT]."""
     for index in range(count):
-        if starts[index] >= 0:
-            end = fences[index] - 4
-            stored = int.from_bytes(buf[end : end + 4], "little")
-            if checksums.crc32c(buf, starts[index] + 4, end) != stored:
-                starts[index] = -1
+        if starts[index] < 0:
+            continue
+        first, end = starts[index] + 4, fences[index] - 4
+        computed = _between(buf, states, step, first, end) if len(states) else checksums.crc32c(buf, first, end)
+        if computed != int.from_bytes(buf[end : end + 4], "little"):
+            starts[index] = -1
