@@ -18,7 +18,7 @@ from accounts import Golden, field, golden_files
 from thawline.generated.kernels.tables import TABLES
 
 from thawline import codecs, specs
-from thawline.chunks import Ranges
+from thawline.engine.chunks import Ranges
 from thawline.errors import CodecError
 from tools.mutants import mutants
 

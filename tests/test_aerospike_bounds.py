@@ -12,7 +12,8 @@ import zstandard
 from backups import HEADER, Lines, numbered
 
 import thawline
-from thawline import kernels, native
+from thawline import native
+from thawline.engine import kernels
 from thawline.formats.aerospike import text
 from thawline.model import Report
 

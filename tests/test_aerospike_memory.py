@@ -14,12 +14,13 @@ from inputs import golden_inputs
 from thawline.generated.kernels.tables import TABLES
 
 import thawline
-from thawline import kernels, native
-from thawline.chunks import Places, Ranges
-from thawline.columns import MAX_BYTES, MAX_ROWS
-from thawline.tables import Column
-from tools.columnar import ir
-from tools.columnar.slots import undefined
+from thawline import native
+from thawline.compiler import ir
+from thawline.compiler.slots import undefined
+from thawline.engine import kernels
+from thawline.engine.chunks import Places, Ranges
+from thawline.engine.columns import MAX_BYTES, MAX_ROWS
+from thawline.engine.tables import Column
 from tools.filled import PATTERNS, filled
 
 each_pattern = pytest.mark.parametrize("pattern", PATTERNS)

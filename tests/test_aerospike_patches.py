@@ -13,7 +13,8 @@ from backups import HEADER, numbered
 from seeds import SEED
 
 import thawline
-from thawline import columns, native
+from thawline import native
+from thawline.engine import columns
 from thawline.formats.aerospike import Aerospike, parts, text
 from thawline.formats.aerospike.walk import Walk
 from thawline.model import Finding, Run

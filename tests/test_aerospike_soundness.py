@@ -11,8 +11,8 @@ from backups import HEADER, Lines, digest_of, keyed, numbered, text_bin
 from engines import calling
 
 import thawline
-from thawline import columns
-from thawline.chunks import Places
+from thawline.engine import columns
+from thawline.engine.chunks import Places
 from thawline.formats import aerospike
 from thawline.formats.aerospike import soundness
 from thawline.model import Report

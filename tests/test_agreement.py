@@ -32,12 +32,12 @@ from engines import calling
 from inputs import SHORT, WITHOUT_VECTORS, Input, golden_inputs, mutants_of, short, vector_inputs
 from thawline.generated.kernels.tables import TABLES
 
-from thawline import columns, kernels, parsed
-from thawline.chunks import LEFT_OVER, Break, Chunk, Ranges, schema_of
-from thawline.columns import MAX_BYTES, MAX_ROWS
+from thawline.engine import columns, kernels, parsed
+from thawline.engine.chunks import LEFT_OVER, Break, Chunk, Ranges, schema_of
+from thawline.engine.columns import MAX_BYTES, MAX_ROWS
+from thawline.engine.tables import Failure, Table
 from thawline.native import fast
 from thawline.native import plain as uncompiled
-from thawline.tables import Failure, Table
 from tools.mutants import mutants, varint
 from tools.sanitize import exactly
 
@@ -694,7 +694,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 {before}
-from thawline import columns
+from thawline.engine import columns
 for table, path in zip(sys.argv[1::2], sys.argv[2::2]):
     for part in columns.scan(table, Path(path).read_bytes(), max_rows=5):
         print(part.batch.to_pylist() if isinstance(part, columns.Chunk) else (part.failure.path, part.start, part.at))

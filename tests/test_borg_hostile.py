@@ -23,7 +23,7 @@ from blake3 import blake3
 from borg_repositories import blob, item, made, meta_map, pack_of, run, stream_of
 
 import thawline
-from thawline import columns
+from thawline.engine import columns
 from thawline.formats.borg import Borg
 from thawline.formats.borg.envelopes import opened
 from thawline.formats.borg.header import pack_header

@@ -11,7 +11,8 @@ import zstandard
 from accounts import Golden, golden_files
 
 import thawline
-from thawline import columns, formats
+from thawline import formats
+from thawline.engine import columns
 from thawline.formats.aerospike import values, walk
 from thawline.formats.aerospike.text import ZstdText
 from thawline.formats.aerospike.units import Bin, Key, Record

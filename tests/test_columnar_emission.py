@@ -19,15 +19,16 @@ from zlib import crc32
 import pytest
 from engines import calling
 
-from thawline import native, parsed, specs
-from thawline.chunks import LEFT_OVER, Break, Chunk, Ranges
+from thawline import native, specs
+from thawline.compiler.emission import DONE, FAILED, FULL, HEADER, LIST_FULL, ROOM_BEHIND, STATE, emit
+from thawline.compiler.lowering import lower
+from thawline.compiler.subset import tables
+from thawline.engine import parsed
+from thawline.engine.chunks import LEFT_OVER, Break, Chunk, Ranges
+from thawline.engine.tables import Table, arrays, lists
 from thawline.ksy.documents import SCHEMAS, load_specs
-from thawline.tables import Table, arrays, lists
-from tools.columnar.emission import DONE, FAILED, FULL, HEADER, LIST_FULL, ROOM_BEHIND, STATE, emit
-from tools.columnar.lowering import lower
-from tools.columnar.subset import tables
 
-kernels = pytest.importorskip("thawline.kernels", reason="the native module is not built")
+kernels = pytest.importorskip("thawline.engine.kernels", reason="the native module is not built")
 
 KSC = Path(__file__).parents[1] / "tools" / "generate" / "ksc.js"
 IMPORTS = (

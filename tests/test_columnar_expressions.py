@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from thawline.ksy.documents import Spec, TypeDef, load_spec, types_of
-from thawline.ksy.names import find_enum, find_type, inherited
-from tools.columnar import ir
-from tools.columnar.bounds import bounds, fitting, narrowed
-from tools.columnar.expressions import (
+from thawline.compiler import ir
+from thawline.compiler.bounds import bounds, fitting, narrowed
+from thawline.compiler.expressions import (
     Attribute,
     ExpressionError,
     Member,
@@ -23,7 +21,9 @@ from tools.columnar.expressions import (
     parse,
     shown,
 )
-from tools.columnar.resolution import Entry, Resolver, Scope, Token
+from thawline.compiler.resolution import Entry, Resolver, Scope, Token
+from thawline.ksy.documents import Spec, TypeDef, load_spec, types_of
+from thawline.ksy.names import find_enum, find_type, inherited
 
 PYTHON: dict[str, Callable[..., Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "%": operator.mod, "&": operator.and_,

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from thawline.compiler import ir
+from thawline.compiler.lowering import lower
+from thawline.compiler.subset import tables
+from thawline.engine.tables import Checksum, Column, Failure
 from thawline.ksy.documents import SCHEMAS, Spec, SpecError, load_specs
-from thawline.tables import Checksum, Column, Failure
-from tools.columnar import ir
-from tools.columnar.lowering import lower
-from tools.columnar.subset import tables
 
 COMMON = load_specs(SCHEMAS / "common")
 HEAD = "meta:\n  id: toy\n  endian: le\n  bit-endian: be\n-columnar:\n  rows: toys\n"

@@ -18,7 +18,7 @@ def test_importing_thawline_imports_nothing_heavy() -> None:
 
 
 def test_scanning_needs_neither_numpy_nor_spark() -> None:
-    loaded = modules_after("import thawline.columns; list(thawline.columns.scan('rbf_frames', b''))")
+    loaded = modules_after("import thawline.engine.columns; list(thawline.engine.columns.scan('rbf_frames', b''))")
     assert loaded & HEAVY - {"pyarrow"} <= {"numpy", "kaitaistruct"}
 
 

@@ -13,8 +13,9 @@ import pyarrow.compute as pc
 import pytest
 from accounts import golden_files
 
-from thawline import columns, native
-from thawline.chunks import Chunk
+from thawline import native
+from thawline.engine import columns
+from thawline.engine.chunks import Chunk
 from thawline.formats.kafka.indexes import IndexBuilder, Indexes, NotIndexable, build_indexes
 from thawline.native import plain
 

@@ -10,8 +10,8 @@ from unittest.mock import patch
 import pytest
 from engines import plainly
 
-from thawline import columns
-from thawline.chunks import Break, Chunk, Ranges, Rows
+from thawline.engine import columns
+from thawline.engine.chunks import Break, Chunk, Ranges, Rows
 from thawline.native import fast
 from tools.bench.data import zigzag
 

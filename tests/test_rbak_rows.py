@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rbak_segments import document, records, rows, segment, stored, verified
 
-from thawline import columns
-from thawline.chunks import Chunk
+from thawline.engine import columns
+from thawline.engine.chunks import Chunk
 from thawline.formats.rbak import plain
 from thawline.formats.rbak.records import NOT_A_BYTE, NOT_JSON, WIRE, WRONG_TYPE, Decoded
 from thawline.native import plain as native_plain

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import thawline
-from thawline import columns
+from thawline.engine import columns
 from thawline.formats.rbf import Rbf, rows
 from thawline.formats.rbf.findings import leading_fences
 from thawline.model import Finding, Run

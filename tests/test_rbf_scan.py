@@ -20,8 +20,8 @@ from engines import calling, plainly
 from rbf_logs import flipped, patched, suspects_of, u4
 
 import thawline
-from thawline import columns
 from thawline.checksums import crc32c
+from thawline.engine import columns
 from thawline.errors import SourceError
 from thawline.formats import rbf
 from thawline.formats.rbf import findings as rbf_findings

@@ -130,8 +130,8 @@ def read_one_byte_too_many(part: str, package: str) -> None:
     """What no input may make the module do. Its functions trust their caller about the places in a buffer."""
     from thawline.generated.kernels.tables import TABLES  # noqa: PLC0415
 
-    from thawline import kernels  # noqa: PLC0415 - the sanitized ones
-    from thawline.chunks import Ranges  # noqa: PLC0415
+    from thawline.engine import kernels  # noqa: PLC0415 - the sanitized ones
+    from thawline.engine.chunks import Ranges  # noqa: PLC0415
     from thawline.native import fast  # noqa: PLC0415 - the sanitized one
 
     if not str(fast.__file__).startswith(package):

@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Sequence
 from random import Random
 
-from thawline import columns
 from thawline.checksums import blake3, sha256
-from thawline.chunks import Chunk
 from thawline.cold import open_cold
+from thawline.engine import columns
+from thawline.engine.chunks import Chunk
 from thawline.formats.borg.header import pack_header
 from thawline.formats.borg.rows import BLOBS, CONTENT
 

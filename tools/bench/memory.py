@@ -10,8 +10,8 @@ import mmap
 import sys
 from pathlib import Path
 
-from thawline.chunks import Break, Ranges
-from thawline.columns import scan
+from thawline.engine.chunks import Break, Ranges
+from thawline.engine.columns import scan
 
 GENESIS_SIZE = 4
 

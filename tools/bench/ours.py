@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline import columns
-from thawline.chunks import Break, Chunk, Ranges
 from thawline.cold import open_cold
+from thawline.engine import columns
+from thawline.engine.chunks import Break, Chunk, Ranges
 from tools.bench.measure import Read
 
 BATCH_HEAD_SIZE = 61

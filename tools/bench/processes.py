@@ -24,7 +24,12 @@ IMPORT = "import time, {before}; start = time.perf_counter(); import {module}; p
 
 def import_times() -> dict[str, float]:
     """Milliseconds that imports take, best of five fresh processes."""
-    imports = {"thawline": "sys", "thawline.native.fast": "thawline", "pyarrow": "sys", "thawline.columns": "pyarrow"}
+    imports = {
+        "thawline": "sys",
+        "thawline.native.fast": "thawline",
+        "pyarrow": "sys",
+        "thawline.engine.columns": "pyarrow",
+    }
     return {module: _import_time(module, before) for module, before in imports.items()}
 
 

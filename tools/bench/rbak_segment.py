@@ -21,9 +21,9 @@ from random import Random
 import orjson
 import zstandard
 
-from thawline import columns
-from thawline.chunks import Chunk
 from thawline.cold import open_cold
+from thawline.engine import columns
+from thawline.engine.chunks import Chunk
 from thawline.formats.rbak import messages
 from thawline.formats.rbak.encoding import SegmentBuilder
 from thawline.formats.rbak.records import decoder

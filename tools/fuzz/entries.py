@@ -14,6 +14,9 @@ from typing import Any
 
 from thawline.generated.kernels.tables import TABLES
 
+from thawline.engine.kernels import OFFSET, ROOM_BEHIND
+from thawline.engine.probes import Probe
+from thawline.engine.tables import Table, arrays
 from thawline.formats.aerospike.soundness import LOOKED_AT, Soundness
 from thawline.formats.kafka.dense import LEAST_SIZE
 from thawline.formats.kafka.encoding import OpenBatch
@@ -23,10 +26,7 @@ from thawline.formats.kafka.record_columns import Rows
 from thawline.formats.rbak.fields import FIELDS, KINDS, NAME_ENDS, NAMES, NUMBERS
 from thawline.formats.rbak.native import SCRATCH, WORK
 from thawline.formats.rbf.frames import ReverseScan
-from thawline.kernels import OFFSET, ROOM_BEHIND
-from thawline.probes import Probe
 from thawline.ripemd160 import SIZE
-from thawline.tables import Table, arrays
 from tools.fuzz.scans import LONGEST, NATIVE, How, Scan, block, gather
 
 Entry = Callable[[memoryview, How], None]

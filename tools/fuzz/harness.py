@@ -16,9 +16,9 @@ from typing import Any
 
 from thawline.generated.kernels.tables import TABLES
 
-from thawline import columns
-from thawline.chunks import Chunk
 from thawline.cold import ColdFile, open_cold
+from thawline.engine import columns
+from thawline.engine.chunks import Chunk
 from thawline.errors import SourceError
 from tools.fuzz.entries import entries
 from tools.fuzz.repairs import REPAIRS, unchanged

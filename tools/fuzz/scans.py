@@ -1,7 +1,7 @@
 """The kernels as the fuzzer calls them: without Arrow, into arrays that serve again and start with the worst in them.
 
-What `thawline.kernels` does for a file is done here in a few microseconds: the same calls in the same order, over
-arrays that are soon full, and grow when a kernel asks for more.
+What `thawline.engine.kernels` does for a file is done here in a few microseconds: the same calls in the same order,
+over arrays that are soon full, and grow when a kernel asks for more.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import Any
 
 from thawline import native
-from thawline.chunks import Places
-from thawline.kernels import (
+from thawline.engine.chunks import Places
+from thawline.engine.kernels import (
     AT,
     DATA,
     DONE,
@@ -35,7 +35,7 @@ from thawline.kernels import (
     ROWS_IN_RANGE,
     _label_table,
 )
-from thawline.tables import GATHERED, SLICES, Array, Column, Table, arrays, lists
+from thawline.engine.tables import GATHERED, SLICES, Array, Column, Table, arrays, lists
 from tools.filled import PATTERNS
 
 LONGEST = 1024

@@ -15,12 +15,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from thawline.chunks import schema_of
+from thawline.compiler.emission import emit
+from thawline.compiler.lowering import lower
+from thawline.compiler.subset import tables
+from thawline.engine.chunks import schema_of
+from thawline.engine.tables import Table
 from thawline.ksy.documents import Spec, SpecError, load_specs
-from thawline.tables import Table
-from tools.columnar.emission import emit
-from tools.columnar.lowering import lower
-from tools.columnar.subset import tables
 from tools.generate import ksc, layouts
 from tools.generate.reserved import check_ids
 

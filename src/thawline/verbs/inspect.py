@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import Any
 
-from thawline import checksums, columns, specs
-from thawline.chunks import Chunk, Ranges
+from thawline import checksums, specs
 from thawline.cold import ColdFile
+from thawline.engine import columns
+from thawline.engine.chunks import Chunk, Ranges
 from thawline.errors import FormatError
 from thawline.generated.kernels.tables import TABLES
 from thawline.model import Finding, Run, Span

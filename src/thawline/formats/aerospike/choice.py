@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline import columns
-from thawline.chunks import Chunk, Ranges
+from thawline.engine import columns
+from thawline.engine.chunks import Chunk, Ranges
 
 HEADS = frozenset({"namespace", "set"})
 """Columns that tell whether a record is asked for."""

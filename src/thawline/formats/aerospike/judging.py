@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from thawline.chunks import Chunk
+from thawline.engine.chunks import Chunk
 from thawline.formats.aerospike.findings import BROKEN, BROKEN_CONTEXT, LENIENT, NOT_UTF8, REFUSED_BY, SUSPECT
 from thawline.formats.aerospike.losses import lost_unit, moved, told
 from thawline.formats.aerospike.marks import Mark, lost_record, marks_of, refusal

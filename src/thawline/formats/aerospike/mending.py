@@ -9,8 +9,8 @@ from itertools import accumulate
 
 import pyarrow as pa
 
-from thawline import columns
-from thawline.chunks import Break, Chunk, Ranges
+from thawline.engine import columns
+from thawline.engine.chunks import Break, Chunk, Ranges
 from thawline.formats.aerospike.findings import REFUSED_BY, SUSPECT
 from thawline.formats.aerospike.marks import wrong_contents
 from thawline.formats.aerospike.parts import GlobalRows, Part

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from thawline.chunks import Chunk
+from thawline.engine.chunks import Chunk
 from thawline.formats.aerospike.bins import BinColumns
 from thawline.formats.aerospike.choice import Choice
 from thawline.formats.aerospike.rows import doubted, index_batch, record_batch, udf_batch

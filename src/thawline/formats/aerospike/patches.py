@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
-from thawline import columns, native
-from thawline.chunks import Break, Chunk, Places, Ranges
+from thawline import native
+from thawline.engine import columns
+from thawline.engine.chunks import Break, Chunk, Places, Ranges
 from thawline.formats.aerospike.judging import Globals, Judge, Records, nested
 from thawline.formats.aerospike.parts import Part
 from thawline.formats.aerospike.rows import KERNELS
@@ -23,7 +24,7 @@ from thawline.generated.kernels.tables import TABLES as READ
 from thawline.model import Span
 
 if TYPE_CHECKING:
-    from thawline.probes import Probe
+    from thawline.engine.probes import Probe
 
 LONGEST_STRETCH = 64
 """Entries of a stretch that is worth a scan of its own."""
@@ -41,7 +42,7 @@ CHECKED = frozenset(
 @cache
 def probe(table: str) -> Probe:
     """What tells how far the kernel of a table reads; it needs the native module."""
-    from thawline import probes  # noqa: PLC0415 - as above
+    from thawline.engine import probes  # noqa: PLC0415 - as above
 
     return probes.Probe(READ[KERNELS[table]], LONGEST_STRETCH)
 

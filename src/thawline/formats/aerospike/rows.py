@@ -8,7 +8,7 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline.chunks import Chunk
+from thawline.engine.chunks import Chunk
 from thawline.formats.aerospike.bins import BinColumns
 from thawline.formats.aerospike.values import Decoded, bytes_of, doubles_of, lists_of
 from thawline.literals import integer, null, texts

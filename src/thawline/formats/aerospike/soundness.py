@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from thawline import native
-from thawline.chunks import Places
+from thawline.engine.chunks import Places
 
 LOOKED_AT = frozenset(
     {

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thawline import native
-from thawline.chunks import Chunk
+from thawline.engine.chunks import Chunk
 from thawline.literals import integer, null
 from thawline.ripemd160 import SIZE
 

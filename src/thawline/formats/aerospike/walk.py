@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline import columns, native
-from thawline.chunks import Break, Chunk
+from thawline import native
+from thawline.engine import columns
+from thawline.engine.chunks import Break, Chunk
 from thawline.formats.aerospike.choice import HEADS, Choice, rows_of
 from thawline.formats.aerospike.findings import BROKEN, NO_HEADER, TRUNCATED, UNKNOWN_KIND
 from thawline.formats.aerospike.judging import Globals, Judge, Records, nested, not_utf8, positions

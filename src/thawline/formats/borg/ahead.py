@@ -10,8 +10,8 @@ from itertools import pairwise
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline import columns
-from thawline.chunks import Break, Chunk, Ranges
+from thawline.engine import columns
+from thawline.engine.chunks import Break, Chunk, Ranges
 from thawline.formats.borg.header import HEADER_SIZE, MAGIC, Header, header_at, header_by_meta
 from thawline.formats.borg.judging import Judged
 from thawline.model import Span

@@ -14,8 +14,9 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
-from thawline import columns, specs
-from thawline.chunks import Break, Chunk
+from thawline import specs
+from thawline.engine import columns
+from thawline.engine.chunks import Break, Chunk
 from thawline.errors import FormatError, SourceError
 from thawline.formats.borg.findings import BAD_INDEX, BAD_INDEX_NAME, TORN_INDEX
 from thawline.formats.borg.header import ENVELOPES

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline.chunks import Chunk
+from thawline.engine.chunks import Chunk
 from thawline.formats.borg.contents import Allowance, Flaw, Known, Slots, check_content, known_mode
 from thawline.formats.borg.findings import BAD_SLOT
 from thawline.formats.borg.modes import SEALED

@@ -14,8 +14,8 @@ from typing import Literal
 
 import blake3
 
-from thawline import columns
-from thawline.chunks import Break
+from thawline.engine import columns
+from thawline.engine.chunks import Break
 from thawline.formats.borg.contents import (
     CODECS,
     LARGEST_PLAINTEXT,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline.chunks import Chunk
+from thawline.engine.chunks import Chunk
 from thawline.formats.borg.contents import Flaw, Known, decompress
 from thawline.formats.borg.header import HEADER_SIZE
 from thawline.formats.borg.judging import Judged, slots_of

@@ -15,8 +15,8 @@ from functools import cached_property
 from itertools import groupby
 from typing import Literal
 
-from thawline import columns
-from thawline.chunks import Break, Chunk
+from thawline.engine import columns
+from thawline.engine.chunks import Break, Chunk
 from thawline.formats.borg.ahead import TABLE, Ahead, Searched
 from thawline.formats.borg.contents import Allowance, Flaw
 from thawline.formats.borg.findings import BAD_HEADER, BAD_ID, BAD_SIZE, BAD_SLOT, NO_BLOB, TORN

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from thawline import codecs, columns
-from thawline.chunks import Chunk
+from thawline import codecs
+from thawline.engine import columns
+from thawline.engine.chunks import Chunk
 from thawline.errors import CodecError
 from thawline.formats import Content
 from thawline.formats.kafka.heads import HEAD_SIZE, LATEST_MAGIC, MESSAGES, Heads, head_at

@@ -15,8 +15,9 @@ from functools import cached_property
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline import columns, native
-from thawline.chunks import Chunk, Ranges
+from thawline import native
+from thawline.engine import columns
+from thawline.engine.chunks import Chunk, Ranges
 from thawline.formats.kafka.gaps import LARGEST_OFFSET, LONGEST_CHAIN, Gaps
 from thawline.formats.kafka.heads import BATCHES, LATEST_MAGIC, MAGIC_AT, MESSAGES, Heads, unified
 from thawline.formats.kafka.nesting import MOST_OFFSETS, Claim, Nesting, claim_at

@@ -10,8 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from thawline import columns, native
-from thawline.chunks import Break, Chunk, Ranges
+from thawline import native
+from thawline.engine import columns
+from thawline.engine.chunks import Break, Chunk, Ranges
 from thawline.formats.kafka.checks import Checksums
 from thawline.formats.kafka.findings import (
     BAD_CHECKSUM,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline import columns
-from thawline.chunks import Break, Chunk, Ranges
+from thawline.engine import columns
+from thawline.engine.chunks import Break, Chunk, Ranges
 from thawline.generated.kernels.tables import TABLES
 from thawline.model import Span
 from thawline.source import Source

@@ -9,8 +9,8 @@ from pathlib import PurePath
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline import columns
-from thawline.chunks import Chunk
+from thawline.engine import columns
+from thawline.engine.chunks import Chunk
 from thawline.errors import SourceError
 from thawline.formats.kafka.checks import Checksums
 from thawline.formats.kafka.heads import Heads, head_at

@@ -9,8 +9,9 @@ from itertools import groupby
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline import codecs, columns
-from thawline.chunks import Break, Chunk, Ranges
+from thawline import codecs
+from thawline.engine import columns
+from thawline.engine.chunks import Break, Chunk, Ranges
 from thawline.errors import CodecError
 from thawline.formats.kafka.findings import BAD_WRAPPER, CUT_WRAPPER
 from thawline.formats.kafka.gaps import BEFORE_LENGTH, LEAST_LENGTH, LENGTH_AT

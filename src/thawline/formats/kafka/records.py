@@ -9,8 +9,9 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline import codecs, columns, native
-from thawline.chunks import Break, Piece, Ranges, Rows
+from thawline import codecs, native
+from thawline.engine import columns
+from thawline.engine.chunks import Break, Piece, Ranges, Rows
 from thawline.errors import CodecError, OutputTooLarge
 from thawline.formats.kafka import numbers
 from thawline.formats.kafka.findings import BAD_CODEC, BAD_RECORDS, TOO_LARGE

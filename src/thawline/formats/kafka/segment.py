@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline.chunks import Break
+from thawline.engine.chunks import Break
 from thawline.formats.kafka.checks import Checksums, disorder
 from thawline.formats.kafka.dense import look
 from thawline.formats.kafka.findings import BAD_OFFSET, EPOCH_FALLS, OFFSETS_RESTART

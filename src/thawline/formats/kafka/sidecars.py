@@ -14,8 +14,9 @@ from pathlib import PurePath
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline import checksums, columns, specs
-from thawline.chunks import Break, Chunk, Ranges
+from thawline import checksums, specs
+from thawline.engine import columns
+from thawline.engine.chunks import Break, Chunk, Ranges
 from thawline.formats import Claim
 from thawline.formats.kafka.checks import rising
 from thawline.formats.kafka.findings import (

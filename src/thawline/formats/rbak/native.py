@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thawline import native
-from thawline.chunks import Chunk
+from thawline.engine.chunks import Chunk
+from thawline.engine.kernels import ROOM_BEHIND
 from thawline.formats.rbak.fields import FIELDS, KINDS, NAME_ENDS, NAMES, NUMBERS, PROPERTIES, RECORD, REQUIRED
 from thawline.formats.rbak.records import HEAD, HEADERS, NAMED_FAULTS, TYPES, Decoded, Fault, projected
-from thawline.kernels import ROOM_BEHIND
 from thawline.literals import repeated
 
 WORK, SCRATCH = 128, 512

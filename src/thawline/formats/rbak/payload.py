@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from thawline import columns
-from thawline.chunks import Break, Chunk
 from thawline.codecs import decompress_chunks, lz4_sized_block, rbak_codec
+from thawline.engine import columns
+from thawline.engine.chunks import Break, Chunk
 from thawline.errors import CodecError, OutputTooLarge
 from thawline.formats.rbak.lz4_prefix import decoded_prefix
 from thawline.formats.rbak.records import HEAD

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
-from thawline.chunks import Chunk
+from thawline.engine.chunks import Chunk
 from thawline.formats.rbak.fields import NUMBERS, PROPERTIES, RECORD, REQUIRED, Kind
 from thawline.formats.rbak.records import (
     HEAD,

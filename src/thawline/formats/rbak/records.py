@@ -10,7 +10,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from thawline import native
-from thawline.chunks import Chunk
+from thawline.engine.chunks import Chunk
 from thawline.formats.rbak.fields import PROPERTIES, RECORD, Kind
 
 NOT_JSON, NOT_A_BYTE, WRONG_TYPE = 1, 2, 3

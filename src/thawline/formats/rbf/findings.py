@@ -6,9 +6,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from thawline import columns, native
+from thawline import native
 from thawline.checksums import crc32c
-from thawline.chunks import Break, Ranges
+from thawline.engine import columns
+from thawline.engine.chunks import Break, Ranges
 from thawline.formats.rbf.frames import FENCE, LEAST_FRAME, has_right_status
 from thawline.generated.kernels.tables import TABLES
 from thawline.model import Code, Finding, Span
@@ -318,7 +319,7 @@ def frame_probe() -> Callable[[memoryview], Break | None]:
     """What tells why the row that a buffer starts with is no frame."""
     if not native.is_compiled:
         return _broken_plain
-    from thawline import probes  # noqa: PLC0415 - needs the native module
+    from thawline.engine import probes  # noqa: PLC0415 - needs the native module
 
     return probes.Probe(TABLES["rbf_frames"]).broken
 

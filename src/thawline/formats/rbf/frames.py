@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
-from thawline import columns, native
+from thawline import native
 from thawline.checksums import crc32c
-from thawline.chunks import Break, Chunk
+from thawline.engine import columns
+from thawline.engine.chunks import Break, Chunk
 from thawline.source import Source
 
 FENCE = b"RBF1"

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline import columns
-from thawline.chunks import Break, Chunk, Ranges
+from thawline.engine import columns
+from thawline.engine.chunks import Break, Chunk, Ranges
 from thawline.errors import SourceError
 from thawline.formats.rbf.frames import FENCE
 from thawline.literals import integer, repeated

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from thawline.compiler import ir
+from thawline.compiler.bounds import bounds
+from thawline.compiler.building import Builder
+from thawline.compiler.resolution import Scope
+from thawline.compiler.subset import Attribute
+from thawline.engine.tables import GATHERED, SLICES, Column, Kind
 from thawline.ksy.names import find_enum
-from thawline.tables import GATHERED, SLICES, Column, Kind
-from tools.columnar import ir
-from tools.columnar.bounds import bounds
-from tools.columnar.building import Builder
-from tools.columnar.resolution import Scope
-from tools.columnar.subset import Attribute
 
 LARGEST_CODE = 255
 """Names of enums are looked up by one byte."""

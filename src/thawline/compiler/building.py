@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from thawline.compiler import ir
+from thawline.compiler.bounds import bounds
+from thawline.compiler.expressions import ExpressionError
+from thawline.compiler.resolution import Entry, Resolver, Scope
+from thawline.compiler.subset import Attribute
 from thawline.ksy.documents import Spec
-from tools.columnar import ir
-from tools.columnar.bounds import bounds
-from tools.columnar.expressions import ExpressionError
-from tools.columnar.resolution import Entry, Resolver, Scope
-from tools.columnar.subset import Attribute
 
 
 @dataclass

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from thawline.compiler import expressions as ex
+from thawline.compiler import ir, subset
+from thawline.compiler.bounds import fitting
+from thawline.compiler.expressions import ExpressionError, shown
+from thawline.engine.tables import Column
 from thawline.ksy.documents import Spec, TypeDef
 from thawline.ksy.names import find_enum
-from thawline.tables import Column
-from tools.columnar import expressions as ex
-from tools.columnar import ir, subset
-from tools.columnar.bounds import fitting
-from tools.columnar.expressions import ExpressionError, shown
 
 ARITHMETIC = frozenset("+-*%&|^~") | {"<<", ">>"}
 ORDER = frozenset({"<", ">", "<=", ">="})

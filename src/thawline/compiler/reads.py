@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from thawline.compiler import ir
+from thawline.compiler.bounds import bounds
+from thawline.compiler.building import Builder
+from thawline.compiler.resolution import Entry, Scope, Token
+from thawline.compiler.rules import check_integer, check_structure
+from thawline.compiler.stores import store_slice, store_value
+from thawline.compiler.subset import BITS, Attribute
+from thawline.engine.tables import Kind
 from thawline.ksy.documents import contents_bytes
 from thawline.ksy.names import inherited
-from thawline.tables import Kind
-from tools.columnar import ir
-from tools.columnar.bounds import bounds
-from tools.columnar.building import Builder
-from tools.columnar.resolution import Entry, Scope, Token
-from tools.columnar.rules import check_integer, check_structure
-from tools.columnar.stores import store_slice, store_value
-from tools.columnar.subset import BITS, Attribute
 
 SIGNED_KINDS: dict[int, Kind] = {8: "int8", 16: "int16", 32: "int32", 64: "int64"}
 """Spark has no unsigned integers, so an unsigned field becomes the next wider signed column."""

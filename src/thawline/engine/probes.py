@@ -5,9 +5,9 @@ from __future__ import annotations
 from array import array
 
 from thawline import native
-from thawline.chunks import Break
-from thawline.kernels import AT, FAILURE, LISTS, PLACES, POSITION, ROWS, plan_of
-from thawline.tables import Table
+from thawline.engine.chunks import Break
+from thawline.engine.kernels import AT, FAILURE, LISTS, PLACES, POSITION, ROWS, plan_of
+from thawline.engine.tables import Table
 
 
 class Probe:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from thawline.tables import Checksum, Column, Failure
+from thawline.engine.tables import Checksum, Column, Failure
 
 ValueType = Literal["int", "bool"]
 

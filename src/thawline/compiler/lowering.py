@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from thawline.compiler import ir, reads, stores, subset
+from thawline.compiler.building import Builder
+from thawline.compiler.expressions import ExpressionError
+from thawline.compiler.resolution import Entry, Scope
+from thawline.compiler.rules import check_structure
+from thawline.compiler.subset import Attribute
+from thawline.engine.tables import Checksum, Kind
 from thawline.ksy.documents import Spec, SpecError, TypeDef
 from thawline.ksy.names import find_type
-from thawline.tables import Checksum, Kind
-from tools.columnar import ir, reads, stores, subset
-from tools.columnar.building import Builder
-from tools.columnar.expressions import ExpressionError
-from tools.columnar.resolution import Entry, Scope
-from tools.columnar.rules import check_structure
-from tools.columnar.subset import Attribute
 
 
 def lower(table: str, type_: TypeDef, specs: Mapping[str, Spec]) -> ir.Kernel:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from thawline.tables import Array, Table, arrays
-from tools.columnar import ir
+from thawline.compiler import ir
+from thawline.engine.tables import Array, Table, arrays
 
 Slot = tuple[tuple[str, ...], str]
 """A column by its path, and one of its arrays."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import operator
 from dataclasses import replace
 
-from tools.columnar import ir
-from tools.columnar.expressions import ExpressionError
+from thawline.compiler import ir
+from thawline.compiler.expressions import ExpressionError
 
 Bounds = tuple[int, int]
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thawline.engine.tables import Column, Failure
 from thawline.literals import integer
-from thawline.tables import Column, Failure
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from thawline.engine.tables import Failure
 from thawline.ksy.documents import Keys, Spec, SpecError, TypeDef, types_of
-from thawline.tables import Failure
 
 INTEGER = re.compile(r"([us])([124])(le|be)?|(s)(8)(le|be)?")
 BITS = re.compile(r"b(\d+)")

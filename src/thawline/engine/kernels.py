@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from thawline import native
-from thawline.chunks import (
+from thawline.engine.chunks import (
     ARROW_TYPES,
     Break,
     Chunk,
@@ -25,7 +25,7 @@ from thawline.chunks import (
     schema_of,
     text_of,
 )
-from thawline.tables import GATHERED, SLICES, Array, Column, Table, arrays, lists
+from thawline.engine.tables import GATHERED, SLICES, Array, Column, Table, arrays, lists
 
 DONE, FULL, FAILED, LIST_FULL = 0, 1, 2, 3
 """What a kernel returns; LIST_FULL + n where the n-th list column has no room left, and behind the

@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from thawline import checksums as algorithms
 from thawline import specs
-from thawline.chunks import LEFT_OVER, Break, Chunk, Ranges, arrow_type, label_of, schema_of
-from thawline.tables import Column, Failure, Table
+from thawline.engine.chunks import LEFT_OVER, Break, Chunk, Ranges, arrow_type, label_of, schema_of
+from thawline.engine.tables import Column, Failure, Table
 
 
 def read(

@@ -20,10 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thawline import native
-from thawline.chunks import Break, Chunk, Piece, Places, Ranges, Rows, schema_of
+from thawline.engine.chunks import Break, Chunk, Piece, Places, Ranges, Rows, schema_of
+from thawline.engine.tables import GATHERED, SLICES, Column, Table, arrays
 from thawline.generated.kernels.tables import TABLES
 from thawline.source import Source
-from thawline.tables import GATHERED, SLICES, Column, Table, arrays
 
 Buffer = bytes | bytearray | memoryview | mmap
 
@@ -97,7 +97,7 @@ def scan_pieces(
     if any(column.kind in SLICES - GATHERED for column in _deep(wanted)):
         raise ValueError(f"{table}: columns with escapes or base-64 are made from the whole buffer")
     if native.is_compiled:
-        from thawline import kernels  # noqa: PLC0415 - needs the native module
+        from thawline.engine import kernels  # noqa: PLC0415 - needs the native module
 
         yield from kernels.read_pieces(found, _sound(pieces), wanted, (max_rows, max_bytes))
         return
@@ -144,7 +144,7 @@ def places(
     ranges: Ranges | None = None,
 ) -> Iterator[Places | Break]:
     """Rows as the kernel leaves them, for whoever has native code to look at them; it needs the native module."""
-    from thawline import kernels  # noqa: PLC0415 - as above
+    from thawline.engine import kernels  # noqa: PLC0415 - as above
 
     view = memoryview(buffer).cast("B")
     wanted = list(_chosen(TABLES[table].columns, names))
@@ -209,7 +209,7 @@ def add_bases(chunk: Chunk, column: str, bases: pa.Int64Array) -> pa.Int64Array:
     numbers = chunk.batch[column]
     if not native.is_compiled:
         return pc.add(bases.take(chunk.ranges), numbers)
-    from thawline import kernels  # noqa: PLC0415 - needs the native module
+    from thawline.engine import kernels  # noqa: PLC0415 - needs the native module
 
     return kernels.add_bases(bases, chunk.ranges, numbers)
 
@@ -217,10 +217,10 @@ def add_bases(chunk: Chunk, column: str, bases: pa.Int64Array) -> pa.Int64Array:
 def engine() -> Engine:
     """The engine that this installation reads with."""
     if not native.is_compiled:
-        from thawline import parsed  # noqa: PLC0415 - not needed where there is the native module
+        from thawline.engine import parsed  # noqa: PLC0415 - not needed where there is the native module
 
         return parsed.read
-    from thawline import kernels  # noqa: PLC0415 - needs the native module
+    from thawline.engine import kernels  # noqa: PLC0415 - needs the native module
 
     return kernels.read
 

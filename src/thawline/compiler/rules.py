@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tools.columnar import ir
-from tools.columnar.bounds import narrowed
-from tools.columnar.building import Builder
-from tools.columnar.resolution import Entry, Scope, Token
-from tools.columnar.stores import enum_of
-from tools.columnar.subset import Attribute
+from thawline.compiler import ir
+from thawline.compiler.bounds import narrowed
+from thawline.compiler.building import Builder
+from thawline.compiler.resolution import Entry, Scope, Token
+from thawline.compiler.stores import enum_of
+from thawline.compiler.subset import Attribute
 
 OPERATORS = {"eq": "==", "min": ">=", "max": "<="}
 
