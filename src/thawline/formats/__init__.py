@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from thawline.formats.contract import Claim, Format, Kind
-from thawline.formats.registry import FORMATS, get, identify, identify_folder, resolve
+from thawline.formats.registry import FORMATS, declare, get, identify, identify_folder, resolve
 
-__all__ = ["FORMATS", "Claim", "Format", "Kind", "get", "identify", "identify_folder", "resolve"]
+__all__ = ["FORMATS", "Claim", "Format", "Kind", "declare", "get", "identify", "identify_folder", "resolve"]

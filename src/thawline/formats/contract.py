@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import ClassVar, Literal, Protocol, Self, runtime_checkable
+from typing import Literal, Protocol, Self, runtime_checkable
 
 import pyarrow as pa
 
@@ -117,9 +117,9 @@ def read(kind: Kind, source: Source, table: str, columns: Collection[str]) -> Re
 class Format(Protocol):
     """What a system writes: its kinds of files, the most common one first."""
 
-    name: ClassVar[str]
-    title: ClassVar[str]
-    codes: ClassVar[tuple[Code, ...]]
+    name: str
+    title: str
+    codes: tuple[Code, ...]
 
     @property
     def kinds(self) -> tuple[Kind, ...]:

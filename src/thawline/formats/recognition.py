@@ -186,7 +186,8 @@ def _begins_like_a_batch(window: LocalSource, size: int) -> bool:
 
 def _speaks_for(name: str, path: str) -> bool:
     file = PurePath(path).name
-    return bool(NAMES[name].fullmatch(file) or NAMES[name].fullmatch(PACKED_NAME.sub("", file)))
+    told = NAMES.get(name)
+    return bool(told and (told.fullmatch(file) or told.fullmatch(PACKED_NAME.sub("", file))))
 
 
 def _units(read: Format, window: LocalSource) -> Iterator[tuple[Span, int]]:

@@ -6,8 +6,9 @@ Adding one is a line in `FORMATS`. A format's module is imported when it is firs
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from pathlib import Path
 
 from thawline import options
 from thawline.errors import UnknownFormat
@@ -15,7 +16,7 @@ from thawline.folder import Folder
 from thawline.formats.contract import CONFIDENCE, Claim, Foldered, Format, Learning
 from thawline.source import Source
 
-FORMATS = {
+FORMATS: dict[str, str | Format] = {
     "rbf": "thawline.formats.rbf:Rbf",
     "borg": "thawline.formats.borg:Borg",
     "rbak": "thawline.formats.rbak:Rbak",
@@ -25,17 +26,26 @@ FORMATS = {
 """Self-describing formats first, those that only a name or a valid first checksum gives away last."""
 
 
-def _class(name: str) -> Any:
-    if name not in FORMATS:
-        raise UnknownFormat(f"no format is called {name!r}; there are {', '.join(FORMATS)}")
-    module, _, attribute = FORMATS[name].partition(":")
-    return getattr(importlib.import_module(module), attribute)
+def declare(file: str | os.PathLike[str]) -> Format:
+    """Add the format that a `.ksy` describes; it is asked after the others whether a file is its own."""
+    from thawline.formats.declared import Declared  # noqa: PLC0415 - it needs the compiler
+
+    made = Declared.of(Path(file))
+    if isinstance(FORMATS.get(made.name), str):
+        raise UnknownFormat(f"{file}: a format is called {made.name!r} already; give the spec another id")
+    FORMATS[made.name] = made
+    return made
 
 
 def get(name: str, /, **given: object) -> Format:
     """A format by name, told some options; `UnknownFormat` names those that there are."""
-    made = _class(name)
-    found: Format = made(**options.check(name, given))
+    if name not in FORMATS:
+        raise UnknownFormat(f"no format is called {name!r}; there are {', '.join(FORMATS)}")
+    known, told = FORMATS[name], options.check(name, given)
+    if not isinstance(known, str):
+        return known
+    module, _, attribute = known.partition(":")
+    found: Format = getattr(importlib.import_module(module), attribute)(**told)
     return found
 
 

@@ -17,7 +17,7 @@ from thawline.generated.kernels.tables import TABLES
 from thawline.model import Finding, Run, Span
 from thawline.tracing import MAX_FIELDS, Field, Trace, trace
 from thawline.verbs.contents import Inside, inside
-from thawline.verbs.stretches import Stretch, grouped_fields, name_of, value_of
+from thawline.verbs.stretches import Stretch, grouped_fields, name_of, shown_value, value_of
 from thawline.wording import counted, grouped
 
 LONGEST_UNIT = 64 << 20
@@ -76,7 +76,18 @@ def inspect(
     span = target.span if target.span.size else Span(target.before.start, target.end)
     content = cold.kind.content(cold.source, target.span) if isinstance(cold.kind, Containing) else None
     held = inside(content, cold.source, spec_names=spec_names) if content else None
-    return Inspection(cold, target.title, span, stretches, tuple(view.notes), held, at)
+    notes = (*view.notes, *_values(cold, target))
+    return Inspection(cold, target.title, span, stretches, notes, held, at)
+
+
+def _values(cold: ColdFile, target: _Target) -> Iterator[str]:
+    """The columns of a unit, where no parser tells which byte is which field: those of a spec compiled at run time."""
+    if target.is_finding or specs.has_structure(cold.kind.spec_at(cold.source, target.span.start)):
+        return
+    unit = Run(target.span, 1, 1)
+    for item in cold.kind.rows(cold.source, [unit] if target.span.size else [], cold.table, cold.schema.names):
+        for batch in () if isinstance(item, Finding) else item[1]:
+            yield from (f"{name}: {shown_value(value)}" for row in batch.to_pylist() for name, value in row.items())
 
 
 # Which bytes.
