@@ -7,6 +7,7 @@ as an error. A small file is held in memory; of a large one, the blocks that wer
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Sequence
 from typing import IO
@@ -48,8 +49,9 @@ class Reads:
         for size in (min(PIECE, end - at), min(PAGE - at % PAGE, end - at)):
             try:
                 return os.pread(self._file.fileno(), size, at)
-            except OSError:
-                continue
+            except OSError as error:
+                if error.errno == errno.ENOMEM:  # not the disk's fault
+                    raise
         return None
 
     def _note(self, fault: Fault) -> None:
