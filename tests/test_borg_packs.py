@@ -20,9 +20,8 @@ from borg_repositories import KITCHEN, PACKED, account, damaged_packs, unpacked
 import thawline
 from thawline import codecs, specs
 from thawline.formats.borg import Borg
-from thawline.formats.borg.check import index_items
-from thawline.formats.borg.header import header_at, next_magic, pack_header
-from thawline.formats.borg.modes import mode_of
+from thawline.formats.borg.blobs import header_at, mode_of, next_magic, pack_header
+from thawline.formats.borg.index import walk_index
 from thawline.model import Finding, Run
 from thawline.source import open_source
 
@@ -448,7 +447,7 @@ def test_an_index_is_read_as_a_table(tmp_path: Path) -> None:
 def test_a_damaged_index_is_told(tmp_path: Path, change: Any, code: str) -> None:
     path = tmp_path / KITCHEN["index"]
     path.write_bytes(change(golden("index-archive.index")))
-    found = [item.code.id for item in index_items(open_source(path), 4) if isinstance(item, Finding)]
+    found = [item.code.id for item in walk_index(open_source(path), 4) if isinstance(item, Finding)]
     assert code in found
 
 

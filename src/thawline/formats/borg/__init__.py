@@ -13,24 +13,38 @@ import pyarrow as pa
 from thawline.errors import SourceError
 from thawline.folder import Folder
 from thawline.formats import Claim, Format, Member, Reading
-from thawline.formats.borg import proof
-from thawline.formats.borg.check import Check, index_items
+from thawline.formats.borg.blobs import HASH_RULES, HASHES, MAGIC, first_header, header_at, id_in
 from thawline.formats.borg.findings import CODES
-from thawline.formats.borg.header import MAGIC, first_header, header_at
-from thawline.formats.borg.index import index_batches, scan_index, table_start
-from thawline.formats.borg.ledger import Ledger
-from thawline.formats.borg.naming import HASH_RULES, HASHES, id_in, pack_rule
-from thawline.formats.borg.repository import CONFIG, MANIFEST, Repository, is_repository
-from thawline.formats.borg.rescue import rescue, surviving
-from thawline.formats.borg.rows import BLOBS, CONTENT, INDEX, PAYLOADS, SLOTS, Pack, blob_batches
-from thawline.formats.borg.walk import Depth, Stretch, Walk
+from thawline.formats.borg.folder import (
+    CONFIG,
+    MANIFEST,
+    Check,
+    Repository,
+    is_repository,
+    read_packs,
+    walk_member,
+)
+from thawline.formats.borg.index import INDEX, index_batches, table_start, walk_index
+from thawline.formats.borg.rows import (
+    BLOBS,
+    CONTENT,
+    PAYLOADS,
+    SLOTS,
+    Evidence,
+    Ledger,
+    Pack,
+    Stretch,
+    blob_batches,
+    proven_pack,
+    unproven_pack,
+)
+from thawline.formats.borg.salvage import salvage, surviving
+from thawline.formats.borg.walk import Depth, Walk
 from thawline.model import Finding, Report, Rescue, Run, Span, report
-from thawline.source import LocalSource, Source, open_source
+from thawline.source import LocalSource, Source
 
-GENERATIONS = {rule: version for version, rule in HASH_RULES.items()}
-"""Repository versions by what names of packs are."""
-LOOKED_AT = 1 << 16
-"""How much of a file's start is searched for a blob."""
+SEARCHED = 1 << 16
+"""Bytes at the start of a file in which a blob is searched for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +59,14 @@ class Borg(Format):
     has_heads = True
 
     repository_version: str = ""
-    """4 for 2.0.0b22 to b24, 5 for b25; a repository says it itself, for a lone pack it may be given."""
+    """4 for 2.0.0b22 to b24, 5 for b25. A repository states it; for a lone pack it may be given."""
     repository: Repository | None = field(default=None, repr=False, compare=False)
-    """The repository that the file is read as a part of, which knows from its index what lies where."""
+    """The repository that the file is a member of; its index tells what lies where."""
     ledger: Ledger = field(default_factory=Ledger, repr=False, compare=False)
-    """Where the blobs of a repository lie, as far as its packs have been read; shared by all its members."""
+    """Where the blobs of a repository lie, as far as its packs have been walked; shared by all its members."""
 
     def claim(self, source: Source) -> Claim | None:
-        """A pack starts with a magic, an index with another; a damaged pack has the magic further on."""
+        """The claim on a pack or an index by its magic; in a damaged pack the magic may come later."""
         if table_start(source) is not None:
             return Claim(self.name, "index", "starts as a table of borghash", "certain", "index")
         name = id_in(source.name)
@@ -60,7 +74,7 @@ class Borg(Format):
             return Claim(
                 self.name, "unknown", "is empty and named by the hash of nothing, a pack without blobs", "likely"
             )
-        head = bytes(source.view(0, min(source.size, LOOKED_AT)))
+        head = bytes(source.view(0, min(source.size, SEARCHED)))
         if head.startswith(MAGIC):
             header = header_at(memoryview(head), 0)
             version = str(header.version) if header else "unknown"
@@ -81,27 +95,27 @@ class Borg(Format):
         return pa.unify_schemas([PAYLOADS, SLOTS]) if table == "blobs" else pa.schema([])
 
     def scan(self, source: Source) -> Iterator[Run | Finding]:
-        """Intact blobs and findings, in file order; every blob is read as far as its mode allows."""
+        """Intact blobs and findings in file order; every blob is read as far as its mode allows."""
         if table_start(source) is not None:
-            return scan_index(source, self._version)
+            return walk_index(source, self._version)
         return (item if isinstance(item, Finding) else item[0] for item in self._read(source, "contents"))
 
     def outline(self, source: Source) -> Iterator[Run | Finding]:
-        """The same by headers and envelopes alone; neither content nor the pack's name is looked at."""
+        """The same by headers and envelopes alone, without contents and the name of the pack."""
         if table_start(source) is not None:
-            return scan_index(source, self._version)
-        pack = self._nameless(source)
+            return walk_index(source, self._version)
+        pack = unproven_pack(source, self._version)
         items = self._walked(source, "heads", pack)
         return (item if isinstance(item, Finding) else self._run(item, pack) for item in items)
 
     def read(self, source: Source, table: str, columns: Collection[str]) -> Reading:
-        """The items of `scan` with their rows; a blob is decompressed once."""
+        """The items of `scan` with their rows; each blob is decompressed once."""
         is_index = table_start(source) is not None
         if is_index != (table == "index"):
             kind = "an index" if is_index else "a pack"
             raise SourceError(f"{source.name}: is {kind}, which has no table {table}")
         if is_index:
-            for item in scan_index(source, self._version):
+            for item in walk_index(source, self._version):
                 yield (item, index_batches(source, item, columns)) if isinstance(item, Run) else item
             return
         for found in self._read(source, "contents"):
@@ -112,35 +126,22 @@ class Borg(Format):
                 yield run, blob_batches(stretch, pack, columns, _view(source, columns))
 
     def _read(self, source: Source, depth: Depth) -> Iterator[tuple[Run, Stretch, Pack] | Finding]:
-        pack = self._pack(source)
-        evidence = proof.Evidence(pack)
+        pack = proven_pack(source, self._version)
+        evidence = Evidence(pack)
         for item in self._walked(source, depth, pack):
             evidence.add(item)
             yield item if isinstance(item, Finding) else (self._run(item, pack), item, pack)
-        yield from evidence.conclusions(source, is_member=self.repository is not None)
+        yield from evidence.conclusions(Span(source.size, source.size), is_member=self.repository is not None)
 
     def _walked(self, source: Source, depth: Depth, pack: Pack) -> Iterator[Stretch | Finding]:
-        """The items of a walk, entered into the ledger on their way if the pack is read as part of its repository."""
+        """The items of a walk; as a member of a repository they fill its ledger."""
         if self.repository is None:
             return Walk(source, depth, pack.repository_version).items()
-        located = self.repository.located(pack.pack_id) if pack.pack_id else {}
-        items = Walk(source, depth, pack.repository_version, located).items()
-        return self.ledger.entries(source.name, items, pack, depth)
+        return walk_member(source, self.repository, self.ledger, pack, depth)
 
     @property
     def _version(self) -> int | None:
         return int(self.repository_version) if self.repository_version else None
-
-    def _nameless(self, source: Source) -> Pack:
-        return Pack(id_in(source.name), "none", self._version)
-
-    def _pack(self, source: Source) -> Pack:
-        """What the name of a pack tells about it, held against its bytes."""
-        pack_id, version = id_in(source.name), self._version
-        if pack_id is None:
-            return Pack(None, "none", version)
-        rule = pack_rule(source.on_disk().view(0, source.size), pack_id, version)
-        return Pack(pack_id, rule, version or GENERATIONS.get(rule))
 
     def _run(self, stretch: Stretch, pack: Pack) -> Run:
         labels: dict[str, object] = {"rule": pack.rule, "repository": pack.repository_version}
@@ -158,7 +159,7 @@ class Borg(Format):
             yield from blob_batches(stretch, pack, columns, _view(source, columns))
 
     def _stretches(self, source: Source, run: Run, depth: Depth, pack: Pack) -> Iterator[Stretch]:
-        """A run once more, with its blobs; what a blob of it is was found out by the scan."""
+        """The blobs of a run, walked again; the scan has judged them already."""
         part = LocalSource(source.name, source.on_disk().view(run.span.start, run.span.end))
         doubt = run.labels.get("doubt", "")
         for item in Walk(part, depth, pack.repository_version).items():
@@ -173,7 +174,7 @@ class Borg(Format):
         if "entries" in run.labels:
             yield Span(table_start(source) or 0, run.span.end)
             return
-        for stretch in self._stretches(source, run, "heads", self._nameless(source)):
+        for stretch in self._stretches(source, run, "heads", unproven_pack(source, self._version)):
             for row in range(stretch.first, stretch.last):
                 yield Span(stretch.judged.start(row), stretch.judged.end(row))
 
@@ -182,17 +183,17 @@ class Borg(Format):
         return "borg_blob" if table_start(source) is None else "borg_index"
 
     def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
-        """The intact blobs one after the other, which is what a pack is; of an index, one of its whole entries."""
+        """The intact blobs back to back, which is a pack; of an index, a new one of its whole entries."""
         if table_start(source) is not None:
             return iter(self.rescue(source, include_suspects=False).parts)
         return surviving(source, items)
 
     def rescue(self, source: Source, *, include_suspects: bool) -> Rescue:
-        """A new pack under its right name: the old one where its name proves the repair, else what survived of it."""
-        return rescue(source, self.repository, self._version, include_suspects=include_suspects)
+        """A new pack under its right name: the original if the name proves it, else what survived."""
+        return salvage(source, self.repository, self._version, include_suspects=include_suspects)
 
     def claim_folder(self, folder: Folder) -> Claim | None:
-        """A repository, told by its configuration and its folders."""
+        """The claim on a repository by its configuration and its folders."""
         if not is_repository(folder):
             return None
         repository = Repository(folder)
@@ -206,12 +207,12 @@ class Borg(Format):
         yield from (Member(pack.path, member) for pack in repository.packs if pack.is_placed)
 
     def _side_files(self, repository: Repository) -> Iterator[Report]:
-        """Reports of what lies beside the packs: index files, and the manifest that repositories up to b24 have."""
+        """Reports of the index files, and of the manifest that repositories up to b24 have."""
         if repository.is_old:
             return
         for name, folder in repository.index_files().items():
             with folder.open(name) as source:
-                yield report(source.name, self.name, source.size, index_items(source, repository.version))
+                yield report(source.name, self.name, source.size, walk_index(source, repository.version))
         if repository.has_manifest:
             with repository.folder.folder(CONFIG).open(MANIFEST) as source:
                 version = str(repository.version or "")
@@ -225,13 +226,9 @@ class Borg(Format):
     def accounts(self, folder: Folder) -> Iterator[Report]:
         """Reports of index files and the manifest, and one of the repository as a whole."""
         repository = Repository(folder)
-        for member in self.members(folder):
-            if member.path not in self.ledger.places:
-                with open_source(member.path) as source:
-                    report(member.path, self.name, source.size, member.format.scan(source))
+        read_packs(repository, self.ledger, "contents", self._version)
         yield from self._side_files(repository)
-        paths = {pack.name: pack.path for pack in repository.packs if pack.is_placed}
-        whole = report(folder.path, self.name, 0, Check(repository, self.ledger, paths).findings())
+        whole = report(folder.path, self.name, 0, Check(repository, self.ledger).findings())
         whole.units = whole.rows = self.ledger.table().num_rows
         yield whole
 
