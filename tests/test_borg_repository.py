@@ -29,6 +29,7 @@ from thawline.formats.borg.folder import Catalogue, LostArchive, NoSuchArchive, 
 from thawline.formats.borg.index import encode_index
 from thawline.formats.borg.rows import Ledger
 from thawline.formats.borg.write import BadPath, NeedsKey, PackWriter, place_of
+from thawline.formats.contract import Depth
 from thawline.model import Report
 
 EMPTY_INDEX = "f7c384a6"
@@ -415,7 +416,7 @@ def test_places_of_large_blobs_take_no_more_memory_than_they_need(tmp_path: Path
     target = pack_of(repo, path.name)
     target.parent.mkdir(exist_ok=True)
     path.rename(target)
-    read_packs(repository_at(repo), ledger, "heads")
+    read_packs(repository_at(repo), ledger, Depth.HEADS)
     places = ledger.table()
     assert places.num_rows == 26
     assert places.get_total_buffer_size() < 26 * 200

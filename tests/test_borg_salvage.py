@@ -19,7 +19,8 @@ import thawline
 from thawline.cli import commands
 from thawline.formats.borg import Borg
 from thawline.formats.borg.write import BadBlob, PackWriter
-from thawline.model import Rescue
+from thawline.formats.contract import ContentNamed
+from thawline.model import Salvage
 from thawline.source import open_source
 from thawline.verbs.salvage import salvage
 
@@ -31,11 +32,14 @@ PROVEN_KINDS = {
 """Damage that leaves everything there that the pack was made of; and chunkid-flip, where something knows the id."""
 
 
-def salvaged(path: Path, **options: Any) -> Rescue:
-    return Borg(**options).rescue(open_source(path), include_suspects=False)
+def salvaged(path: Path, **options: Any) -> Salvage:
+    source, borg = open_source(path), Borg(**options)
+    kind = borg.kind_of(source)
+    assert isinstance(kind, ContentNamed)
+    return kind.salvaged(source, include_suspects=False)
 
 
-def whole(found: Rescue) -> bytes:
+def whole(found: Salvage) -> bytes:
     return b"".join(found.parts)
 
 

@@ -225,10 +225,11 @@ def _rebuild(run: Session, repository: Repository, target: Path, *, overwrite: b
     from thawline.formats.borg.index import index_of
     from thawline.formats.borg.rows import Ledger
     from thawline.formats.borg.write import write_for_borg
+    from thawline.formats.contract import Depth
     from thawline.rendering.words import counted, quoted
 
     ledger = Ledger()
-    read_packs(repository, ledger, "contents")
+    read_packs(repository, ledger, Depth.EVERYTHING)
     found = index_of(ledger.table())
     if target.suffix and not target.is_dir():
         _write_table(found, target, overwrite=overwrite)

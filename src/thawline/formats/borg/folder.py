@@ -27,7 +27,8 @@ from thawline.formats.borg.archives import Archive, Encrypted, Gap, Item, LostCh
 from thawline.formats.borg.blobs import HASH_RULES, HEX_ID, SEALED_NAMES, id_in
 from thawline.formats.borg.index import INDEX, PLACE, read_index, table_start
 from thawline.formats.borg.rows import Ledger, Pack, Stretch, proven_pack, unproven_pack
-from thawline.formats.borg.walk import Depth, Located, Walk
+from thawline.formats.borg.walk import Located, Walk
+from thawline.formats.contract import Depth
 from thawline.model import Code, Finding, Span
 from thawline.source import Source, open_source
 from thawline.wording import counted, grouped, printable, quoted
@@ -255,7 +256,7 @@ def walk_member(
     """The walk over a pack of a repository, which uses its index and fills the ledger."""
     located = repository.located(pack.pack_id) if pack.pack_id else {}
     items = Walk(source, depth, pack.repository_version, located).items()
-    return ledger.entered(source.name, items, pack, is_deep=depth == "contents")
+    return ledger.entered(source.name, items, pack, is_deep=depth is not Depth.HEADS)
 
 
 def read_packs(repository: Repository, ledger: Ledger, depth: Depth, version: int | None = None) -> None:
@@ -265,7 +266,9 @@ def read_packs(repository: Repository, ledger: Ledger, depth: Depth, version: in
         if path in ledger.places:
             continue
         with open_source(path) as source:
-            pack = (proven_pack if depth == "contents" else unproven_pack)(source, version)
+            if table_start(source) is not None:
+                continue  # an index file that lies in packs/
+            pack = (unproven_pack if depth is Depth.HEADS else proven_pack)(source, version)
             deque(walk_member(source, repository, ledger, pack, depth), maxlen=0)
 
 
@@ -290,7 +293,7 @@ class Catalogue:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.repository = repository_at(path)
         ledger = Ledger()
-        read_packs(self.repository, ledger, "heads")
+        read_packs(self.repository, ledger, Depth.HEADS)
         if sealed := ledger.modes & SEALED_NAMES:
             mode = ", ".join(sorted(sealed))
             raise Encrypted(f"{self.repository.path}: is encrypted (mode {mode}); what archives hold needs the key")

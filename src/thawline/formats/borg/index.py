@@ -7,7 +7,7 @@ bytes in the modes authenticated-*, as ciphertext in the encrypted ones.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ from thawline.errors import FormatError, SourceError
 from thawline.formats.borg.blobs import ENVELOPES, HASH_RULES, HASHES, SEALED, hash_rule, id_in
 from thawline.formats.borg.findings import BAD_INDEX, BAD_INDEX_NAME, TORN_INDEX
 from thawline.formats.borg.rows import countable
-from thawline.model import Finding, Run, Span
+from thawline.formats.contract import Claim, Depth, Kind, Reading, Table
+from thawline.model import Finding, Run, Salvage, Span
 from thawline.outputs import replacing
 from thawline.source import Source
 from thawline.wording import counted, printable
@@ -80,23 +81,66 @@ def table_start(source: Source) -> int | None:
     return ENVELOPE if is_stamped and head[ENVELOPE:] == MAGIC else None
 
 
-def walk_index(source: Source, repository_version: int | None = None) -> Iterator[Run | Finding]:
-    """The entries of an index as one run, and what is wrong with it; of an encrypted index only its name is checked."""
-    if table_start(source) is None and source.size and source.view(0, 1)[0] in SEALED:
-        yield Run(Span(0, source.size), 1, 0)
-        yield from _check_name(source, repository_version)
-        return
-    try:
-        head = _read_head(source)
-    except FormatError as error:
-        at = error.offset or 0
-        yield Finding(BAD_INDEX, Span(0, source.size), {"at": at, "reason": error.message, "lost": "its entries"})
-        return
-    whole = (source.size - head.entries) // ENTRY_SIZE
-    end = head.entries + whole * ENTRY_SIZE
-    yield Run(Span(0, end), 1, whole, {"entries": head.entries})
-    yield from _check_count(Span(end, source.size), head.used, whole)
-    yield from _check_name(source, repository_version)
+@dataclass(frozen=True, slots=True)
+class IndexKind(Kind):
+    """Index files: one unit, whose entries are rows. A walk is the same at any depth."""
+
+    name = "index"
+    unit_name = "index"
+
+    version: int | None = None
+    """The repository version, where it is known."""
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """The entries."""
+        return {"index": Table(INDEX)}
+
+    def claim(self, source: Source) -> Claim | None:
+        """The claim on an index by its magic, which an envelope may precede."""
+        if table_start(source) is None:
+            return None
+        return Claim("borg", "index", "starts as a table of borghash", "certain", "index")
+
+    def walk(self, source: Source, depth: Depth) -> Iterator[Run | Finding]:
+        """The entries as one run, and what is wrong with the index; of an encrypted one only the name is checked."""
+        if table_start(source) is None and source.size and source.view(0, 1)[0] in SEALED:
+            yield Run(Span(0, source.size), 1, 0)
+            yield from _check_name(source, self.version)
+            return
+        try:
+            head = _read_head(source)
+        except FormatError as error:
+            at = error.offset or 0
+            yield Finding(BAD_INDEX, Span(0, source.size), {"at": at, "reason": error.message, "lost": "its entries"})
+            return
+        whole = (source.size - head.entries) // ENTRY_SIZE
+        end = head.entries + whole * ENTRY_SIZE
+        yield Run(Span(0, end), 1, whole)
+        yield from _check_count(Span(end, source.size), head.used, whole)
+        yield from _check_name(source, self.version)
+
+    def rows(self, source: Source, items: Iterable[Run | Finding], table: str, columns: Collection[str]) -> Reading:
+        """The run with its entries."""
+        for item in items:
+            yield item if isinstance(item, Finding) else (item, _batches(source, item, columns))
+
+    def units(self, source: Source, run: Run) -> Iterator[Span]:
+        """The whole index without its envelope."""
+        yield Span(table_start(source) or 0, run.span.end)
+
+    def spec_at(self, source: Source, position: int) -> str:
+        """The spec of an index."""
+        return "borg_index"
+
+    def salvaged(self, source: Source, *, include_suspects: bool) -> Salvage:
+        """A new index of the whole entries, under the name that its content gives it."""
+        entries = read_index(source)
+        data = encode_index(places_of(entries))
+        name = HASHES[HASH_RULES.get(self.version or 0, "sha256")](memoryview(data)).hex()
+        items = self.walk(source, Depth.EVERYTHING)
+        errors = tuple(item for item in items if isinstance(item, Finding) and item.severity == "error")
+        return Salvage((data,), name, 1, entries.num_rows, errors)
 
 
 def _check_count(rest: Span, used: int, whole: int) -> Iterator[Finding]:
@@ -147,10 +191,9 @@ def _check_name(source: Source, repository_version: int | None) -> Iterator[Find
         yield Finding(BAD_INDEX_NAME, Span(source.size, source.size), {"name": name})
 
 
-def index_batches(source: Source, run: Run, names: Collection[str]) -> Iterator[pa.RecordBatch]:
-    """The entries of a run of `walk_index`."""
-    start = run.labels.get("entries", run.span.end)
-    assert isinstance(start, int)  # noqa: S101 - set by walk_index
+def _batches(source: Source, run: Run, names: Collection[str]) -> Iterator[pa.RecordBatch]:
+    """The entries of a run, which ends with them."""
+    start = run.span.end - run.rows * ENTRY_SIZE
     for chunk in columns.scan(TABLE, source.on_disk().view(start, run.span.end)):
         if isinstance(chunk, Break):
             raise SourceError(f"{source.name}: changed while it was read")
@@ -168,8 +211,8 @@ def _batch(chunk: Chunk, names: Collection[str]) -> pa.RecordBatch:
 
 def read_index(source: Source) -> pa.Table:
     """All whole entries of an index, whatever else is wrong with it."""
-    runs = [item for item in walk_index(source) if isinstance(item, Run)]
-    batches = [batch for run in runs for batch in index_batches(source, run, INDEX.names)]
+    runs = [item for item in IndexKind().walk(source, Depth.EVERYTHING) if isinstance(item, Run)]
+    batches = [batch for run in runs for batch in _batches(source, run, INDEX.names)]
     return pa.Table.from_batches(batches, INDEX)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -45,7 +45,7 @@ from thawline.formats.borg.findings import (
     UNREPORTED_BLOBS,
     WITH_KEY,
 )
-from thawline.model import Finding, Span
+from thawline.model import Finding, Payload, Span
 from thawline.source import Source
 
 BLOBS = pa.schema(
@@ -87,9 +87,6 @@ CONTENT_COLUMNS = (*ENVELOPE_COLUMNS, "meta_tag", "data_tag", "meta_payload", "d
 GENERATIONS = {rule: version for version, rule in HASH_RULES.items()}
 """Repository versions by the rule that names packs."""
 SHOWN_JUMPS = 5
-
-Doubt = Literal["", "nested", "uncertain"]
-"""`nested`: may be content of a broken blob. `uncertain`: it is not sure where the blob ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +168,8 @@ class Stretch:
     first: int
     last: int
     """The row after the last one."""
-    doubt: Doubt = ""
+    doubt: str = ""
+    """`nested` if they may be content of a broken blob, `uncertain` if it is not sure where the blob ends."""
 
     def __len__(self) -> int:
         return self.last - self.first
@@ -186,6 +184,18 @@ class Stretch:
         batch = self.judged.chunk.batch.slice(self.first, len(self))
         pairs = zip(batch["version"].to_pylist(), batch["meta_key_type"].to_pylist(), strict=True)
         return dict.fromkeys(pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Blobs(Payload):
+    """What the rows of a run need: the pack, and the blobs if the walk has read them with their contents."""
+
+    pack: Pack
+    stretch: Stretch | None = field(default=None, repr=False, compare=False)
+
+    def portable(self) -> Blobs:
+        """The same without the blobs, which can be read again."""
+        return Blobs(self.pack)
 
 
 def judge_envelopes(chunk: Chunk) -> Judged:

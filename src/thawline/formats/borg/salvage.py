@@ -1,4 +1,4 @@
-"""The salvage of a pack: a new one, under its right name, of all that is intact or proven; and of an index.
+"""The salvage of a pack: a new one, under its right name, of all that is intact or proven.
 
 The name of a pack is a hash of its bytes, so a candidate that hashes to the name is the original in every byte. Each
 damaged place has a few candidates: a header with one field changed, bytes inserted, blobs in another order. They are
@@ -49,10 +49,10 @@ from thawline.formats.borg.blobs import (
 )
 from thawline.formats.borg.findings import BAD_DATA, BAD_NAME
 from thawline.formats.borg.folder import Repository, repository_of
-from thawline.formats.borg.index import encode_index, places_of, read_index, table_start, walk_index
 from thawline.formats.borg.rows import ENVELOPE_COLUMNS, Stretch, judge_envelopes
 from thawline.formats.borg.walk import TABLE, Located, Walk
-from thawline.model import OUT, Finding, Rescue, Run, Span
+from thawline.formats.contract import Depth
+from thawline.model import OUT, Finding, Salvage, Span
 from thawline.source import LocalSource, Source
 from thawline.wording import quoted
 
@@ -91,29 +91,12 @@ Blob = tuple[Header, memoryview]
 Item = Stretch | Finding
 
 
-def salvage(source: Source, repository: Repository | None, version: int | None, *, include_suspects: bool) -> Rescue:
-    """A new pack or index of what is intact or proven."""
-    if table_start(source) is not None:
-        return _salvage_index(source, version)
+def salvaged_pack(
+    source: Source, repository: Repository | None, version: int | None, *, include_suspects: bool
+) -> Salvage:
+    """A new pack of what is intact or proven."""
     pack = _DamagedPack(source, repository or repository_of(source.name), version)
     return pack.salvaged(include_suspects=include_suspects)
-
-
-def surviving(source: Source, items: Iterable[Run | Finding]) -> Iterator[memoryview]:
-    """The bytes of all intact blobs."""
-    for item in items:
-        if isinstance(item, Run):
-            for start in range(item.span.start, item.span.end, PIECE):
-                yield source.view(start, min(start + PIECE, item.span.end))
-
-
-def _salvage_index(source: Source, version: int | None) -> Rescue:
-    """A new index of the whole entries."""
-    entries = read_index(source)
-    data = encode_index(places_of(entries))
-    name = HASHES[HASH_RULES.get(version or 0, "sha256")](memoryview(data)).hex()
-    errors = (item for item in walk_index(source, version) if isinstance(item, Finding) and item.severity == "error")
-    return Rescue((data,), name, 1, entries.num_rows, tuple(errors), (), 0, ())
 
 
 class _DamagedPack:
@@ -125,15 +108,15 @@ class _DamagedPack:
         self.pack_id = id_in(source.name)
         self.given = version or (repository.version if repository else None)
         located = repository.located(self.pack_id) if repository and self.pack_id else {}
-        self.items = list(Walk(self.source, "contents", self.given, located).items())
+        self.items = list(Walk(self.source, Depth.EVERYTHING, self.given, located).items())
         self.version = self.given if self.given in HASH_RULES else _generation(self.view, self.items)
         if _has_others(self.items, self.version or NEWEST):
             # The name of the new pack will tell its version, and so the modes of its blobs.
-            self.items = list(Walk(self.source, "contents", self.version or NEWEST, located).items())
+            self.items = list(Walk(self.source, Depth.EVERYTHING, self.version or NEWEST, located).items())
         self.originals = Originals(self.view, self.pack_id or "", located, self.version)
         self.has_errors = any(isinstance(item, Finding) and item.severity == "error" for item in self.items)
 
-    def salvaged(self, *, include_suspects: bool) -> Rescue:
+    def salvaged(self, *, include_suspects: bool) -> Salvage:
         """The whole pack if its name proves it, else what is left of it."""
         if not self.pack_id:
             return self._remains(include_suspects=include_suspects)
@@ -144,9 +127,9 @@ class _DamagedPack:
             found = self._remains(include_suspects=include_suspects)
             return replace(found, advice=(STORED_DAMAGED, *found.advice))
         blobs = sum(len(item) for item in self.items if isinstance(item, Stretch))
-        return Rescue((self.view,), self.pack_id, blobs, blobs, (), (), 0, (UNDAMAGED,))
+        return Salvage((self.view,), self.pack_id, blobs, blobs, (), (), 0, (UNDAMAGED,))
 
-    def _whole(self, original: Original) -> Rescue:
+    def _whole(self, original: Original) -> Salvage:
         """The pack as it was stored; what was broken even then is left out."""
         assert self.pack_id is not None  # noqa: S101 - only a name proves an original
         if any(isinstance(item, Finding) for item in _walked(original.parts, self.version)):
@@ -154,9 +137,9 @@ class _DamagedPack:
             found = _DamagedPack(restored, self.repository, self.given).salvaged(include_suspects=False)
             return replace(found, repaired=(*original.changes, *found.repaired))
         advice = put_back(self.repository, self.pack_id)
-        return Rescue(original.parts, self.pack_id, original.blobs, original.blobs, (), original.changes, 0, advice)
+        return Salvage(original.parts, self.pack_id, original.blobs, original.blobs, (), original.changes, 0, advice)
 
-    def _remains(self, *, include_suspects: bool) -> Rescue:
+    def _remains(self, *, include_suspects: bool) -> Salvage:
         """A new pack of the intact blobs, and of those whose own hashes prove a restored header."""
         kept: list[Candidate] = []
         lost: list[Finding] = []
@@ -177,7 +160,7 @@ class _DamagedPack:
             lost.append(Finding(BAD_NAME, Span(self.source.size, self.source.size), {"lost": UNSEEN}))
         name = HASHES[HASH_RULES[self.version or NEWEST]](memoryview(b"".join(parts))).hex()
         advice = replace_pack(self.repository, self.pack_id, name) if units else ()
-        return Rescue(parts, name, units, units, tuple(lost), restored, suspects, (*self._remarks(), *advice))
+        return Salvage(parts, name, units, units, tuple(lost), restored, suspects, (*self._remarks(), *advice))
 
     def _as_is(self, item: Stretch) -> Candidate:
         starts = range(item.span.start, item.span.end, PIECE)
@@ -214,7 +197,7 @@ def _is_verified(item: Item) -> bool:
 
 def _walked(parts: Iterable[Part], version: int | None) -> list[Item]:
     """The items of a pack that is made of these parts."""
-    return list(Walk(LocalSource("", b"".join(parts)), "contents", version).items())
+    return list(Walk(LocalSource("", b"".join(parts)), Depth.EVERYTHING, version).items())
 
 
 def _generation(view: memoryview, items: Sequence[Item]) -> int | None:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import groupby, pairwise
-from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -45,6 +44,7 @@ from thawline.formats.borg.rows import (
     judge_contents,
     judge_envelopes,
 )
+from thawline.formats.contract import Depth
 from thawline.model import Code, Finding, Span
 from thawline.source import Source
 from thawline.wording import counted, quoted
@@ -59,8 +59,6 @@ LEAST_REACH, MOST_REACH = 1 << 12, 4 << 20
 MOST_LAYERS = 4
 """How many overlapping claims are read ahead."""
 
-Depth = Literal["heads", "contents"]
-"""How far a walk looks: at headers and envelopes, or also at what blobs hold."""
 Step = Generator[Stretch | Finding, None, int]
 """Items of the walk; the return value is the position to go on at."""
 Range = tuple[int, int, int]
@@ -92,14 +90,15 @@ class Walk:
     def __init__(
         self,
         source: Source,
-        depth: Depth = "contents",
+        depth: Depth = Depth.EVERYTHING,
         repository_version: int | None = None,
         located: Mapping[int, Located] | None = None,
     ) -> None:
         self.source = source.on_disk()
         self.view = self.source.view(0, self.source.size)
         self.size = self.source.size
-        self.depth, self.repository_version, self.located = depth, repository_version, located or {}
+        self.reads_contents = depth is not Depth.HEADS
+        self.repository_version, self.located = repository_version, located or {}
         self.offsets = sorted(self.located)
         self.owner = Span(0, 0)
         """The furthest extent that an unconfirmed broken blob claims."""
@@ -123,7 +122,7 @@ class Walk:
     @property
     def wanted(self) -> tuple[str, ...]:
         """Columns that the kernel reads of each blob."""
-        return CONTENT_COLUMNS if self.depth == "contents" else ENVELOPE_COLUMNS
+        return CONTENT_COLUMNS if self.reads_contents else ENVELOPE_COLUMNS
 
     @property
     def is_spent(self) -> bool:
@@ -166,7 +165,7 @@ class Walk:
                 return
 
     def _judge(self, chunk: Chunk) -> Judged:
-        if self.depth == "contents":
+        if self.reads_contents:
             return judge_contents(chunk, self.repository_version, self.allowance)
         return judge_envelopes(chunk)
 
@@ -225,7 +224,7 @@ class Walk:
         start, end = judged.start(row), judged.end(row)
         if located := self.located.get(start):
             return located.size == end - start
-        if self.depth == "contents":
+        if self.reads_contents:
             return row in judged.contents
         by_meta = self._suggested(start).by_meta
         return by_meta is not None and by_meta.end == end
