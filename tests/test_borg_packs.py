@@ -20,9 +20,9 @@ from borg_repositories import KITCHEN, PACKED, account, damaged_packs, unpacked
 import thawline
 from thawline import codecs, specs
 from thawline.formats.borg import Borg
-from thawline.formats.borg.check import index_items
-from thawline.formats.borg.header import header_at, next_magic, pack_header
-from thawline.formats.borg.modes import mode_of
+from thawline.formats.borg.blobs import header_at, mode_of, next_magic, pack_header
+from thawline.formats.borg.index import IndexKind
+from thawline.formats.contract import Depth, Reading, read
 from thawline.model import Finding, Run
 from thawline.source import open_source
 
@@ -35,6 +35,11 @@ UNSEEN = {"payload-flip", "meta-flip", "chunkid-flip"}
 def rows_of(data: bytes | Path, **options: Any) -> list[dict[str, Any]]:
     with thawline.open(data, "borg", **options) as cold:
         return [row for batch in cold.batches() for row in batch.to_pylist()]
+
+
+def rows_in(reading: Reading) -> list[dict[str, Any]]:
+    pairs = [item for item in reading if not isinstance(item, Finding)]
+    return [row for _, batches in pairs for batch in batches for row in batch.to_pylist()]
 
 
 def codes_of(data: bytes | Path) -> list[str]:
@@ -368,19 +373,20 @@ def test_heads_tell_the_same_blobs_as_contents_where_nothing_is_damaged() -> Non
 
 def test_rows_of_a_run_are_those_of_the_whole_read() -> None:
     for file in golden_files("borg"):
-        source, borg = open_source(file.data), Borg()
+        source = open_source(file.data)
+        kind = Borg().kind_of(source)
         table = "index" if file.file.suffix == ".index" else "blobs"
-        names = [*borg.schema(table).names, *borg.extras(table).names]
-        runs = [item for item in borg.scan(source) if isinstance(item, Run)]
-        again = [row for run in runs for batch in borg.batches(source, run, table, names) for row in batch.to_pylist()]
-        read = [item for item in borg.read(source, table, names) if not isinstance(item, Finding)]
-        assert again == [row for _, batches in read for batch in batches for row in batch.to_pylist()], file.name
+        names = [*kind.tables[table].schema.names, *kind.tables[table].extras.names]
+        runs = [item.portable() for item in kind.walk(source, Depth.UNITS) if isinstance(item, Run)]
+        again = rows_in(kind.rows(source, runs, table, names))
+        assert again == rows_in(read(kind, source, table, names)), file.name
 
 
 def test_units_are_the_blobs() -> None:
     file = next(file for file in golden_files("borg") if file.file.name == "versions-mixed.pack")
-    source, borg = open_source(file.data), Borg()
-    spans = [span for run in borg.scan(source) if isinstance(run, Run) for span in borg.units(source, run)]
+    source, kind = open_source(file.data), Borg().kinds[0]
+    runs = [item for item in kind.walk(source, Depth.EVERYTHING) if isinstance(item, Run)]
+    spans = [span for run in runs for span in kind.units(source, run)]
     assert [(span.start, span.end) for span in spans] == [
         (unit["start"], unit["end"]) for unit in file.account["units"]
     ]
@@ -448,7 +454,9 @@ def test_an_index_is_read_as_a_table(tmp_path: Path) -> None:
 def test_a_damaged_index_is_told(tmp_path: Path, change: Any, code: str) -> None:
     path = tmp_path / KITCHEN["index"]
     path.write_bytes(change(golden("index-archive.index")))
-    found = [item.code.id for item in index_items(open_source(path), 4) if isinstance(item, Finding)]
+    found = [
+        item.code.id for item in IndexKind(4).walk(open_source(path), Depth.EVERYTHING) if isinstance(item, Finding)
+    ]
     assert code in found
 
 

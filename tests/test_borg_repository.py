@@ -23,14 +23,13 @@ import thawline
 from thawline import specs
 from thawline.cli import commands
 from thawline.errors import SourceError
-from thawline.formats.borg import Borg
-from thawline.formats.borg.archives import Gap, Item
-from thawline.formats.borg.catalogue import Catalogue, LostArchive, NoSuchArchive, locate, repository_at
-from thawline.formats.borg.extract import BadPath, place_of
+from thawline.formats.borg.archives import Archive, Encrypted, Gap, Item, LostChunk, read_items
+from thawline.formats.borg.blobs import Content, Meta
+from thawline.formats.borg.folder import Catalogue, LostArchive, NoSuchArchive, read_packs, repository_at
 from thawline.formats.borg.index import encode_index
-from thawline.formats.borg.rebuild import NeedsKey
-from thawline.formats.borg.store import Encrypted
-from thawline.formats.borg.writer import PackWriter
+from thawline.formats.borg.rows import Ledger
+from thawline.formats.borg.write import BadPath, NeedsKey, PackWriter, place_of
+from thawline.formats.contract import Depth
 from thawline.model import Report
 
 EMPTY_INDEX = "f7c384a6"
@@ -323,16 +322,11 @@ def test_a_lost_part_of_the_item_stream_costs_the_items_in_it() -> None:
         size = len(stream)
 
         def get(self, chunk_id: str) -> Any:
-            from thawline.formats.borg.contents import Content, Meta  # noqa: PLC0415 - only here
-            from thawline.formats.borg.store import LostChunk  # noqa: PLC0415 - only here
-
             if chunk_id == "01" * 32:
                 raise LostChunk("gone")
             ids = [bytes([number]) * 32 for number in range(3)]
             data = msgpack.packb(ids) if chunk_id == "ff" * 32 else self.parts[int(chunk_id[:2], 16)]
             return Content(Meta("S", 0, 255, 0, None, None), data, ())
-
-    from thawline.formats.borg.archives import Archive, read_items  # noqa: PLC0415 - only here
 
     archive = Archive("", "a", None, "", "", "", None, None, ("ff" * 32,))
     found = list(read_items(Chunks(), archive))  # type: ignore[arg-type]
@@ -413,7 +407,7 @@ def test_a_rebuilt_index_as_text_has_ids_the_way_borg_writes_them(tmp_path: Path
 
 
 def test_places_of_large_blobs_take_no_more_memory_than_they_need(tmp_path: Path) -> None:
-    repo, borg = kitchen(tmp_path), Borg()
+    repo, ledger = kitchen(tmp_path), Ledger()
     (tmp_path / "new").mkdir()
     with PackWriter(tmp_path / "new", rule="sha256", version=1) as pack:
         for number in range(20):
@@ -422,8 +416,8 @@ def test_places_of_large_blobs_take_no_more_memory_than_they_need(tmp_path: Path
     target = pack_of(repo, path.name)
     target.parent.mkdir(exist_ok=True)
     path.rename(target)
-    locate(repository_at(repo), borg)
-    places = borg.ledger.table()
+    read_packs(repository_at(repo), ledger, Depth.HEADS)
+    places = ledger.table()
     assert places.num_rows == 26
     assert places.get_total_buffer_size() < 26 * 200
 

@@ -237,12 +237,12 @@ def test_the_corpus_of_the_native_fuzzer_is_small(format_name: str) -> None:
 
 PAGE = (native.CORPUS.parents[1] / "SECURITY.md").read_text(encoding="utf-8")
 STATED = {
-    "a chunk of a Borg pack, decompressed | 32 MiB": ("borg.contents", "LARGEST_PLAINTEXT", 32 << 20),
-    "300 times the pack": ("borg.contents", "EASY_RATIO", 300),
-    "and 192 MiB | what is beyond": ("borg.contents", "MOST_EXCESS", 192 << 20),
+    "a chunk of a Borg pack, decompressed | 32 MiB": ("borg.blobs", "LARGEST_PLAINTEXT", 32 << 20),
+    "300 times the pack": ("borg.blobs", "EASY_RATIO", 300),
+    "and 192 MiB | what is beyond": ("borg.blobs", "MOST_EXCESS", 192 << 20),
     "64 MiB an item": ("borg.archives", "LONGEST_ITEM", 64 << 20),
-    "configuration files of a Borg repository | 1 MiB": ("borg.repository", "LARGEST_CONFIG", 1 << 20),
-    "80 times the pack hashed, 256 MiB": ("borg.repair", "HASHED_ANYWAY", 256 << 20),
+    "configuration files of a Borg repository | 1 MiB": ("borg.folder", "LARGEST_CONFIG", 1 << 20),
+    "80 times the pack hashed, 256 MiB": ("borg.salvage", "HASHED_ANYWAY", 256 << 20),
     "16 MiB | each entry": ("aerospike.text", "LONGEST_ENTRY", 16 << 20),
     "`metadata.yaml` of an Aerospike backup | 16 KiB": ("aerospike.metadata", "LARGEST", 16 << 10),
     "65 536 headers": ("rbak.records", "MOST_HEADERS", 1 << 16),

@@ -15,7 +15,7 @@ from thawline.checksums import blake3, sha256
 from thawline.cold import open_cold
 from thawline.engine import columns
 from thawline.engine.chunks import Chunk
-from thawline.formats.borg.header import pack_header
+from thawline.formats.borg.blobs import pack_header
 from thawline.formats.borg.rows import BLOBS, CONTENT
 
 RUNS = 3

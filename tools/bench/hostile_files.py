@@ -16,7 +16,7 @@ import msgpack
 import zstandard
 
 from thawline.checksums import crc32, sha256
-from thawline.formats.borg.header import pack_header
+from thawline.formats.borg.blobs import pack_header
 from tools.bench.attack import ATTACKS
 from tools.bench.hostile_kafka import KAFKA
 from tools.bench.worst_cases import Files, Hostile, noise, numbered, repeated, single

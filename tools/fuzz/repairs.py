@@ -21,10 +21,19 @@ import zstandard
 from thawline import codecs
 from thawline.checksums import crc32, crc32c
 from thawline.errors import CodecError
-from thawline.formats.borg.contents import CODECS as BORG_CODECS
-from thawline.formats.borg.contents import MANIFEST_ID, Slots, tag_input
-from thawline.formats.borg.header import ENVELOPES, HEADER_SIZE, LARGEST_OBJECT, Header, header_at, pack_header
-from thawline.formats.borg.modes import mode_of
+from thawline.formats.borg.blobs import CODECS as BORG_CODECS
+from thawline.formats.borg.blobs import (
+    ENVELOPES,
+    HEADER_SIZE,
+    LARGEST_OBJECT,
+    MANIFEST_ID,
+    Header,
+    Slots,
+    header_at,
+    mode_of,
+    pack_header,
+    tag_input,
+)
 from tools.mutants import patched
 
 Change = Callable[[bytes], bytes]

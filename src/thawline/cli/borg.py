@@ -17,14 +17,13 @@ if TYPE_CHECKING:
 
     from thawline.cli.session import Session
     from thawline.formats.borg.archives import Gap, Item
-    from thawline.formats.borg.catalogue import Catalogue
-    from thawline.formats.borg.rebuild import Rebuilt
-    from thawline.formats.borg.repository import Repository
+    from thawline.formats.borg.folder import Catalogue, Repository
+    from thawline.formats.borg.index import ChunkIndex
     from thawline.values import Bytes
 
 DAMAGED = 1
 IDS: Bytes = "hex"
-"""How ids are written: as borg writes them, so that the two can be compared."""
+"""Ids are written as borg writes them, so that both can be compared."""
 REPOSITORY = click.argument("repository", type=click.Path(), metavar="REPOSITORY")
 ARCHIVE = click.argument("archive", metavar="ARCHIVE")
 PATHS = click.argument("paths", nargs=-1, metavar="[PATH]…")
@@ -41,7 +40,7 @@ def borg() -> None:
 def archives(run: Session, repository: str) -> int:
     """List the archives of a repository that is not encrypted, oldest first."""
     from thawline.formats.borg.archives import Archive
-    from thawline.formats.borg.catalogue import Catalogue
+    from thawline.formats.borg.folder import Catalogue
     from thawline.rendering.words import printable
 
     sink = run.records(("name", "id", "time", "hostname", "username", "files", "size", "comment"))
@@ -73,11 +72,11 @@ def _archive_record(archive: Any) -> dict[str, Any]:
 @takes(REPOSITORY, ARCHIVE, PATHS, FORMAT, TALKING, EXIT_ZERO)
 @session
 def items(run: Session, repository: str, archive: str, paths: tuple[str, ...]) -> int:
-    """List the items of an archive, which is named by its name or its id; of PATHs only, if there are any.
+    """List the items of an archive, given by its name or its id; with PATHs, only those.
 
-    An item whose chunks are not all there is marked, and the exit code is then 1.
+    Items with missing chunks are marked, and the exit code is then 1.
     """
-    from thawline.formats.borg.catalogue import Catalogue
+    from thawline.formats.borg.folder import Catalogue
 
     sink = run.records(("path", "kind", "mode", "user", "group", "size", "mtime", "chunks", "target", "intact"))
     with Catalogue(repository) as catalogue:
@@ -109,7 +108,7 @@ def _item_record(catalogue: Catalogue, item: Item) -> dict[str, Any]:
 
 
 def _chosen(run: Session, found: Iterable[Item | Gap], paths: tuple[str, ...]) -> Iterator[Item]:
-    """Items at or below some paths; gaps are said."""
+    """The items at or below some paths; gaps are reported."""
     from thawline.formats.borg.archives import Gap
     from thawline.rendering.words import printable
 
@@ -128,7 +127,7 @@ def _chosen(run: Session, found: Iterable[Item | Gap], paths: tuple[str, ...]) -
     ARCHIVE,
     PATHS,
     click.option("-o", "--output", required=True, type=click.Path(), metavar="OUT", help="The folder to write to."),
-    click.option("--links", is_flag=True, help="Make symbolic links, those that lead to somewhere below OUT."),
+    click.option("--links", is_flag=True, help="Make symbolic links that lead to somewhere below OUT."),
     OVERWRITE,
     TALKING,
     EXIT_ZERO,
@@ -137,17 +136,16 @@ def _chosen(run: Session, found: Iterable[Item | Gap], paths: tuple[str, ...]) -
 def extract(
     run: Session, repository: str, archive: str, paths: tuple[str, ...], output: str, *, links: bool, overwrite: bool
 ) -> int:
-    """Write the files of an archive to the folder OUT; of PATHs only, if there are any.
+    """Write the files of an archive to the folder OUT; with PATHs, only those.
 
-    Nothing is ever written outside of OUT, nor through a link: absolute paths and paths with .. are refused and named.
-    A file of which a chunk is lost is not written, nor is one whose path cannot be; they are named, the exit code is
-    then 1, and all others are written.
+    Nothing is written outside of OUT, nor through a link: absolute paths and paths with .. are refused and named. Files
+    with lost chunks and files whose path cannot be written are named and left out; the exit code is then 1.
     """
     from collections import Counter
 
     from thawline.errors import SourceError
-    from thawline.formats.borg.catalogue import Catalogue
-    from thawline.formats.borg.extract import extract as write
+    from thawline.formats.borg.folder import Catalogue
+    from thawline.formats.borg.write import extract as write
     from thawline.rendering.words import counted, printable, quoted
 
     outcomes: Counter[str] = Counter()
@@ -170,7 +168,7 @@ def extract(
 
 
 def _extracted(outcomes: Counter[str], size: int, output: str) -> str:
-    """What was written, and how many items were not."""
+    """A line on what was written and what was not."""
     from thawline.rendering.words import counted, exact, quoted
 
     links = f" and {counted(outcomes['linked'], 'link')}" if outcomes["linked"] else ""
@@ -186,7 +184,7 @@ def _extracted(outcomes: Counter[str], size: int, output: str) -> str:
         "--rebuild",
         type=click.Path(),
         metavar="OUT",
-        help="Write the index that the packs give: .parquet, .jsonl, .csv or .arrow, or a folder for a file of borg's.",
+        help="Write an index of the packs: .parquet, .jsonl, .csv or .arrow, or a folder for an index file of borg.",
     ),
     OVERWRITE,
     FORMAT,
@@ -195,16 +193,17 @@ def _extracted(outcomes: Counter[str], size: int, output: str) -> str:
 )
 @session
 def index(run: Session, repository: str, rebuild: str | None, *, overwrite: bool) -> int:
-    """Show what the index of a repository says: which chunk lies in which pack, where. Or rebuild it from the packs.
+    """Show the index of a repository: which chunk lies in which pack, and where. Or rebuild it from the packs.
 
     \b
       thawline borg index REPOSITORY --rebuild chunks.parquet
       thawline borg index REPOSITORY --rebuild FOLDER
 
-    The first writes chunk_id, pack_id, offset and length; the second a file that borg takes, named by its content. It
-    is for repositories of 2.0.0b22 to b24. Later ones seal their index with the key; borg rebuilds it.
-    """  # noqa: D301 - click keeps the lines behind a \b as they are
-    from thawline.formats.borg.catalogue import repository_at
+    The first writes chunk_id, pack_id, offset and length; the second an index file that borg accepts, named by its
+    content, for repositories of 2.0.0b22 to b24. Later ones keep their index in the envelope of the key; borg rebuilds
+    it.
+    """  # noqa: D301 - click keeps the lines after a \b as they are
+    from thawline.formats.borg.folder import repository_at
 
     found = repository_at(repository)
     if rebuild is None:
@@ -222,14 +221,16 @@ def _print_table(run: Session, table: pa.Table) -> None:
 
 
 def _rebuild(run: Session, repository: Repository, target: Path, *, overwrite: bool) -> int:
-    from thawline.formats.borg import Borg
-    from thawline.formats.borg.catalogue import locate
-    from thawline.formats.borg.rebuild import rebuilt, write_for_borg
+    from thawline.formats.borg.folder import read_packs
+    from thawline.formats.borg.index import index_of
+    from thawline.formats.borg.rows import Ledger
+    from thawline.formats.borg.write import write_for_borg
+    from thawline.formats.contract import Depth
     from thawline.rendering.words import counted, quoted
 
-    borg_format = Borg()
-    locate(repository, borg_format, contents=True)
-    found = rebuilt(borg_format.ledger.table())
+    ledger = Ledger()
+    read_packs(repository, ledger, Depth.EVERYTHING)
+    found = index_of(ledger.table())
     if target.suffix and not target.is_dir():
         _write_table(found, target, overwrite=overwrite)
     else:
@@ -237,14 +238,14 @@ def _rebuild(run: Session, repository: Repository, target: Path, *, overwrite: b
         target = write_for_borg(repository, found, target)
     run.remark(f"wrote {counted(found.places.num_rows, 'entry')} to {quoted(str(target))}")
     if found.doubled:
-        run.remark(f"{counted(found.doubled, 'blob')} hold a chunk that another one holds too; the first is listed")
-    if damaged := sum(map(len, borg_format.ledger.damaged.values())):
+        run.remark(f"{counted(found.doubled, 'blob')} hold a chunk that another blob holds, too; the first is listed")
+    if damaged := sum(map(len, ledger.damaged.values())):
         run.code = DAMAGED
         run.remark(f"left out {counted(damaged, 'damaged place')}; see: thawline verify {quoted(repository.path)}")
     return run.exit_code
 
 
-def _write_table(found: Rebuilt, target: Path, *, overwrite: bool) -> None:
+def _write_table(found: ChunkIndex, target: Path, *, overwrite: bool) -> None:
     from thawline.outputs import replacing
     from thawline.sinks import file_sink
     from thawline.verbs.convert import kind_of

@@ -27,9 +27,8 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from thawline.damage import CORRUPT
 from thawline.errors import SourceError
 from thawline.formats.aerospike.writer import AsbWriter
-from thawline.formats.borg.envelopes import KEYLESS, enveloped
-from thawline.formats.borg.naming import HASHES, Rule
-from thawline.formats.borg.writer import PackWriter
+from thawline.formats.borg.blobs import HASHES, Rule
+from thawline.formats.borg.write import KEYLESS, PackWriter, enveloped
 from thawline.formats.kafka.writer import KafkaSegmentWriter
 from thawline.formats.rbak.fields import PROPERTIES
 from thawline.formats.rbak.manifest import FILE as MANIFEST

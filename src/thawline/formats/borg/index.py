@@ -1,12 +1,13 @@
-"""Index files: which chunk lies in which pack, where; read, checked and written.
+"""Index files: which chunk lies in which pack, and where; read, checked and written.
 
-An index is a serialised borghash table. Since 2.0.0b25 it lies in the envelope of the repository's key: behind 34 bytes
-in the modes authenticated-*, as ciphertext in the encrypted ones.
+An index is a serialised borghash table. Since 2.0.0b25 it is kept in the envelope of the repository's key: after 34
+bytes in the modes authenticated-*, as ciphertext in the encrypted ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,48 +19,61 @@ from thawline import specs
 from thawline.engine import columns
 from thawline.engine.chunks import Break, Chunk
 from thawline.errors import FormatError, SourceError
+from thawline.formats.borg.blobs import ENVELOPES, HASH_RULES, HASHES, SEALED, hash_rule, id_in
 from thawline.formats.borg.findings import BAD_INDEX, BAD_INDEX_NAME, TORN_INDEX
-from thawline.formats.borg.header import ENVELOPES
-from thawline.formats.borg.naming import HASH_RULES, HASHES, Rule, hash_rule, id_in
-from thawline.formats.borg.rows import INDEX, index_batch
-from thawline.model import Finding, Run, Span
+from thawline.formats.borg.rows import countable
+from thawline.formats.contract import Claim, Depth, Kind, Reading, Table
+from thawline.model import Finding, Run, Salvage, Span
 from thawline.outputs import replacing
 from thawline.source import Source
 from thawline.wording import counted, printable
 
 TABLE = "borg_index_entries"
+INDEX = pa.schema(
+    [
+        ("chunk_id", pa.binary()),
+        ("pack_id", pa.binary()),
+        ("offset", pa.int64()),
+        ("length", pa.int64()),
+        ("flags", pa.int64()),
+        ("size", pa.int64()),
+    ]
+)
+PLACE = ("chunk_id", "pack_id", "offset", "length")
+"""The columns that say where a chunk lies."""
 MAGIC = b"BORGHASH"
 ENVELOPE = ENVELOPES[2]
 STAMPED = (0x50, 0x60)
-"""Key types of b25 whose envelope leaves what is in it readable."""
+"""Key types of b25 whose envelope leaves the table readable."""
 FIELDS = ["flags", "size", "pack_id", "obj_offset", "obj_size"]
 LAYOUT = {"key_size": 32, "value_size": 48, "byte_order": "little", "value_format": ["I", "I", "32s", "I", "I"]}
-"""What the description must say for the entries to be those of the spec."""
+"""What the description must say, so that the entries are those of the spec."""
+HEAD_SIZE = 16
+"""Magic, version and the size of the description."""
+ENTRY_SIZE = 80
 LONGEST_DESCRIPTION = 1 << 16
 MOST_ENTRIES = (1 << 32) - 1
 """A borghash table counts with 32 bits."""
-ENTRY = 80
+LARGEST_OFFSET = (1 << 32) - 1
+"""An entry has 32 bits for the offset of a blob in its pack."""
 ON_DISK_FLAGS = 0x01000000
 EMPTY_CAPACITY = 1000
-LARGEST_PLACE = (1 << 32) - 1
 Place = tuple[bytes, bytes, int, int]
 """chunk_id, pack_id, offset and length."""
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
-    """What stands before the entries of an index."""
+class IndexHead:
+    """What precedes the entries of an index."""
 
-    start: int
-    """Where the table starts, behind an envelope if there is one."""
     entries: int
     """Where the entries start."""
     used: int
-    """How many there should be."""
+    """How many entries there should be."""
 
 
 def table_start(source: Source) -> int | None:
-    """Where the table starts in an index file; None if it is none, or encrypted."""
+    """Where the table starts in an index file, after its envelope if it has one; None if there is no readable table."""
     head = bytes(source.view(0, min(source.size, ENVELOPE + len(MAGIC))))
     if head.startswith(MAGIC):
         return 0
@@ -67,30 +81,95 @@ def table_start(source: Source) -> int | None:
     return ENVELOPE if is_stamped and head[ENVELOPE:] == MAGIC else None
 
 
-def read_head(source: Source) -> Head:
+@dataclass(frozen=True, slots=True)
+class IndexKind(Kind):
+    """Index files: one unit, whose entries are rows. A walk is the same at any depth."""
+
+    name = "index"
+    unit_name = "index"
+
+    version: int | None = None
+    """The repository version, where it is known."""
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """The entries."""
+        return {"index": Table(INDEX)}
+
+    def claim(self, source: Source) -> Claim | None:
+        """The claim on an index by its magic, which an envelope may precede."""
+        if table_start(source) is None:
+            return None
+        return Claim("borg", "index", "starts as a table of borghash", "certain", "index")
+
+    def walk(self, source: Source, depth: Depth) -> Iterator[Run | Finding]:
+        """The entries as one run, and what is wrong with the index; of an encrypted one only the name is checked."""
+        if table_start(source) is None and source.size and source.view(0, 1)[0] in SEALED:
+            yield Run(Span(0, source.size), 1, 0)
+            yield from _check_name(source, self.version)
+            return
+        try:
+            head = _read_head(source)
+        except FormatError as error:
+            at = error.offset or 0
+            yield Finding(BAD_INDEX, Span(0, source.size), {"at": at, "reason": error.message, "lost": "its entries"})
+            return
+        whole = (source.size - head.entries) // ENTRY_SIZE
+        end = head.entries + whole * ENTRY_SIZE
+        yield Run(Span(0, end), 1, whole)
+        yield from _check_count(Span(end, source.size), head.used, whole)
+        yield from _check_name(source, self.version)
+
+    def rows(self, source: Source, items: Iterable[Run | Finding], table: str, columns: Collection[str]) -> Reading:
+        """The run with its entries."""
+        for item in items:
+            yield item if isinstance(item, Finding) else (item, _batches(source, item, columns))
+
+    def units(self, source: Source, run: Run) -> Iterator[Span]:
+        """The whole index without its envelope."""
+        yield Span(table_start(source) or 0, run.span.end)
+
+    def spec_at(self, source: Source, position: int) -> str:
+        """The spec of an index."""
+        return "borg_index"
+
+    def salvaged(self, source: Source, *, include_suspects: bool) -> Salvage:
+        """A new index of the whole entries, under the name that its content gives it."""
+        entries = read_index(source)
+        data = encode_index(places_of(entries))
+        name = HASHES[HASH_RULES.get(self.version or 0, "sha256")](memoryview(data)).hex()
+        items = self.walk(source, Depth.EVERYTHING)
+        errors = tuple(item for item in items if isinstance(item, Finding) and item.severity == "error")
+        return Salvage((data,), name, 1, entries.num_rows, errors)
+
+
+def _check_count(rest: Span, used: int, whole: int) -> Iterator[Finding]:
+    """A finding if the index holds another number of entries than its description says."""
+    lost = max(used - whole, 1 if rest.size else 0)
+    detail = {"entries_stored": used, "entries_computed": whole} | ({"left": rest.size} if rest.size else {})
+    if rest.size or whole != used:
+        yield Finding(TORN_INDEX, rest, {**detail, **({"lost": counted(lost, "entry")} if lost else {})})
+
+
+def _read_head(source: Source) -> IndexHead:
     """The head of an index; `FormatError` names what is wrong with it."""
     start = table_start(source)
     if start is None:
         raise FormatError("does not start with BORGHASH", file=source.name, offset=0)
-    fixed = bytes(source.view(start, min(source.size, start + 16)))
+    fixed = bytes(source.view(start, min(source.size, start + HEAD_SIZE)))
     size = min(int.from_bytes(fixed[12:16], "little"), LONGEST_DESCRIPTION)
-    data = bytes(source.view(start, min(source.size, start + 16 + size)))
-    # Cut behind the description, so that the parser makes no object of any entry.
-    parsed = specs.parse("borg_index", data, file=source.name, base=start)
-    description = _description(parsed.description)
+    data = bytes(source.view(start, min(source.size, start + HEAD_SIZE + size)))
+    # Cut after the description, so that the parser makes no object per entry.
+    description = _description(specs.parse("borg_index", data, file=source.name, base=start).description)
     for key, value in LAYOUT.items():
         told = description.get(key)
         if type(told) is not type(value) or told != value:
             message = f"its description says {key} {_shown(told)}, must be {value!r}"
-            raise FormatError(message, file=source.name, offset=start + 16)
+            raise FormatError(message, file=source.name, offset=start + HEAD_SIZE)
     used = description.get("used")
     if type(used) is not int or not 0 <= used <= MOST_ENTRIES:
-        raise FormatError(f"its description says used {_shown(used)}", file=source.name, offset=start + 16)
-    return Head(start, start + len(data), used)
-
-
-def _shown(value: object) -> str:
-    return printable(f"{value!r:.60}")
+        raise FormatError(f"its description says used {_shown(used)}", file=source.name, offset=start + HEAD_SIZE)
+    return IndexHead(start + len(data), used)
 
 
 def _description(text: bytes) -> dict[str, Any]:
@@ -101,59 +180,70 @@ def _description(text: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def scan_index(source: Source, repository_version: int | None = None) -> Iterator[Run | Finding]:
-    """The entries of an index as one run, and what is wrong with it."""
-    try:
-        head = read_head(source)
-    except FormatError as error:
-        at = error.offset or 0
-        yield Finding(BAD_INDEX, Span(0, source.size), {"at": at, "reason": error.message, "lost": "its entries"})
-        return
-    whole = (source.size - head.entries) // ENTRY
-    end = head.entries + whole * ENTRY
-    yield Run(Span(0, end), 1, whole, {"entries": head.entries})
-    counts = {"entries_stored": head.used, "entries_computed": whole}
-    if end < source.size:
-        left = {"left": source.size - end, "lost": counted(max(head.used - whole, 1), "entry")}
-        yield Finding(TORN_INDEX, Span(end, source.size), {**counts, **left})
-    elif whole != head.used:
-        lost = {"lost": counted(head.used - whole, "entry")} if head.used > whole else {}
-        yield Finding(TORN_INDEX, Span(end, end), {**counts, **lost})
-    yield from check_name(source, repository_version)
+def _shown(value: object) -> str:
+    return printable(f"{value!r:.60}")
 
 
-def check_name(source: Source, repository_version: int | None) -> Iterator[Finding]:
-    """A finding, if the file is named by an id that is not the hash of its bytes."""
+def _check_name(source: Source, repository_version: int | None) -> Iterator[Finding]:
+    """A finding if the file is named by an id that is not the hash of its bytes."""
     name = id_in(source.name)
     if name and hash_rule(source.on_disk().view(0, source.size), name, repository_version) == "none":
         yield Finding(BAD_INDEX_NAME, Span(source.size, source.size), {"name": name})
 
 
-def index_batches(source: Source, run: Run, names: Collection[str]) -> Iterator[pa.RecordBatch]:
-    """The entries of an index."""
-    start = run.labels["entries"]
-    assert isinstance(start, int)  # noqa: S101 - the run is one of scan_index
-    for chunk in index_chunks(source, start, run.span.end):
-        yield index_batch(chunk, names)
-
-
-def index_chunks(source: Source, start: int, end: int) -> Iterator[Chunk]:
-    """The entries between two positions as chunks."""
-    for item in columns.scan(TABLE, source.on_disk().view(start, end)):
-        if isinstance(item, Break):
+def _batches(source: Source, run: Run, names: Collection[str]) -> Iterator[pa.RecordBatch]:
+    """The entries of a run, which ends with them."""
+    start = run.span.end - run.rows * ENTRY_SIZE
+    for chunk in columns.scan(TABLE, source.on_disk().view(start, run.span.end)):
+        if isinstance(chunk, Break):
             raise SourceError(f"{source.name}: changed while it was read")
-        yield item.moved(start)
+        yield _batch(chunk.moved(start), names)
+
+
+def _batch(chunk: Chunk, names: Collection[str]) -> pa.RecordBatch:
+    fields = [field for field in INDEX if field.name in names]
+    if not fields:
+        return countable(chunk.starts)
+    wire = {"offset": "ofs_blob", "length": "len_blob"}
+    arrays = [chunk.batch[wire.get(field.name, field.name)] for field in fields]
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
 
 def read_index(source: Source) -> pa.Table:
-    """All entries of an index that are whole, whatever else is wrong with it."""
-    runs = [item for item in scan_index(source) if isinstance(item, Run)]
-    batches = [batch for run in runs for batch in index_batches(source, run, INDEX.names)]
+    """All whole entries of an index, whatever else is wrong with it."""
+    runs = [item for item in IndexKind().walk(source, Depth.EVERYTHING) if isinstance(item, Run)]
+    batches = [batch for run in runs for batch in _batches(source, run, INDEX.names)]
     return pa.Table.from_batches(batches, INDEX)
 
 
+@dataclass(frozen=True, slots=True)
+class ChunkIndex:
+    """Where each chunk lies, each chunk once."""
+
+    places: pa.Table
+    doubled: int
+    """Blobs whose chunk is also stored in another place."""
+
+
+def index_of(blobs: pa.Table) -> ChunkIndex:
+    """The index of blobs with `pack_id`, `offset`, `size` and `chunk_id`, in their order."""
+    named = blobs.rename_columns({"size": "length"})
+    first = named.group_by("chunk_id", use_threads=False).aggregate([(name, "first") for name in PLACE[1:]])
+    places = first.select(["chunk_id", *(f"{name}_first" for name in PLACE[1:])]).rename_columns(list(PLACE))
+    return ChunkIndex(places, named.num_rows - places.num_rows)
+
+
+def places_of(entries: pa.Table) -> Iterator[Place]:
+    """The places in a table; `SourceError` if an offset does not fit into an index of borg."""
+    for batch in entries.select(PLACE).to_batches(max_chunksize=1 << 16):
+        for chunk_id, pack_id, offset, length in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            if offset > LARGEST_OFFSET:
+                raise SourceError(f"pack {pack_id.hex()}: a blob at {offset:#x} does not fit into an index of borg")
+            yield chunk_id, pack_id, offset, length
+
+
 def encode_index(places: Iterable[Place]) -> bytes:
-    """An index file as borg writes it, of chunk_id, pack_id, offset and length of each chunk."""
+    """An index file of these places, as borg writes it."""
     entries = [
         chunk_id + ON_DISK_FLAGS.to_bytes(4, "little") + bytes(4) + pack_id
         + offset.to_bytes(4, "little") + length.to_bytes(4, "little")
@@ -171,23 +261,15 @@ def encode_index(places: Iterable[Place]) -> bytes:
         "capacity": 2 * len(entries) or EMPTY_CAPACITY,
         "used": len(entries),
     }
-    text = _spaced(description)
+    text = json.dumps(description).encode("ascii")  # with spaces, as borg writes it; orjson writes none
     head = MAGIC + (1).to_bytes(4, "little") + len(text).to_bytes(4, "little") + text
     return head + b"".join(entries)
 
 
-def _spaced(description: dict[str, Any]) -> bytes:
-    """JSON with the spaces that borg's has."""
-    import json  # noqa: PLC0415 - orjson has no way to write them
-
-    return json.dumps(description).encode("ascii")
-
-
 def write_index(folder: Path, places: Iterable[Place], repository_version: int) -> Path:
-    """Write an index file under the name that its content gives it; `SourceError` if it is there already."""
+    """Write an index file under the name that its content gives it; `SourceError` if it exists."""
     data = encode_index(places)
-    rule: Rule = HASH_RULES[repository_version]
-    target = folder / HASHES[rule](memoryview(data)).hex()
+    target = folder / HASHES[HASH_RULES[repository_version]](memoryview(data)).hex()
     with replacing(target) as file:
         file.write(data)
     return target

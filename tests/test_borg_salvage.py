@@ -1,4 +1,4 @@
-"""Rescue of Borg packs: a repair is proven by the pack's name or not made, and a new pack is named by its content."""
+"""Salvage of Borg packs: an original is proven by its name or not claimed, and a new pack is named by its content."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from click.testing import CliRunner
 import thawline
 from thawline.cli import commands
 from thawline.formats.borg import Borg
-from thawline.formats.borg.writer import BadBlob, PackWriter
-from thawline.model import Rescue
+from thawline.formats.borg.write import BadBlob, PackWriter
+from thawline.formats.contract import ContentNamed
+from thawline.model import Salvage
 from thawline.source import open_source
 from thawline.verbs.salvage import salvage
 
@@ -31,12 +32,15 @@ PROVEN_KINDS = {
 """Damage that leaves everything there that the pack was made of; and chunkid-flip, where something knows the id."""
 
 
-def rescued(path: Path, **options: Any) -> Rescue:
-    return Borg(**options).rescue(open_source(path), include_suspects=False)
+def salvaged(path: Path, **options: Any) -> Salvage:
+    source, borg = open_source(path), Borg(**options)
+    kind = borg.kind_of(source)
+    assert isinstance(kind, ContentNamed)
+    return kind.salvaged(source, include_suspects=False)
 
 
-def whole(rescue: Rescue) -> bytes:
-    return b"".join(rescue.parts)
+def whole(found: Salvage) -> bytes:
+    return b"".join(found.parts)
 
 
 def names(data: bytes) -> set[str]:
@@ -44,7 +48,7 @@ def names(data: bytes) -> set[str]:
 
 
 @pytest.mark.parametrize("in_repository", [False, True])
-def test_header_damage_is_repaired_and_proven_by_the_name(
+def test_header_damage_is_undone_and_proven_by_the_name(
     vectors: Path,
     tmp_path: Path,
     in_repository: bool,  # noqa: FBT001 - a table of cases
@@ -54,7 +58,7 @@ def test_header_damage_is_repaired_and_proven_by_the_name(
         pack_id = entry["base_pack"]
         path = pack_of(repos[entry["base"]], pack_id) if in_repository else tmp_path / pack_id
         shutil.copy(vectors / "borg/damaged" / entry["file"], path)
-        found = rescued(path)
+        found = salvaged(path)
         knows_id = entry["damage"] == "chunkid-flip" and entry["base"] == "b22-none"
         is_proven = entry["damage"] in PROVEN_KINDS or knows_id
         assert (found.name == pack_id) == is_proven, entry["file"]
@@ -63,7 +67,7 @@ def test_header_damage_is_repaired_and_proven_by_the_name(
         assert bool(found.lost) != is_proven, entry["file"]
 
 
-def test_what_cannot_be_repaired_leaves_a_pack_of_the_surviving_blobs(vectors: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_restored_leaves_a_pack_of_the_surviving_blobs(vectors: Path, tmp_path: Path) -> None:
     base = {name: (unpacked(vectors, name, tmp_path / name)) for name in ("b22-none", "b25-aes256-ocb")}
     for entry in damaged_packs(vectors):
         if entry["damage"] in PROVEN_KINDS | {"payload-flip", "meta-flip", "chunkid-flip"}:
@@ -72,7 +76,7 @@ def test_what_cannot_be_repaired_leaves_a_pack_of_the_surviving_blobs(vectors: P
         blobs = [original[one["offset_was"] : one["offset_was"] + one["size"]] for one in entry["surviving"]]
         path = tmp_path / entry["base_pack"]
         shutil.copy(vectors / "borg/damaged" / entry["file"], path)
-        assert whole(rescued(path)) == b"".join(blobs), entry["file"]
+        assert whole(salvaged(path)) == b"".join(blobs), entry["file"]
 
 
 def test_content_that_changed_is_never_given_a_new_id(vectors: Path, tmp_path: Path) -> None:
@@ -80,7 +84,7 @@ def test_content_that_changed_is_never_given_a_new_id(vectors: Path, tmp_path: P
     entry = next(one for one in damaged_packs(vectors) if one["file"] == "b22-none__payload-flip.pack")
     path = tmp_path / entry["base_pack"]
     shutil.copy(vectors / "borg/damaged" / entry["file"], path)
-    found = rescued(path)
+    found = salvaged(path)
     assert (found.units, found.repaired, len(found.lost)) == (len(entry["surviving"]), (), 1)
 
 
@@ -89,30 +93,30 @@ def test_a_pack_of_unproven_blobs_comes_with_a_word_of_caution(vectors: Path, tm
         entry = next(one for one in damaged_packs(vectors) if one["file"] == f"{file}.pack")
         path = tmp_path / entry["base_pack"]
         shutil.copy(vectors / "borg/damaged" / entry["file"], path)
-        found = rescued(path)
+        found = salvaged(path)
         assert any("verify-data" in line for line in found.advice) == is_cautious
         assert found.lost
 
 
-def test_every_flipped_byte_of_a_header_is_repaired(tmp_path: Path) -> None:
+def test_every_flipped_byte_of_a_header_is_restored(tmp_path: Path) -> None:
     data = (GOLDEN / "borg/none-archive.pack").read_bytes()
     path = tmp_path / KITCHEN["pack"]
     start = 113  # the second of six blobs
     for at in range(start, start + 49):
         path.write_bytes(data[:at] + bytes([data[at] ^ 0x41]) + data[at + 1 :])
-        found = rescued(path)
+        found = salvaged(path)
         assert (found.name, whole(found)) == (KITCHEN["pack"], data), at
 
 
 @pytest.mark.parametrize("file", ["aes256-ocb-shape.pack", "chacha20-poly1305-shape.pack"])
-def test_headers_of_encrypted_blobs_are_repaired_but_for_the_id(tmp_path: Path, file: str) -> None:
+def test_headers_of_encrypted_blobs_are_restored_but_for_the_id(tmp_path: Path, file: str) -> None:
     data = (GOLDEN / "borg" / file).read_bytes()
     path = tmp_path / hashlib.sha256(data).hexdigest()
     start = len(data) // 3
     for at in range(start, start + 49):
         path.write_bytes(data[:at] + bytes([data[at] ^ 0x41]) + data[at + 1 :])
         is_id = 9 <= at - start < 41
-        assert (rescued(path).name == path.name) != is_id, at - start
+        assert (salvaged(path).name == path.name) != is_id, at - start
 
 
 def test_the_index_of_the_repository_gives_lost_ids_back(vectors: Path, tmp_path: Path) -> None:
@@ -120,20 +124,20 @@ def test_the_index_of_the_repository_gives_lost_ids_back(vectors: Path, tmp_path
     path = max((path for path in (repo / "packs").rglob("*") if path.is_file()), key=lambda path: path.stat().st_size)
     data = path.read_bytes()
     path.write_bytes(data[:20] + bytes(10) + data[30:])
-    found = rescued(path)
+    found = salvaged(path)
     assert (found.name, whole(found)) == (path.name, data)
-    assert "as the index has it" in found.repaired[0]
+    assert "from the index" in found.repaired[0]
 
 
-def test_a_blob_that_its_own_hashes_prove_is_repaired_although_another_is_lost(tmp_path: Path) -> None:
+def test_a_blob_that_its_own_hashes_prove_is_restored_although_another_is_lost(tmp_path: Path) -> None:
     data = bytearray((GOLDEN / "borg/none-archive.pack").read_bytes())
     rows = [row for batch in thawline.open(bytes(data)).batches() for row in batch.to_pylist()]
     data[rows[1]["offset"]] ^= 1
     data[rows[3]["offset"] + rows[3]["size"] - 1] ^= 1
     path = tmp_path / KITCHEN["pack"]
     path.write_bytes(data)
-    found = rescued(path)
-    assert (found.units, len(found.lost), found.repaired) == (5, 1, ("magic of the blob at 0x71 rebuilt",))
+    found = salvaged(path)
+    assert (found.units, len(found.lost), found.repaired) == (5, 1, ("magic of the blob at 0x71 restored",))
 
 
 def run(*arguments: object) -> tuple[int, str]:
@@ -159,7 +163,7 @@ def test_salvage_names_the_pack_and_prints_how_to_put_it_back(tmp_path: Path, mo
     assert pack.read_bytes() == data
 
 
-def test_a_repaired_pack_takes_the_place_of_the_damaged_one(tmp_path: Path) -> None:
+def test_a_restored_pack_takes_the_place_of_the_damaged_one(tmp_path: Path) -> None:
     repo, out = kitchen(tmp_path), tmp_path / "out"
     out.mkdir()
     pack = pack_of(repo, KITCHEN["pack"])
@@ -205,12 +209,12 @@ def test_a_torn_index_is_salvaged_as_an_index_of_its_whole_entries(tmp_path: Pat
         assert (cold.verify().ok, cold.verify().rows, done.rows) == (True, 5, 5)
 
 
-def test_a_pack_with_damage_everywhere_is_rescued_in_time(tmp_path: Path) -> None:
+def test_a_pack_with_damage_everywhere_is_salvaged_in_time(tmp_path: Path) -> None:
     blob = (GOLDEN / "borg/none-one-blob.pack").read_bytes()
     path = tmp_path / ("ab" * 32)
     path.write_bytes((blob + b"?") * 300)
     start = time.process_time()
-    found = rescued(path)
+    found = salvaged(path)
     assert (found.units, whole(found)) == (300, blob * 300)
     assert time.process_time() - start < 20
 
