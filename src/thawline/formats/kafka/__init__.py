@@ -26,7 +26,7 @@ from thawline.formats.kafka.contents import content_of
 from thawline.formats.kafka.control import broken_control
 from thawline.formats.kafka.dense import kinds
 from thawline.formats.kafka.findings import CODES, EPOCH_FALLS, PREALLOCATED
-from thawline.formats.kafka.heads import MESSAGES, Heads, head_at, table_at, walk
+from thawline.formats.kafka.heads import MESSAGES, SUSPECT, Heads, head_at, table_at, walk
 from thawline.formats.kafka.indexes import build_indexes
 from thawline.formats.kafka.lookup import find_start
 from thawline.formats.kafka.rows import EXTRAS, RECORDS, Part, Request
@@ -145,7 +145,7 @@ class Kafka(Format):
             yield run, ()
             return
         for heads in _heads_of(source, run.span):
-            yield from self._rows(source, heads, table, request)
+            yield from self._rows(source, heads.marked() if SUSPECT in run.labels else heads, table, request)
 
     def batches(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
         """Rows of a run."""
@@ -345,7 +345,7 @@ class Kafka(Format):
 
     def _counted(self, heads: Heads) -> Run:
         """A run as its heads count it."""
-        return Run(Span(heads.start, heads.end), len(heads), pc.sum(self._counts(heads)).as_py())
+        return Run(heads.span, len(heads), pc.sum(self._counts(heads)).as_py(), heads.labels)
 
     def _counts(self, heads: Heads) -> pa.Int32Array:
         """Rows of each unit; none of one that only tells when it is opened."""

@@ -190,6 +190,15 @@ CUT_WRAPPER = Code(
     "reader gives the same. With magic 1, offsets count back from the last message that is whole, in Kafka as here, so "
     "that those of the set are higher by as many as are cut.",
 )
+SUSPECTS = Code(
+    "KAF209",
+    "messages that may be part of a broken compressed set",
+    "warning",
+    "These messages of magic 0 or 1 were found by a search after damage, in a segment that has compressed message "
+    "sets. They are intact, but the damaged bytes may be the head of such a set that stores them as they are, and then "
+    "their offsets are not those of the log. They are given with the column `suspect` set, up to the next compressed "
+    "set or batch; `salvage` leaves them out unless it is told to --include-suspects.",
+)
 PREALLOCATED = Code(
     "KAF301",
     "zeros to the end of the file",
@@ -230,6 +239,6 @@ CODES = (
     BAD_CHECKSUM, TORN_TAIL, NO_BATCH, DAMAGED_LENGTH, DAMAGED_MAGIC, BAD_OFFSET, BAD_CODEC, BAD_RECORDS, TOO_LARGE,
     BAD_WRAPPER, MISSING_SEGMENT, BAD_INDEX, BAD_TIME_INDEX, BAD_TRANSACTION_INDEX, BAD_SNAPSHOT, BAD_EPOCHS,
     BAD_METADATA, BAD_CHECKPOINT, EPOCH_FALLS, OFFSETS_RESTART, NAME_MISMATCH, INDEX_LEFT_OVER, EPOCHS_MISMATCH,
-    SNAPSHOT_MISMATCH, UNFINISHED_FILE, CUT_WRAPPER, PREALLOCATED, DELETED_FILE, OPEN_TRANSACTION, MISSING_INDEX,
-    BELOW_START,
+    SNAPSHOT_MISMATCH, UNFINISHED_FILE, CUT_WRAPPER, SUSPECTS, PREALLOCATED, DELETED_FILE, OPEN_TRANSACTION,
+    MISSING_INDEX, BELOW_START,
 )  # fmt: skip

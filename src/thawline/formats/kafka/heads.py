@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -50,10 +50,13 @@ HEADS = pa.schema(
         ("producer_id", pa.int64()),
         ("producer_epoch", pa.int16()),
         ("base_sequence", pa.int32()),
+        ("is_suspect", pa.bool_()),
     ]
 )
 """What is known of a unit without looking into it. Of a wrapper, a compressed message of magic 0 or 1, first offset and
-number of records are not: they are null."""
+number of records are not: they are null. A suspect may lie inside of a broken wrapper."""
+SUSPECT = "suspect"
+"""The label of runs of such units."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +88,26 @@ class Heads:
         """From the start of the first unit to the end of the last."""
         return Span(self.start, self.end)
 
+    @property
+    def labels(self) -> Mapping[str, object]:
+        """What to say of a run of these units, which are all suspect or all not."""
+        return {SUSPECT: True} if self.rows["is_suspect"][0].as_py() else {}
+
+    def marked(self, is_suspect: pa.BooleanArray | None = None) -> Heads:
+        """The same units, suspect where it is said; all of them if nothing is."""
+        flags = _all(len(self), value=True) if is_suspect is None else is_suspect
+        return Heads(self.rows.set_column(HEADS.get_field_index("is_suspect"), HEADS.field("is_suspect"), flags))
+
     def holes(self) -> list[int]:
-        """Rows before which something else stands, in rising order; mostly there is none."""
-        starts, sizes = self.rows["position"], self.rows["size"]
-        if pc.sum(sizes).as_py() == self.end - self.start:
+        """Rows before which something else stands, or suspects begin or end, in rising order; mostly there is none."""
+        starts, sizes, suspects = self.rows["position"], self.rows["size"], self.rows["is_suspect"]
+        if pc.sum(sizes).as_py() == self.end - self.start and suspects.true_count in {0, len(self)}:
             return []
         rows = len(self) - 1
-        is_apart = pc.not_equal(starts.slice(1), pc.add(starts.slice(0, rows), sizes.slice(0, rows)))
+        is_apart = pc.or_(
+            pc.not_equal(starts.slice(1), pc.add(starts.slice(0, rows), sizes.slice(0, rows))),
+            pc.not_equal(suspects.slice(1), suspects.slice(0, rows)),
+        )
         found: list[int] = pc.add(pc.indices_nonzero(is_apart).cast(pa.int64()), 1).to_pylist()
         return found
 
@@ -193,6 +209,7 @@ def _of_batches(batch: pa.RecordBatch) -> dict[str, pa.Array]:
     return made | {
         "last_offset": pc.add(batch["base_offset"], batch["last_offset_delta"].cast(pa.int64())),
         "leader_epoch": batch["partition_leader_epoch"],
+        "is_suspect": _all(batch.num_rows, value=False),
     }
 
 
@@ -218,6 +235,7 @@ def _of_messages(batch: pa.RecordBatch) -> dict[str, pa.Array]:
         "producer_id": none,
         "producer_epoch": none.cast(pa.int16()),
         "base_sequence": none.cast(pa.int32()),
+        "is_suspect": never,
     }
 
 

@@ -13,7 +13,7 @@ from thawline.errors import SourceError
 from thawline.formats.kafka.checks import Checksums, rising
 from thawline.formats.kafka.findings import BAD_OFFSET, DAMAGED_LENGTH, DAMAGED_MAGIC
 from thawline.formats.kafka.gaps import LARGEST_OFFSET, Gaps
-from thawline.formats.kafka.heads import HEAD_SIZE, LATEST_MAGIC, Heads, walk
+from thawline.formats.kafka.heads import HEAD_SIZE, LATEST_MAGIC, SUSPECT, Heads, walk
 from thawline.formats.kafka.losses import lost_unit
 from thawline.formats.kafka.segment import Segment, nowhere
 from thawline.model import Finding, Run, Span
@@ -82,7 +82,8 @@ def judged_anew(
         return iter(held)
     given_up = {item.span: item for item in given if isinstance(item, Finding)}
     for find in (*repeat(_wrong, ROUNDS), _not_rising):
-        wrong = _found_in(source, [item for item in held if isinstance(item, Run) and item.units], first_offset, find)
+        kept = [item for item in held if isinstance(item, Run) and item.units and SUSPECT not in item.labels]
+        wrong = _found_in(source, kept, first_offset, find)
         if not wrong:
             break
         starts = [finding.span.start for finding in wrong]

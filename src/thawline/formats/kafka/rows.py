@@ -47,6 +47,7 @@ EXTRAS = pa.schema(
         ("batch_start", pa.int64()),
         ("timestamp_ms", pa.int64()),
         ("is_control", pa.bool_()),
+        ("suspect", pa.bool_()),
     ]
 )
 TIMESTAMP_TYPES, NO_TIMESTAMP_TYPE = texts(["create_time", "log_append_time"]), -1
@@ -114,7 +115,10 @@ def parts(
         if first not in failed:
             found = [piece for item in built if (piece := item.part(first, end)) is not None]
             span = Span(starts[first], starts[end - 1] + sizes[end - 1])
-            yield Run(span, end - first, sum(rows for rows, _ in found)), [batch for _, batch in found]
+            yield (
+                Run(span, end - first, sum(rows for rows, _ in found), heads.part(first, end).labels),
+                [batch for _, batch in found],
+            )
         else:
             yield _finding(heads.part(first, end), failed[first])
         if end - 1 in remarked and end - 1 not in failed:
@@ -265,6 +269,9 @@ class _Built:
 
     def _is_control(self) -> pa.Array:
         return self.of_unit("is_control")
+
+    def _suspect(self) -> pa.Array:
+        return self.of_unit("is_suspect")
 
 
 @cache

@@ -14,9 +14,10 @@ import pyarrow.compute as pc
 from thawline.engine.chunks import Break
 from thawline.formats.kafka.checks import Checksums, disorder
 from thawline.formats.kafka.dense import look
-from thawline.formats.kafka.findings import BAD_OFFSET, EPOCH_FALLS, OFFSETS_RESTART
+from thawline.formats.kafka.findings import BAD_OFFSET, EPOCH_FALLS, OFFSETS_RESTART, SUSPECTS
 from thawline.formats.kafka.gaps import Gaps, offset_at
 from thawline.formats.kafka.heads import FIRST_ROWS, Heads, walk
+from thawline.formats.kafka.nesting import Doubts
 from thawline.model import Finding, Run, Span
 from thawline.source import Source
 from thawline.wording import counted, numbered
@@ -115,6 +116,7 @@ class Segment:
     def stretches(self, start: int = 0, *, is_explained: bool = True) -> Iterator[Stretch]:
         """The same, with units together that have holes between them: each step costs time, however little it takes."""
         self.gaps = Gaps(self.source, self.checksums)
+        self.doubts = Doubts(self.checksums)
         self.behind = self._lost_by_broker if is_explained else None
         position = released = start
         while position < self.source.size:
@@ -144,6 +146,7 @@ class Segment:
             is_first = False
             found = look(self.source, self.gaps, position, self.floor, is_trusting=self.look is nowhere)
             self.turns = MOST_TURNS + 1 if len(found.holes) > MOST_TURNS or _takes_turns(found.heads) else 0
+            self.doubts.gaps += [span for span, _, _ in found.holes]
             stretches = list(self._ordered(found.heads, is_dense=True)) if found.heads else []
             findings = [] if self.is_silent else self.gaps.briefly(found.holes)
             yield from self._merged(stretches, self._with_broker(findings))
@@ -210,8 +213,9 @@ class Segment:
         """The units but for those whose offset cannot be right, and remarks about what no checksum covers."""
         if not len(heads):
             return
+        heads = self.doubts.marked(heads)
         found = disorder(heads, self.floor, None if is_dense else offset_at(self.source, heads.end))
-        remarks = [*self._restarts(heads, found.restarts), *self._falling_epochs(heads)]
+        remarks = [*self._restarts(heads, found.restarts), *self._falling_epochs(heads), *_suspects(heads)]
         row = 0
         for at, remark in [*sorted(remarks, key=lambda item: item[0]), (len(heads), None)]:
             outliers = found.outliers[bisect_left(found.outliers, row) : bisect_left(found.outliers, at)]
@@ -272,6 +276,7 @@ class Segment:
         """What stands where no intact unit starts, and where the next one does."""
         findings = self.gaps.explain(start, self.floor)
         end = findings[-1].span.end
+        self.doubts.gaps.append(findings[-1].span)
         for finding in findings:
             if self.behind and finding.severity == "error":
                 detail = {**finding.detail, **self.behind(end)}
@@ -298,6 +303,15 @@ class Segment:
         first = last if first is None else first
         spared = f"{counted(batches, 'intact batch')}, {numbered('offset', first, last)}"
         return {"broker": f"would truncate here and lose {spared}"}
+
+
+def _suspects(heads: Heads) -> Iterator[tuple[int, Finding]]:
+    """One remark about the units that are suspect."""
+    if count := heads.rows["is_suspect"].true_count:
+        row = pc.index(heads.rows["is_suspect"], True).as_py()
+        at = heads.rows["position"][row].as_py()
+        offset = heads.rows["last_offset"][row].as_py()
+        yield row, Finding(SUSPECTS, Span(at, at), {"at": at, "offset": offset, "messages": count})
 
 
 def _never_falls(epochs: pa.Int32Array) -> bool:

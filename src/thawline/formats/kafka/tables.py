@@ -17,10 +17,12 @@ BATCHES = pa.schema(
     [
         ("batch_start" if field.name == "position" else field.name, MICROSECONDS if field.name in TIMES else field.type)
         for field in HEADS
+        if field.name != "is_suspect"
     ]
 )
 SCHEMAS = {"batches": BATCHES, "control": CONTROL}
-EXTRAS = {"batches": pa.schema([("transaction", pa.string())])}
+EXTRAS = {"batches": pa.schema([("transaction", pa.string()), ("suspect", pa.bool_())])}
+NAMES = {"batch_start": "position", "suspect": "is_suspect"}
 ABSENT = ("producer_id", "producer_epoch", "base_sequence", "leader_epoch")
 """Columns in which Kafka's -1 means that there is none."""
 
@@ -41,7 +43,7 @@ def _column(heads: Heads, name: str, request: Request) -> pa.Array:
     if name == "transaction":
         assert request.transactions is not None  # noqa: S101 - made where the column is asked for
         return request.transactions.outcomes(heads.rows)
-    values = heads.rows["position" if name == "batch_start" else name]
+    values = heads.rows[NAMES.get(name, name)]
     if name in TIMES:
         return microseconds(values)
     return pc.if_else(pc.equal(values, -1), pa.scalar(None, values.type), values) if name in ABSENT else values
