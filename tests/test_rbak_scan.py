@@ -12,6 +12,7 @@ from crc32c import crc32c
 from rbak_segments import CODECS, START, codes, document, head, only, records, rows, sealed, segment, stored, verified
 
 import thawline
+from thawline.formats.contract import read
 from thawline.formats.rbak import payload
 from thawline.formats.rbak.payload import Ending, documents
 from thawline.inflow import Pieces
@@ -330,7 +331,7 @@ def test_rows_of_a_long_segment_come_first_and_what_is_wrong_in_it_behind_them(
     monkeypatch.setattr(payload, "WINDOW", 2000)
     data = segment([*[RECORD] * 40, RECORD | {"body": [300]}], CODECS["zstd"])
     with thawline.open(data) as cold:
-        reading = cold.format.read(cold.source, "messages", ["queue"])
+        reading = read(cold.kind, cold.source, "messages", ["queue"])
         run, batches = next(reading)
         assert run.rows == 41  # as its header counts them
         if is_read:

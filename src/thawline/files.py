@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from thawline import formats
 from thawline.errors import SourceError, ThawlineError
 from thawline.folder import File, Folder, Unread
-from thawline.formats import Format, Member
+from thawline.formats.contract import Foldered, Member
 from thawline.options import BadOption
 
 __all__ = ["Group", "Tree"]
@@ -22,7 +22,7 @@ class Group:
     """The files of a folder that belong together, such as those of a Kafka partition."""
 
     folder: Folder
-    format: Format
+    format: Foldered
     members: tuple[Member, ...]
     """The files that hold rows, in reading order."""
     held: Mapping[str, File]
@@ -83,9 +83,11 @@ class Tree:
 
     def _group(self, folder: Folder, name: str) -> Group | None:
         try:
-            if formats.get(name).claim_folder(folder) is None:
+            known = formats.get(name)
+            if not isinstance(known, Foldered) or known.claim_folder(folder) is None:
                 return None
             found = formats.get(name, **self.settings)
+            assert isinstance(found, Foldered)  # noqa: S101 - the same format as above
             members = tuple(found.members(folder))
             return Group(folder, found, members, _listed(folder, found.holdings(folder)))
         except BadOption:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -16,7 +16,7 @@ from typing import Any
 from thawline import source
 from thawline.errors import SourceError, ThawlineError
 from thawline.folder import Folder, file_of
-from thawline.formats import Format
+from thawline.formats.contract import Foldered, Format, Member
 from thawline.spark.settings import Settings
 
 SCHEMES = re.compile(r"^s3[an]://")
@@ -89,9 +89,9 @@ class Listing:
 
     def _members(self, path: str) -> Iterator[File]:
         """The files of a folder that is of the format as a whole."""
-        folder = Folder(path)
-        if self.settings.format.claim_folder(folder):
-            for member in self.settings.format.members(folder):
+        folder, format_ = Folder(path), self.settings.format
+        if isinstance(format_, Foldered) and format_.claim_folder(folder):
+            for member in format_.members(folder):
                 yield replace(_stat(member.path), folder=path, is_named=True)
 
     def _remote(self, url: str) -> Iterator[File]:
@@ -188,13 +188,21 @@ class Members:
 
     def __init__(self, format_: Format) -> None:
         self.format = format_
-        self._known: dict[str, dict[str, Format]] = {}
+        self._known: dict[str, dict[str, Member]] = {}
 
     def format_of(self, file: File) -> Format:
         """The format to read a file with."""
-        if not file.folder:
-            return self.format
+        return self._member(file).format
+
+    def known_of(self, file: File) -> Mapping[str, object]:
+        """Columns whose value is the same in all rows of a file."""
+        return self._member(file).known
+
+    def _member(self, file: File) -> Member:
         if file.folder not in self._known:
-            members = self.format.members(Folder(file.folder))
-            self._known[file.folder] = {member.path: member.format for member in members}
-        return self._known[file.folder].get(file.path, self.format)
+            if file.folder and isinstance(self.format, Foldered):
+                members = self.format.members(Folder(file.folder))
+                self._known[file.folder] = {member.path: member for member in members}
+            else:
+                self._known[file.folder] = {}
+        return self._known[file.folder].get(file.path, Member(file.path, self.format))

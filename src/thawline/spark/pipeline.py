@@ -397,10 +397,10 @@ def _shares(work: Work, size: int) -> list[Share]:
 def _format_of(work: Work) -> tuple[Format, str]:
     if work.format:
         found = Members(formats.get(work.format)).format_of(work.file)
-        return found, found.tables[0]
+        return found, next(iter(found.tables))
     with open_source(work.file.path) as source:
         claim = formats.identify(source)
         if claim is None:
             raise UnknownFormat(work.file.path)
     found = formats.get(claim.format)
-    return found, claim.table or found.tables[0]
+    return found, claim.table or next(iter(found.tables))

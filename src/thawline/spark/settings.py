@@ -67,7 +67,7 @@ def understood(format_name: str, given: Mapping[str, str]) -> Settings:
             raise BadOption(_unknown(format_name, key, offered))
         named[name] = value
     format_ = formats.get(format_name, **dict(_for_format(format_name, named)))
-    table = named.get("table", format_.tables[0])
+    table = named.get("table", next(iter(format_.tables)))
     if table not in format_.tables:
         raise BadOption(f"{format_name} has no table {table!r}; there are {', '.join(format_.tables)}")
     return Settings(
