@@ -20,7 +20,7 @@ from test_kafka_wrappers import message
 from thawline.batches import last
 from thawline.cold import open_cold, open_folder
 from thawline.errors import SourceError
-from thawline.formats.kafka import dense, records
+from thawline.formats.kafka import records, resync
 from thawline.options import BadOption
 from thawline.verbs.salvage import salvage, write_indexes
 from thawline.verbs.stats import stats
@@ -276,7 +276,7 @@ def test_what_is_followed_in_one_step_is_what_is_found_step_by_step(name: str, m
     data = b"".join(make(index) for index in range(UNITS // 3))
     with open_cold(data, "kafka") as cold:
         quick = list(cold.scan())
-    monkeypatch.setattr(dense._Window, "_follow", lambda *_: None)
+    monkeypatch.setattr(resync._Window, "_follow", lambda *_: None)
     with open_cold(data, "kafka") as cold:
         assert list(cold.scan()) == quick
     assert len(quick) > 1 or name in {"old and new", "single and compressed"}

@@ -30,7 +30,7 @@ from thawline.formats.aerospike.writer import AsbWriter
 from thawline.formats.borg.envelopes import KEYLESS, enveloped
 from thawline.formats.borg.naming import HASHES, Rule
 from thawline.formats.borg.writer import PackWriter
-from thawline.formats.kafka.writer import KafkaSegmentWriter
+from thawline.formats.kafka.write import KafkaSegmentWriter
 from thawline.formats.rbak.fields import PROPERTIES
 from thawline.formats.rbak.manifest import FILE as MANIFEST
 from thawline.formats.rbak.manifest import compose, parse
