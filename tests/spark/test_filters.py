@@ -14,7 +14,7 @@ from pyspark.sql.datasource import EqualTo, GreaterThan, GreaterThanOrEqual, In,
 from thawline import codecs
 from thawline.formats.aerospike.units import Bin, Key, Record
 from thawline.formats.aerospike.writer import AsbWriter, digest_of
-from thawline.formats.kafka.writer import KafkaSegmentWriter
+from thawline.formats.kafka.write import KafkaSegmentWriter
 from thawline.formats.rbak import reading
 from thawline.formats.rbak.writer import RbakWriter, record
 from thawline.formats.rbf.writer import RbfWriter

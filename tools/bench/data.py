@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 from crc32c import crc32c
 
-from thawline.formats.kafka.writer import KafkaSegmentWriter
+from thawline.formats.kafka.write import KafkaSegmentWriter
 
 START = 1_735_689_600_000
 """Milliseconds: the first day of 2025."""

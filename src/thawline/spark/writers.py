@@ -29,7 +29,7 @@ from thawline.errors import SourceError
 from thawline.formats.aerospike.writer import AsbWriter
 from thawline.formats.borg.blobs import HASHES, Rule
 from thawline.formats.borg.write import KEYLESS, PackWriter, enveloped
-from thawline.formats.kafka.writer import KafkaSegmentWriter
+from thawline.formats.kafka.write import KafkaSegmentWriter
 from thawline.formats.rbak.fields import PROPERTIES
 from thawline.formats.rbak.manifest import FILE as MANIFEST
 from thawline.formats.rbak.manifest import compose, parse
