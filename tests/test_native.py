@@ -11,8 +11,10 @@ from types import ModuleType
 import pytest
 from accounts import GOLDEN, golden_files
 from engines import plainly
+from thawline.generated.kernels import constants
 
 import thawline
+from thawline import specs
 from thawline.cold import ColdFile
 from thawline.errors import SourceError
 from thawline.formats import FORMATS
@@ -63,6 +65,13 @@ def test_every_compiled_function_has_a_plain_twin_with_the_same_parameters() -> 
 
 def test_the_stub_is_what_the_sources_give() -> None:
     assert STUB.read_text(encoding="utf-8") == stub()
+
+
+def test_letters_of_native_code_are_those_of_the_parsers() -> None:
+    parser = specs.parser("aerospike_record")
+    for prefix, enum in (("BIN_TYPE_", parser.BinType), ("KEY_TYPE_", parser.KeyType)):
+        named = {name: value for name, value in vars(constants).items() if name.startswith(prefix)}
+        assert named == {f"{prefix}{member.name.upper()}": member.value for member in enum}
 
 
 @pytest.mark.parametrize("format_", sorted(FORMATS))

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from thawline.ksy.documents import SCHEMAS, SpecError, load_specs
 from tools.generate import ksc, layouts
+from tools.generate.constants import write_constants
 from tools.generate.kernels import write_kernels
 from tools.generate.reserved import check_ids
 
@@ -24,7 +25,7 @@ PACKAGES = {
     "": "What `make generate` derives from `schemas/`. Never edited.",
     "parsers": "Parsers by the Kaitai Struct compiler: one module a spec.",
     "structures": "Read-write parsers that know the position of every field: one module a spec.",
-    "kernels": "Scan kernels by the columnar backend, and the tables they fill.",
+    "kernels": "Scan kernels by the columnar backend, the tables they fill, and constants for native code.",
     "layouts": "Byte tables in Markdown: one page a spec.",
 }
 
@@ -37,6 +38,7 @@ def generate(target: Path) -> None:
     write_packages(target)
     compile_specs(target)
     write_kernels(specs, target / "kernels")
+    write_constants(specs, target / "kernels")
     layouts.write(specs, target / "layouts")
 
 
