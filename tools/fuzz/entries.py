@@ -15,7 +15,7 @@ from typing import Any
 
 from thawline.generated.kernels.tables import TABLES
 
-from thawline.engine.kernels import OFFSET, ROOM_BEHIND
+from thawline.engine.arrays import OFFSET
 from thawline.engine.probes import Probe
 from thawline.engine.tables import Table, arrays
 from thawline.formats.aerospike.soundness import LOOKED_AT, Soundness
@@ -26,6 +26,7 @@ from thawline.formats.kafka.units import LEAST_SIZE, MOST_OFFSETS
 from thawline.formats.rbak.fields import FIELDS, KINDS, NAME_ENDS, NAMES, NUMBERS
 from thawline.formats.rbak.native import SCRATCH, WORK
 from thawline.formats.rbf.frames import ReverseScan
+from thawline.native.constants.kernels import COPY_STEP as ROOM_BEHIND
 from thawline.ripemd160 import SIZE
 from tools.fuzz.scans import LONGEST, NATIVE, How, Scan, block, filled, gather, zeros
 

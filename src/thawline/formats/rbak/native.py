@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 
 from thawline import native
 from thawline.engine.chunks import Chunk
-from thawline.engine.kernels import ROOM_BEHIND
 from thawline.formats.rbak.fields import FIELDS, KINDS, NAME_ENDS, NAMES, NUMBERS, PROPERTIES, RECORD, REQUIRED
 from thawline.formats.rbak.records import HEAD, HEADERS, NAMED_FAULTS, TYPES, Decoded, Fault, projected
 from thawline.literals import repeated
+from thawline.native.constants.kernels import COPY_STEP as ROOM_BEHIND
 
 WORK, SCRATCH = 128, 512
 """What the native module needs besides: a record's cells, the stack of nesting, a key without its escapes."""
