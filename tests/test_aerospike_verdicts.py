@@ -139,8 +139,8 @@ def test_ingest_counts_such_a_file_as_damaged(doubt: str, tmp_path: Path) -> Non
         taken = Intake(str(staging), "parquet").take((Share(Work(file), part),))
         (account,) = taken.accounts
         report = thawline.open(path).verify()
-        assert (account.status, account.rows) == ("damaged", 3)
-        assert [finding["code"] for finding in account.findings] == [DOUBTS[doubt][1]]
+        assert (account.status, account.report.rows) == ("damaged", 3)
+        assert [finding.code.id for finding in account.report.findings] == [DOUBTS[doubt][1]]
         assert (account.units, account.intact_bytes) == (report.units, report.intact_bytes)
         assert account.damaged_bytes == report.damaged_bytes == len(DOUBTS[doubt][0])
 

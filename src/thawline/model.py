@@ -299,6 +299,15 @@ class Report:
             self.findings.append(item)
             self.damaged_bytes += item.span.size if item.severity == "error" else 0
 
+    def join(self, other: Report) -> None:
+        """Take in the account of another part of the same file."""
+        self.units += other.units
+        self.rows += other.rows
+        self.intact_bytes += other.intact_bytes
+        self.damaged_bytes += other.damaged_bytes
+        for finding in other.findings:
+            self.findings.append(finding)
+
     def complete(self) -> Report:
         """The report itself, once it is sure that every byte of the file is in it."""
         if self.position != self.size:

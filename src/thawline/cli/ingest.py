@@ -238,17 +238,17 @@ def _said(found: Standing) -> str:
 def _by_format(summary: Summary) -> list[tuple[str, int, int, int, int, int, int]]:
     """Files, damaged files, rows, intact and damaged bytes, and findings of each format."""
     found = []
-    for name in sorted({account.format or "" for account in summary.accounts}):
-        those = [account for account in summary.accounts if (account.format or "") == name]
+    for name in sorted({account.report.format for account in summary.accounts}):
+        those = [account for account in summary.accounts if account.report.format == name]
         found.append(
             (
                 name or "(unknown)",
                 len(those),
                 sum(account.status in {"damaged", "unreadable"} for account in those),
-                sum(account.rows for account in those if account.work.startswith("file:")),
-                sum(account.intact_bytes for account in those),
-                sum(account.damaged_bytes for account in those),
-                sum(len(account.findings) for account in those),
+                sum(account.report.rows for account in those if account.work.startswith("file:")),
+                sum(account.report.intact_bytes for account in those),
+                sum(account.report.damaged_bytes for account in those),
+                sum(len(account.report.findings) for account in those),
             )
         )
     return found

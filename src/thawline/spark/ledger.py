@@ -148,7 +148,7 @@ def ledgers(accounts: Iterable[Account], staging: Path, lake: Lake) -> Iterator[
     told = list(accounts)
     found = {
         "files": _table((account.row() for account in told), FILES),
-        "findings": _table((row for account in told for row in account.findings), FINDINGS),
+        "findings": _table((row for account in told for row in account.findings()), FINDINGS),
     }
     works = tuple(sorted({account.work for account in told}))
     for name, rows in found.items():

@@ -25,7 +25,7 @@ from thawline.formats import Format
 from thawline.source import open_source
 from thawline.spark.discovery import Work, discover
 from thawline.spark.files import Members, absolute, plain
-from thawline.spark.intake import Account, Intake, Share, Taken
+from thawline.spark.intake import Account, Intake, Share, Taken, unread
 from thawline.spark.lake import Entry, Lake, LakeError
 from thawline.spark.ledger import Standing, ledgers, mark, standings, supersede
 from thawline.spark.missing import MISSING, at_or_below, covering, gone, refuse_empty, size_of
@@ -170,8 +170,8 @@ def _settle(works: Sequence[Work], sources: Sequence[str], lake: Lake, *, prune:
     marks = {account.work: account for account in _unread(works, lake)}
     marks |= {} if prune else {account.work: account for account in _missing(lost.missing, lake)}
     if marks:
-        unread = {work.key: work.signature for work in works if work.problem}
-        entry = Entry({key: unread.get(key, MISSING) for key in marks})
+        problems = {work.key: work.signature for work in works if work.problem}
+        entry = Entry({key: problems.get(key, MISSING) for key in marks})
         with _staged(lake) as staging:
             mark(lake, entry, marks, staging)
             lake.commit(entry)
@@ -189,14 +189,14 @@ def _unread(works: Iterable[Work], lake: Lake) -> Iterator[Account]:
     """Accounts of what is not looked at, unless the lake has them already."""
     for work in works:
         if work.problem and lake.works.get(work.key) != work.signature:
-            yield Account(work.file.path, work.key, error=work.problem, apart="" if work.is_failure else "left out")
+            yield unread(work.file.path, work.key, error=work.problem, apart="" if work.is_failure else "left out")
 
 
 def _missing(keys: Iterable[str], lake: Lake) -> Iterator[Account]:
     """Accounts of what is gone, unless the lake has them already."""
     for key in keys:
         if lake.works[key] != MISSING:
-            yield Account(key.partition(":")[2], key, size_of(lake.works[key]), apart="missing")
+            yield unread(key.partition(":")[2], key, size_of(lake.works[key]), apart="missing")
 
 
 def target(sources: Sequence[str], to: str | os.PathLike[str]) -> str:
@@ -252,9 +252,9 @@ class _Run:
         works = {share.work.key: share.work for shares in tasks for share in shares}
         accounts = _added_up(account for done in taken for account in done.accounts)
         outputs = [output for done in taken for output in done.outputs]
-        unread = {account.work for account in accounts if account.status == "unreadable"}
+        failed = {account.work for account in accounts if account.status == "unreadable"}
         # What could not be read has no signature that it could be known by, so the next run tries again.
-        entry = Entry({key: "" if key in unread else work.signature for key, work in works.items()})
+        entry = Entry({key: "" if key in failed else work.signature for key, work in works.items()})
         entry.outputs = [*outputs, *ledgers(accounts, staging, self.lake)]
         supersede(self.lake, entry, entry.works.keys() & self.lake.works.keys(), staging)
         for output in outputs:

@@ -41,9 +41,14 @@ class Part:
         return self.file.size if self.items is None else sum(item.span.size for item in self.items)
 
     @property
+    def start(self) -> int:
+        """Where in the file it begins."""
+        return self.items[0].span.start if self.items else 0
+
+    @property
     def is_first(self) -> bool:
         """Whether it begins where the file does."""
-        return self.items is None or (bool(self.items) and self.items[0].span.start == 0)
+        return self.items is None or (bool(self.items) and self.start == 0)
 
 
 @dataclass(frozen=True, slots=True)
