@@ -15,30 +15,30 @@ from tools.bench.hostile_files import HOSTILE
 from tools.bench.measure import compare
 
 WORST = "hostile"
-"""What is measured by itself: worst cases, against bounds and not against other readers."""
+"""The name of the worst cases, which are measured against bounds, not against other readers."""
 
 
 def main() -> None:
-    """Run the cases, print their tables and save them."""
+    """Run the cases, print their tables and save the results."""
     options = _options()
     if WORST in options.only:
         hostile.show(hostile.rows(HOSTILE, hostile.SIZES), hostile.SIZES)
         return
-    found: dict[str, Any] = report.environment()
-    found["aiokafka_c_extension"] = _c_extension()
-    report.show_heading(found)
-    found["cases"] = []
+    results: dict[str, Any] = report.environment()
+    results["aiokafka_c_extension"] = _c_extension()
+    report.show_heading(results)
+    results["cases"] = []
     for name in options.only:
         case = CASES[name]
         measured = report.case_report(case, compare(case.contenders, case.build(options.records)))
         report.show_case(measured)
         sys.stdout.flush()
-        found["cases"].append(measured)
-    found["imports"] = processes.import_times()
-    found["memory"] = processes.memory() if options.memory else None
-    report.show_processes(found["imports"], found["memory"])
+        results["cases"].append(measured)
+    results["imports"] = processes.import_times()
+    results["memory"] = processes.memory() if options.memory else None
+    report.show_processes(results["imports"], results["memory"])
     options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    options.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     print(f"\nsaved in {options.json}")
 
 
@@ -61,7 +61,7 @@ def _names(text: str) -> list[str]:
 
 
 def _c_extension() -> str | None:
-    """Where aiokafka's C extension was loaded from; None if it was not."""
+    """The file of aiokafka's C extension; None if it is not installed."""
     try:
         module = importlib.import_module(f"{kafka.AIOKAFKA}.default_records")
     except ImportError:

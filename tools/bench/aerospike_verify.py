@@ -1,9 +1,9 @@
 """Figures of Aerospike backups: `python -m tools.bench.aerospike_verify [--records 500000] [--size 4000]`.
 
 Writes a backup of records with a key, a set and six bins (integer, string, double, boolean, compact bytes, list) to a
-temporary folder and measures, each in a process of its own: `verify`, and all rows as Arrow. With `--size`, also the
-peak of memory over a file of so many megabytes. CPU time is what one core needs; wall time depends on what else the
-machine does.
+temporary folder and measures, each in a process of its own: `verify`, and all rows as Arrow. `--size` also measures
+the peak memory for a file of that many megabytes. CPU time is that of one core; wall time depends on the load of the
+machine.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RECORDS_IN_BLOCK = 50_000
 
 
 def records(count: int) -> Iterator[bytes]:
-    """Records as asbackup writes them, with digests that are right."""
+    """Records as asbackup writes them, with correct digests."""
     random = Random(0)  # noqa: S311 - no secret
     for number in range(count):
         key = b"user-%08d" % number
@@ -54,7 +54,7 @@ def records(count: int) -> Iterator[bytes]:
 
 
 def write(path: Path, count: int, size: int) -> None:
-    """A backup of so many records, and of the first of them over and over until it has the size."""
+    """Write a backup of `count` records, then repeat the first of them up to `size`."""
     block = b"".join(records(min(count, RECORDS_IN_BLOCK) if size else count))
     with path.open("wb") as file:
         file.write(HEADER)
@@ -72,32 +72,32 @@ def measure(path: Path, what: str) -> dict[str, float]:
             report = cold.verify()
             if report.findings:
                 raise ValueError(f"the file is not intact: {report.findings[0]}")
-            found = report.rows
+            rows = report.rows
         else:
-            found = sum(batch.num_rows for batch in cold.batches())
+            rows = sum(batch.num_rows for batch in cold.batches())
     used = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
-    return {**used, "rows": found, "peak_after_imports": before, "peak": peak()}
+    return {**used, "rows": rows, "peak_after_imports": before, "peak": peak()}
 
 
 def _measured_apart(path: Path, what: str) -> dict[str, float]:
     command = [sys.executable, "-m", "tools.bench.aerospike_verify", "--file", str(path), "--what", what]
-    found: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-    return found
+    figures: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    return figures
 
 
 def _show(path: Path) -> None:
     megabytes = path.stat().st_size / 1e6
     for what in ("verify", "decode"):
-        best = min((_measured_apart(path, what) for _ in range(3)), key=lambda found: found["cpu"])
+        best = min((_measured_apart(path, what) for _ in range(3)), key=lambda figures: figures["cpu"])
         rates = ", ".join(f"{megabytes / best[clock]:.0f} MB/s {clock}" for clock in ("cpu", "wall"))
-        memory = f"peak of memory {best['peak'] / 1e6:.0f} MB, of which imports {best['peak_after_imports'] / 1e6:.0f}"
+        memory = f"peak memory {best['peak'] / 1e6:.0f} MB, of which imports {best['peak_after_imports'] / 1e6:.0f}"
         print(f"{what}, {megabytes:.0f} MB, {best['rows']} records: {rates}; {memory}")
 
 
 def main() -> None:
     """Write the files and print the figures."""
     parser = argparse.ArgumentParser(prog="python -m tools.bench.aerospike_verify", description="Figures of Aerospike.")
-    parser.add_argument("--records", type=int, default=500_000, help="records of the file that speed is measured with")
+    parser.add_argument("--records", type=int, default=500_000, help="records of the file for speed")
     parser.add_argument("--size", type=int, default=0, metavar="MB", help="size of a second file, for memory")
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--what", help=argparse.SUPPRESS)

@@ -1,7 +1,7 @@
 """Figures of Borg: `python -m tools.bench.borg_packs [--blobs 1000000] [--garbage 1000]`.
 
-CPU time of one core: headers of small blobs in the kernel, their rows through the public interface, names of packs, and
-the search for the next blob in bytes that hold none.
+The CPU time of one core for: headers of small blobs in the kernel, their rows through the public API, hashes of whole
+packs, and resynchronising over bytes without a blob.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ SESSION = bytes(range(24))
 
 
 def sealed_blob(number: int) -> bytes:
-    """The outside of a small encrypted blob."""
+    """A small blob as encryption leaves it: real header, random slots."""
     slots = [b"\x10\0" + iv.to_bytes(6, "big") + SESSION + bytes(16 + 40) for iv in (2 * number + 1, 2 * number)]
     return pack_header(2, number.to_bytes(32, "big"), *map(len, slots)) + b"".join(slots)
 
 
 def packs(blobs: int) -> list[bytes]:
-    """Packs of this many blobs in all, each as large as borg makes them."""
+    """Packs with this many blobs in total, each of the size that borg writes."""
     size = len(sealed_blob(0))
     each = max(PACK_SIZE // size, 1)
     ranges = [range(first, min(first + each, blobs)) for first in range(0, blobs, each)]
@@ -39,25 +39,25 @@ def packs(blobs: int) -> list[bytes]:
 
 
 def best(work: Callable[[], int], expected: int) -> float:
-    """Seconds of CPU time of the best run."""
+    """The CPU seconds of the best run."""
     times = []
     for _ in range(RUNS):
         start = time.process_time()
-        found = work()
+        count = work()
         times.append(time.process_time() - start)
-        if found != expected:
-            raise ValueError(f"{found} were read, not {expected}")
+        if count != expected:
+            raise ValueError(f"{count} were read, not {expected}")
     return min(times)
 
 
 def in_kernel(data: Sequence[bytes]) -> int:
-    """Headers read and checked by the kernel; one column, so that hardly anything else is measured."""
+    """Headers read and checked by the kernel; only one column, to measure little else."""
     chunks = (chunk for pack in data for chunk in columns.scan("borg_blobs", pack, columns=("version",)))
     return sum(len(chunk) for chunk in chunks if isinstance(chunk, Chunk))
 
 
 def to_arrow(data: Sequence[bytes], names: Sequence[str] | None) -> int:
-    """Rows of packs through the public interface: the walk, the checks of envelopes, the columns."""
+    """Rows of packs through the public API: the walk, the checks of envelopes, the columns."""
     rows = 0
     for pack in data:
         with open_cold(pack, "borg") as cold:

@@ -1,4 +1,4 @@
-"""The cases: which data, which contenders, and which figures our own reader has to reach."""
+"""The cases: the data, the contenders, and the targets of our own reader."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ WITH_COPY = f"{OURS}, JSON copied"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A figure to reach against a contender: how many times faster than it, or how many times slower at most."""
+    """A target relative to a contender: the least speedup, or the largest slowdown."""
 
     contender: str
     factor: float
     is_slowdown: bool = False
     ours: str = OURS
-    """Which of our own readers has to reach it."""
+    """The reader of ours that has to reach it."""
 
     def __str__(self) -> str:
         sign, by = "<=" if self.is_slowdown else ">=", "" if self.ours == OURS else f" ({self.ours})"
         return f"{sign} {self.factor:g} x {self.contender}{by}"
 
     def reached(self, ours: float, theirs: float) -> float:
-        """The factor that two times give."""
+        """The factor between two times."""
         return ours / theirs if self.is_slowdown else theirs / ours
 
     def is_met(self, reached: float) -> bool:
-        """Whether a factor is good enough."""
+        """Whether a factor reaches the target."""
         return reached <= self.factor if self.is_slowdown else reached >= self.factor
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One data set and those who read it; the floor comes first, ours second."""
+    """One data set and its readers; the floor comes first, ours second."""
 
     name: str
     title: str
@@ -75,11 +75,11 @@ KAFKA_V1 = Case(
     ),
 )
 KAFKA_RECORDS = 502_000
-"""As many as the figures that the readers are held to were taken with."""
+"""The number of records that the targets were set with."""
 
 
 def _kafka_segment(compression: str) -> Case:
-    """A segment of 134-byte records, from bytes to record batches through the public interface."""
+    """A segment of 134-byte records, from bytes to record batches through the public API."""
     is_plain = compression == "none"
     floor, times = floors.decompress_checksum_and_copy(compression), 4 if is_plain else 3
     others = () if is_plain else (floors.decompress_checksum_and_copy(f"{compression} by cramjam"),)

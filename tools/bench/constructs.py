@@ -1,7 +1,7 @@
-"""Descriptions that construct can compile and that only read.
+"""Read-only descriptions that construct can compile.
 
-Those of `tools/samples` build too, with functions that construct's compiler does not take; where it does, for Borg
-and RBAK, they are used as they are.
+Those of `tools/samples` also build, with functions that construct's compiler does not support. Those of Borg and RBAK
+do compile and are reused.
 """
 
 from __future__ import annotations

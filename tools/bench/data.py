@@ -1,4 +1,4 @@
-"""Data sets that are the same in every run: many records of one size, with the bytes that a system would write."""
+"""Reproducible data sets: many records of one size, in the bytes that the system itself would write."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from crc32c import crc32c
 from thawline.formats.kafka.writer import KafkaSegmentWriter
 
 START = 1_735_689_600_000
-"""Milliseconds: the first day of 2025."""
+"""2025-01-01 in milliseconds since 1970."""
 RECORDS_IN_BATCH = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """Bytes that hold so many records, in units of one size that can be cut off anywhere between two of them."""
+    """Bytes of `records` records in units of equal size, which can be cut between any two units."""
 
     data: bytes
     records: int
@@ -37,11 +37,11 @@ class DataSet:
 
     @property
     def units(self) -> int:
-        """The number of batches, frames or whatever stands one behind the other."""
+        """The number of units: batches, frames, blobs."""
         return self.records // self.records_in_unit
 
     def first(self, share: int) -> DataSet:
-        """The first of so many equal shares, or one unit where that would be none."""
+        """The first of `share` equal parts, at least one unit."""
         if share == 1:
             return self
         units = max(self.units // share, 1)
@@ -54,8 +54,8 @@ def kafka(records: int) -> DataSet:
     in_batch = min(records, RECORDS_IN_BATCH)
     batches = records // in_batch
     values = _noise("kafka", 96)
-    made = (_kafka_batch(number * in_batch, list(islice(values, in_batch))) for number in range(batches))
-    return DataSet(b"".join(made), batches * in_batch, in_batch)
+    encoded = (_kafka_batch(number * in_batch, list(islice(values, in_batch))) for number in range(batches))
+    return DataSet(b"".join(encoded), batches * in_batch, in_batch)
 
 
 BATCH_HEAD = struct.Struct(">qiibI")
@@ -78,9 +78,9 @@ def _kafka_record(delta: int, noise: bytes) -> bytes:
 
 
 def kafka_segment(records: int, compression: str) -> DataSet:
-    """A segment of 134-byte records of text, of which lz4 leaves 56 % and zstd 38 %.
+    """A segment of 134-byte text records, which lz4 compresses to 56 % and zstd to 38 %.
 
-    It is one unit, because compressed batches differ in size.
+    It is one unit, since compressed batches differ in size.
     """
     with TemporaryDirectory() as folder:
         path = Path(folder, "00000000000000000000.log")
@@ -137,7 +137,7 @@ def _kafka_messages() -> Iterator[bytes]:
 
 
 def rbf(records: int) -> DataSet:
-    """RBF frames with a 64-byte payload and the fence behind each; the file's first fence is not there."""
+    """RBF frames with a 64-byte payload, each followed by its fence; without the file's first fence."""
     return DataSet(b"".join(islice(_rbf_entries(), records)), records)
 
 
@@ -174,7 +174,7 @@ RBAK_MESSAGE = {
 
 
 def rbak_payload(records: int) -> DataSet:
-    """A decompressed RBAK payload: JSON documents of 551 bytes, each behind its length."""
+    """A decompressed RBAK payload: JSON documents of 551 bytes, each after its length."""
     text = json.dumps(RBAK_MESSAGE, separators=(",", ":")).ljust(551).encode()
     before, after = (struct.pack("<I", len(text)) + text).split(b"1000000")
     documents = (before + b"%07d" % (1_000_000 + number % 9_000_000) + after for number in range(records))
@@ -206,7 +206,7 @@ def _aerospike_records() -> Iterator[bytes]:
 
 
 def _noise(seed: str, size: int) -> Iterator[bytes]:
-    """Blocks of bytes without a pattern, without end."""
+    """An endless stream of blocks of pseudo-random bytes."""
     number = 0
     while True:
         block = shake_128(f"{seed} {number}".encode()).digest(1000 * size)

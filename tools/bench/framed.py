@@ -1,4 +1,4 @@
-"""Contenders for RBF, Borg and RBAK: units of a head that says how long the rest is."""
+"""Contenders for RBF, Borg and RBAK: units with a head that states their length."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _blobs_by_loop(data: bytes) -> Iterator[object]:
 
 
 def rbak_contenders() -> list[Contender]:
-    """Readers of the documents of an RBAK payload; none of them looks into the JSON."""
+    """Readers of the documents of an RBAK payload; none of them parses the JSON."""
     return [by_ksc("rbak_payload::record", 10), by_construct(_each("rbak"), 10), by_loop(_documents_by_loop)]
 
 

@@ -1,7 +1,7 @@
-"""What worst cases cost: `python -m tools.bench --only hostile`, or `python -m tools.bench.hostile --help`.
+"""The cost of worst cases: `python -m tools.bench --only hostile`, or `python -m tools.bench.hostile --help`.
 
-Each is verified and read in a process of its own, at 1, 2, 4 and 8 MB. Seconds are those of the CPU, without the start
-of Python. Beyond the bounds that SECURITY.md states, a line says so.
+Each is verified and read in a process of its own, at 1, 2, 4 and 8 MB. Seconds are CPU seconds without the start of
+Python. A line is marked where it exceeds the bounds in SECURITY.md.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from tools.bench.worst_cases import Hostile
 MEGABYTE = 1_000_000
 SIZES = (1, 2, 4, 8)
 SLOWEST, LARGEST, STEEPEST = 2.0, 300 * MEGABYTE, 2.5
-"""Seconds a megabyte, bytes of memory, and growth for twice the size."""
+"""The bounds: seconds per megabyte, bytes of memory, and growth for twice the size."""
 TOO_QUICK = 0.1
-"""Growth of what takes less is noise."""
+"""Growth is not judged below this many seconds, where it is noise."""
 GIVEN_UP, MOST_MEMORY = 20, 6 << 30
 COMMANDS = {"verify": ["verify", "{at}"], "cat": ["cat", "{at}", "--format", "arrow"]}
 ON_FOLDERS = {"verify": COMMANDS["verify"]}
@@ -35,42 +35,42 @@ MORE = {
     "borg": {"items": ["borg", "items", "{at}", "arc"]},
     "rbak": {"manifest": ["rbak", "manifest", "{at}", "-o", "{at}/../new.json"]},
 }
-"""Commands that folders of a format are given to, besides."""
+"""Additional commands for the folders of a format."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a command took for one size."""
+    """The cost of a command for one size."""
 
     seconds: float
     memory: int
     ended: bool = True
-    """Whether it ended by itself, with an exit code of its own."""
+    """Whether it ended by itself, with one of thawline's exit codes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What a command took for each size."""
+    """The cost of a command for each size."""
 
     hostile: Hostile
     command: str
     costs: dict[int, Cost]
 
     def flags(self) -> list[str]:
-        """Bounds that it breaks."""
-        found = []
+        """The bounds that it exceeds."""
+        flags = []
         if not all(cost.ended for cost in self.costs.values()):
-            found.append("did not end well")
+            flags.append("did not end well")
         if any(cost.seconds > SLOWEST * size * max(self.hostile.decoded / 10, 1) for size, cost in self.costs.items()):
-            found.append(f"> {SLOWEST:g} s/MB")
+            flags.append(f"> {SLOWEST:g} s/MB")
         if any(cost.memory > LARGEST for cost in self.costs.values()):
-            found.append("> 300 MB")
+            flags.append("> 300 MB")
         if self.growth() > STEEPEST:
-            found.append(f"grows > {STEEPEST:g} x")
-        return found
+            flags.append(f"grows > {STEEPEST:g} x")
+        return flags
 
     def growth(self) -> float:
-        """The largest factor from one size to twice that size."""
+        """The largest factor from one size to its double."""
         pairs = [
             (self.costs[size].seconds, self.costs[2 * size].seconds) for size in self.costs if 2 * size in self.costs
         ]
@@ -82,7 +82,7 @@ class Row:
 def rows(
     cases: Sequence[Hostile], sizes: Sequence[int], wanted: Callable[[Hostile, str], bool] = lambda *_: True
 ) -> Iterator[Row]:
-    """What each case costs, as it is measured."""
+    """The cost of each case, yielded as it is measured."""
     for hostile in cases:
         for command, arguments in commands(hostile).items():
             if wanted(hostile, command):
@@ -90,12 +90,12 @@ def rows(
 
 
 def commands(hostile: Hostile) -> dict[str, list[str]]:
-    """The commands that a case is given to."""
+    """The commands to run on a case."""
     return ON_FOLDERS | MORE.get(hostile.format, {}) if hostile.is_folder else COMMANDS
 
 
 def measured(hostile: Hostile, arguments: Sequence[str], sizes: Sequence[int]) -> dict[int, Cost]:
-    """The cost for each size; larger ones are not tried once one is given up."""
+    """The cost for each size; once a size is given up, larger ones are not tried."""
     costs: dict[int, Cost] = {}
     for size in sizes:
         with tempfile.TemporaryDirectory(prefix="thawline-hostile-") as folder:
@@ -103,43 +103,43 @@ def measured(hostile: Hostile, arguments: Sequence[str], sizes: Sequence[int]) -
                 path = Path(folder, name)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(data)
-            given = [part.format(at=Path(folder, hostile.at)) for part in arguments]
-            costs[size] = cost(given if hostile.is_folder else [*given, "--input-format", hostile.format])
+            words = [part.format(at=Path(folder, hostile.at)) for part in arguments]
+            costs[size] = cost(words if hostile.is_folder else [*words, "--input-format", hostile.format])
         if not costs[size].ended:
             break
     return costs
 
 
 def cost(arguments: Sequence[str]) -> Cost:
-    """What a command of thawline takes in a process of its own."""
+    """The cost of a thawline command in a process of its own."""
     command = [sys.executable, "-m", "tools.bench.hostile", "--child", *arguments]
     root = Path(__file__).parents[2]
     run = subprocess.run(command, cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
     try:
-        found = json.loads(run.stderr.splitlines()[-1])
+        usage = json.loads(run.stderr.splitlines()[-1])
     except (ValueError, IndexError):
         return Cost(GIVEN_UP, 0, ended=False)
-    return Cost(found["seconds"], found["memory"], found["code"] in {0, 1, 2, 3} and "Traceback" not in run.stderr)
+    return Cost(usage["seconds"], usage["memory"], usage["code"] in {0, 1, 2, 3} and "Traceback" not in run.stderr)
 
 
 def child(arguments: list[str]) -> None:
-    """Run a command here, under limits, and say on stderr what it took."""
+    """Run a command in this process, under limits, and report its cost on stderr."""
     from thawline.cli import run  # noqa: PLC0415 - the limits are set first
 
     resource.setrlimit(resource.RLIMIT_CPU, (GIVEN_UP, GIVEN_UP))
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     start = time.process_time()
     code = run(arguments)
-    taken = {"code": code, "seconds": time.process_time() - start, "memory": peak()}
-    os.write(2, f"\n{json.dumps(taken)}\n".encode())
+    usage = {"code": code, "seconds": time.process_time() - start, "memory": peak()}
+    os.write(2, f"\n{json.dumps(usage)}\n".encode())
 
 
-def show(found: Iterator[Row], sizes: Sequence[int]) -> int:
-    """Print a table as it comes; how many rows break a bound."""
+def show(measured_rows: Iterator[Row], sizes: Sequence[int]) -> int:
+    """Print each row as it is measured; returns the number of rows that exceed a bound."""
     heads = "".join(f"{f'{size} MB':>8}" for size in sizes)
     print(f"{'format':<10}{'worst case':<42}{'command':<9}{heads}{'growth':>8}{'memory':>9}  beyond the bounds")
     broken = 0
-    for row in found:
+    for row in measured_rows:
         seconds = "".join(f"{row.costs[size].seconds:8.2f}" if size in row.costs else f"{'':>8}" for size in sizes)
         memory = max(cost.memory for cost in row.costs.values()) // MEGABYTE
         growth = f"{row.growth():7.1f}x" if row.growth() else f"{'':>8}"
@@ -152,11 +152,11 @@ def show(found: Iterator[Row], sizes: Sequence[int]) -> int:
 
 
 def main() -> int:
-    """Measure and print; 1 if a row breaks a bound."""
+    """Measure and print; returns 1 if a row exceeds a bound."""
     if sys.argv[1:2] == ["--child"]:
         child(sys.argv[2:])
         return 0
-    parser = argparse.ArgumentParser(prog="python -m tools.bench.hostile", description="What worst cases cost.")
+    parser = argparse.ArgumentParser(prog="python -m tools.bench.hostile", description="The cost of worst cases.")
     parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], default=list(SIZES))
     parser.add_argument("--formats", type=lambda text: text.split(","), help="some of the formats")
     parser.add_argument("--case", default="", help="those with this in their name")

@@ -1,6 +1,6 @@
-"""Files and folders that cost as much as they can: a worst case for each format and each kind of file.
+"""Files and folders built to cost as much as possible: worst cases for each format and each kind of file.
 
-Each is built for a size in bytes. What repeats is laid end to end; nested claims lie in each other.
+Each is built for a size in bytes, by repeating or nesting parts.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from tools.bench.worst_cases import Files, Hostile, noise, numbered, repeated, s
 
 
 def segment(payload: bytes, count: int, codec: int = 0) -> bytes:
-    """A segment with a right checksum."""
+    """A segment with a correct checksum."""
     covered = b"RBAK" + struct.pack("<BBHQqq", 1, codec, 0, count, 1, 1) + payload
     return covered + crc32(covered).to_bytes(4, "little") + b"KABR"
 
 
 def _versioned(version: int, codec: int) -> bytes:
-    """An empty segment with a right checksum, of any version and compression."""
+    """An empty segment with a correct checksum, of any version and compression."""
     covered = b"RBAK" + bytes([version, codec]) + bytes(26)
     return covered + crc32(covered).to_bytes(4, "little") + b"KABR"
 
@@ -46,13 +46,13 @@ MESSAGE |= {"redelivered": False, "backed_up_at": 1, "source_queue": "q", "sourc
 
 
 def _payload(texts: Iterable[bytes], codec: int = 0) -> bytes:
-    kept = [_sized(text) for text in texts]
-    payload = b"".join(kept)
+    records = [_sized(text) for text in texts]
+    payload = b"".join(records)
     if codec == 1:
         payload = zstandard.compress(payload, 19)
     elif codec == 2:  # noqa: PLR2004 - lz4, as a block with its size before it
         payload = lz4.block.compress(payload)
-    return segment(payload, len(kept), codec)
+    return segment(payload, len(records), codec)
 
 
 def _message(**fields: object) -> bytes:
@@ -60,7 +60,7 @@ def _message(**fields: object) -> bytes:
 
 
 def _many_headers(size: int) -> bytes:
-    """Messages of a megabyte of headers each, compressed; what is decoded is 64 times the size."""
+    """Messages with a megabyte of headers each, compressed to 1/64."""
     text = _message(headers=[["k", 1]] * 100_000)
     return _payload([text] * max(64 * size // len(text), 1), 1)
 
@@ -175,12 +175,12 @@ def meta(size: int, ctype: int = 0, csize: int | None = None, kind: str = "F") -
 
 
 def plain(data: bytes, kind: str = "F", key_type: int = 2, chunk_id: bytes | None = None) -> bytes:
-    """A blob that is not compressed."""
+    """An uncompressed blob."""
     return blob(meta(len(data), kind=kind), data, key_type, chunk_id)
 
 
 def _nested(size: int) -> bytes:
-    """Blobs in each other, each of which holds all that follow and has a wrong id."""
+    """Nested blobs, each with a wrong id and all following ones as its content."""
     heads, left = [], size
     while left > 200:  # noqa: PLR2004 - room for another
         left -= 96
@@ -191,7 +191,7 @@ def _nested(size: int) -> bytes:
 
 
 def _archive(stream: bytes) -> Files:
-    """A repository of one archive with an item stream, in a mode whose ids nobody can check without the key."""
+    """A repository of one archive with an item stream, in a mode whose ids only the key can verify."""
     stream_id, list_id, archive_id = b"\1" * 32, b"\2" * 32, b"\3" * 32
     about = {
         "version": 2,
@@ -322,12 +322,12 @@ def _bin(kind: bytes, value: bytes) -> bytes:
 
 INDEX, UDF = b"* i test demo ix N 1 a N\n", b"* u L a 1 x\n"
 SHORTEST = b"+ n \n+ d " + DIGEST + b"\n"
-"""The least that is taken for the start of a record."""
+"""The shortest text that is recognised as the start of a record."""
 FRAME = bytes.fromhex("28b52ffd")
 RAW = b"\x20\x02\x08\x00\x00\n"
-"""The head of a frame and a block of one byte that is not the last."""
+"""The head of a frame, and a block of one byte that is not the last block."""
 RESERVED = b"\x06\x00\x00"
-"""The head of a block of a kind that there is not."""
+"""The head of a block of the reserved type."""
 
 
 def _old(name: str, part: bytes) -> Hostile:

@@ -1,4 +1,4 @@
-"""Kafka segments, and files beside them, that cost as much as they can."""
+"""Kafka segments and their sidecars, built to cost as much as possible."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tools.bench.worst_cases import Hostile, noise, numbered, repeated, single
 
 
 def batch(offset: int, records: bytes, count: int, codec: int = 0) -> bytes:
-    """A batch with a right checksum, whatever its records are."""
+    """A batch with a correct checksum over any records."""
     covered = struct.pack(">hiqqqhii", codec, max(count - 1, 0), 0, 0, -1, -1, -1, count) + records
     body = struct.pack(">iBI", 0, 2, crc32c(covered)) + covered
     return struct.pack(">qi", offset, len(body)) + body
 
 
 def message(offset: int, value: bytes = b"", magic: int = 0) -> bytes:
-    """A message of v0 or v1 with a right checksum."""
+    """A message of v0 or v1 with a correct checksum."""
     times = struct.pack(">q", 0) if magic else b""
     covered = struct.pack(">BB", magic, 0) + times + struct.pack(">i", -1) + struct.pack(">i", len(value)) + value
     return struct.pack(">qiI", offset, len(covered) + 4, crc32(covered)) + covered
@@ -42,14 +42,14 @@ def _outliers(number: int) -> bytes:
 
 
 def _claims(size: int) -> bytes:
-    """Heads that lie in each other, each of which claims all bytes behind it."""
+    """Nested heads, each of which claims all bytes after it."""
     count = size // 61
     heads = (struct.pack(">qiiBI", n, (count - n) * 61 - 12, 0, 2, 0) + bytes(40) for n in range(count))
     return ONE + b"".join(heads) + ONE
 
 
 def _bomb(size: int) -> bytes:
-    """Batches of 1 MB of the shortest records, as small as zstd makes them."""
+    """Batches of 1 MB of the shortest records, compressed with zstd."""
     count = 100_000
     records = zstandard.compress(record() * count, 19)
     return repeated(batch(0, records, count, 4), size)
@@ -66,17 +66,17 @@ def _wrappers(size: int) -> bytes:
 
 
 def _cut(number: int) -> bytes:
-    """A message, and one that lacks its last bytes, so that its length leads into the next."""
+    """A message, and one without its last bytes, so that its length reaches into the next."""
     return message(2 * number, b"value") + message(2 * number + 1, b"value")[:-2]
 
 
 def _headless(number: int) -> bytes:
-    """A message, and a compressed one without its head: what is in it can be seen."""
+    """A message, and a compressed one without its head, whose inner messages are visible."""
     return message(9 * number, b"x") + _gzip(message(9 * number + 4))[:-8] + bytes(8)
 
 
 def _control(number: int) -> bytes:
-    """A marker that aborts a transaction of a producer of its own."""
+    """An abort marker with a producer id of its own."""
     marker = b"\0\0\0" + zigzag(4) + b"\0\0\0\0" + zigzag(6) + bytes(6) + b"\0"
     covered = struct.pack(">hiqqqhii", 0x30, 0, 0, 0, number, 0, -1, 1) + zigzag(len(marker)) + marker
     body = struct.pack(">iBI", 0, 2, crc32c(covered)) + covered
@@ -84,20 +84,20 @@ def _control(number: int) -> bytes:
 
 
 def _packed(number: int) -> bytes:
-    """A batch of one record, compressed."""
+    """A compressed batch of one record."""
     packed = (_gzip(record()), zstandard.compress(record()), lz4.frame.compress(record()))[number % 3]
     return batch(number, packed, 1, (1, 4, 3)[number % 3])
 
 
 def _partition(name: str, side: Callable[[int], bytes]) -> Hostile:
-    """A partition of a few batches with a large file beside them."""
+    """A partition of a few batches with a large sidecar."""
     log = b"".join(batch(offset, record(), 1) for offset in range(100)) + _control(100)
     suffix = name.rpartition(".")[2]
     return Hostile("kafka", f"large {suffix}", lambda size: {f"t-0/{LOG}": log, f"t-0/{name}": side(size)}, "t-0")
 
 
 def _snapshot(size: int) -> bytes:
-    """Producers of one entry each."""
+    """A snapshot of producers with one entry each."""
     entry = struct.Struct(">qhiqiqiq")
     count = size // entry.size
     covered = struct.pack(">i", count) + b"".join(entry.pack(n, 0, 0, n % 100, 0, 0, 0, -1) for n in range(count))

@@ -1,4 +1,4 @@
-"""Contenders for Kafka's segments: the clients' own readers, ksc, construct and plain loops."""
+"""Contenders for Kafka segments: the clients' own readers, ksc, construct and plain loops."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tools.bench.measure import Contender, Read
 from tools.bench.parsers import Compile, agree, at_end, by_construct, by_ksc, by_loop, counted
 
 AIOKAFKA = "aiokafka.record._crecords"
-"""Its C extension; the reader in plain Python is another module."""
+"""The module of its C extension; its Python reader is another module."""
 KAFKA_PYTHON = "kafka.record.memory_records"
 
 
@@ -42,7 +42,7 @@ def contenders() -> list[Contender]:
 
 
 def segment_contenders() -> list[Contender]:
-    """Readers of compressed segments of magic 2, which check the checksum and give every field of every record."""
+    """Readers of compressed segments of magic 2 that verify checksums and give every field of every record."""
     return [
         Contender(
             AIOKAFKA_TUPLES, lambda: _row_tuples(AIOKAFKA), needs=AIOKAFKA, note="a list of tuples for each batch"
@@ -80,7 +80,7 @@ def contenders_v1() -> list[Contender]:
 
 
 def _client(module: str, rows: Callable[[Any], Iterable[object]]) -> Read:
-    """Go through the batches of a client's MemoryRecords."""
+    """Iterate over the batches of a client's MemoryRecords."""
     memory_records = importlib.import_module(module).MemoryRecords
     return counted(lambda data: rows(memory_records(data)))
 
@@ -103,7 +103,7 @@ COLUMNS = {"offset": pa.int64(), "timestamp": pa.int64(), "key": pa.binary(), "v
 
 
 def _to_arrow(data: bytes) -> int:
-    """Collect the attributes in lists and make a record batch of them."""
+    """Collect the attributes in lists and build a record batch from them."""
     records = importlib.import_module(AIOKAFKA).MemoryRecords(data)
     lists: tuple[list[object], ...] = tuple([] for _ in COLUMNS)
     for row in _touch(records):
@@ -114,7 +114,7 @@ def _to_arrow(data: bytes) -> int:
 
 
 def _ksc(data: bytes) -> int:
-    """Read `kafka_segment`, entry by entry so that memory stays small, and the values that it leaves for later."""
+    """Read `kafka_segment` entry by entry, so that memory stays small, and evaluate its lazy instances."""
     entry = specs.parser("kafka_segment::entry")
     stream = kaitaistruct.KaitaiStream(kaitaistruct.BytesIO(data))
     rows = 0

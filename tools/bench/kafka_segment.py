@@ -1,8 +1,8 @@
 """Figures of large Kafka segments: `python -m tools.bench.kafka_segment [--size 4000] [--compression zstd]`.
 
 Writes a segment of 134-byte records to a temporary folder and measures, each in a process of its own: `batches`,
-`verify` and `verify --heads-only`, with the peak of memory. CPU time is what one core needs; wall time depends on what
-else the machine does.
+`verify` and `verify --heads-only`, with the peak memory. CPU time is that of one core; wall time depends on the load of
+the machine.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ MEASURED: dict[str, Callable[[ColdFile], int]] = {
 
 
 def write(path: Path, size: int, compression: str) -> int:
-    """A segment of at least this size, of which no broker would write more than 2 GB; gives the number of its records.
+    """Write a segment of at least this size, even above a broker's limit of 2 GB; returns its number of records.
 
-    The same batches come again and again with other base offsets, which no checksum covers.
+    The same batches repeat with other base offsets, which no checksum covers.
     """
     block = bytearray(data.kafka_segment(RECORDS_AT_ONCE, compression).data)
     starts = _starts(block)
@@ -62,25 +62,25 @@ def measure(path: Path, what: str) -> dict[str, float]:
     before = peak()
     wall, cpu = time.perf_counter(), time.process_time()
     with open_cold(str(path), "kafka") as segment:
-        found = MEASURED[what](segment)
+        rows = MEASURED[what](segment)
     used = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
-    return {**used, "rows": found, "peak_after_imports": before, "peak": peak()}
+    return {**used, "rows": rows, "peak_after_imports": before, "peak": peak()}
 
 
 def _measured_apart(path: Path, what: str) -> dict[str, float]:
     command = [sys.executable, "-m", "tools.bench.kafka_segment", "--file", str(path), "--measure", what]
-    found: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-    return found
+    figures: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    return figures
 
 
-def _show(what: str, size: int, found: dict[str, float]) -> None:
-    rates = ", ".join(f"{size / found[clock] / 1e9:.2f} GB/s {clock}" for clock in ("cpu", "wall"))
-    print(f"{what}: {found['rows']} records, {rates}")
-    limit = "below" if found["peak"] < MOST_MEMORY else "NOT BELOW"
-    imports = f"{found['peak_after_imports'] / 1e6:.0f} of them imports"
-    print(f"  peak of memory {found['peak'] / 1e6:.0f} MB, {imports}: {limit} {MOST_MEMORY / 1e6:.0f}")
+def _show(what: str, size: int, figures: dict[str, float]) -> None:
+    rates = ", ".join(f"{size / figures[clock] / 1e9:.2f} GB/s {clock}" for clock in ("cpu", "wall"))
+    print(f"{what}: {figures['rows']} records, {rates}")
+    limit = "below" if figures["peak"] < MOST_MEMORY else "NOT BELOW"
+    imports = f"{figures['peak_after_imports'] / 1e6:.0f} of them imports"
+    print(f"  peak memory {figures['peak'] / 1e6:.0f} MB, {imports}: {limit} {MOST_MEMORY / 1e6:.0f}")
     if what == "verify --heads-only":
-        reached = "reached" if size / found["cpu"] >= LEAST_HEADS_RATE else "MISSED"
+        reached = "reached" if size / figures["cpu"] >= LEAST_HEADS_RATE else "MISSED"
         print(f"  {reached}: at least {LEAST_HEADS_RATE / 1e9:.0f} GB/s")
 
 

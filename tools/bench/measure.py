@@ -1,4 +1,4 @@
-"""CPU time of contenders that read the same data, taken in turns so that a noisy moment hits all of them."""
+"""The CPU time of contenders that read the same data, measured in turns so that noise affects all of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RUNS = 9
 RUNS_ON_SHARE = 2
 
 Read = Callable[[bytes], int | None]
-"""Reads all records of some bytes and returns how many there are; None where it does not look for records."""
+"""Reads all records of some bytes and returns their number; None if it does not count records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,11 @@ class Contender:
 
     name: str
     prepare: Callable[[], Read]
-    """Import what it needs; that takes no part in the measured time."""
+    """Imports what it needs; that time is not measured."""
     share: int = 1
-    """It reads the first of so many parts of the data."""
+    """It reads the first of this many equal parts of the data."""
     needs: str | None = None
-    """The module without which it is listed as not installed."""
+    """The module that it needs; without it, it is listed as not installed."""
     note: str = ""
 
     @property
@@ -41,13 +41,13 @@ class Contender:
 
     @property
     def runs(self) -> int:
-        """How often it is measured; the best run counts."""
+        """The number of runs, of which the best counts."""
         return RUNS if self.share == 1 else RUNS_ON_SHARE
 
 
 @dataclass(slots=True)
 class Timing:
-    """The best run of a contender, per record; no number where it is not installed."""
+    """The best run of a contender, per record; None if it is not installed."""
 
     contender: Contender
     records: int
@@ -55,9 +55,9 @@ class Timing:
     ns_per_record: float | None = None
 
     def add(self, seconds: float) -> None:
-        """Take another run into account."""
-        found = seconds * 1e9 / self.records
-        self.ns_per_record = min(found, self.ns_per_record or found)
+        """Add a run."""
+        ns = seconds * 1e9 / self.records
+        self.ns_per_record = min(ns, self.ns_per_record or ns)
 
 
 def compare(contenders: Sequence[Contender], dataset: DataSet) -> list[Timing]:
@@ -78,13 +78,13 @@ def compare(contenders: Sequence[Contender], dataset: DataSet) -> list[Timing]:
 
 
 def cpu_time(read: Read, dataset: DataSet) -> float:
-    """Seconds of CPU time of one run; the garbage collector is on, as it is for users."""
+    """The CPU seconds of one run; the garbage collector is on, as it is for users."""
     gc.collect()
     start = time.process_time()
-    found = read(dataset.data)
+    count = read(dataset.data)
     seconds = time.process_time() - start
-    if found not in {None, dataset.records}:
-        raise ValueError(f"{found} records were read, not {dataset.records}")
+    if count not in {None, dataset.records}:
+        raise ValueError(f"{count} records were read, not {dataset.records}")
     return seconds
 
 

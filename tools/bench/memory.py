@@ -1,6 +1,6 @@
-"""Scan a large file and print the most memory that this process ever had: `python -m tools.bench.memory FILE`.
+"""Scan a large file and print the peak memory of this process: `python -m tools.bench.memory FILE`.
 
-The file is mapped, and what has been read is given back to the system, so that pages of the file do not count.
+The file is mapped, and its pages are released after they are read, so that they do not count.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ GENESIS_SIZE = 4
 
 
 def scan_file(path: Path) -> int:
-    """Read the frames of an RBF file, compare their checksums, and return how many there are."""
+    """Read the frames of an RBF file and verify their checksums; returns their number."""
     rows = 0
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
         done = 0
@@ -28,14 +28,14 @@ def scan_file(path: Path) -> int:
             read = chunk.ends[-1].as_py() // mmap.PAGESIZE * mmap.PAGESIZE
             mapped.madvise(mmap.MADV_DONTNEED, done, read - done)
             done = read
-            del chunk  # it holds on to the mapping
+            del chunk  # it refers to the mapping
     return rows
 
 
 def peak() -> int:
-    """The most bytes of memory this process has had at one time.
+    """The peak memory of this process in bytes.
 
-    Not `ru_maxrss`: that one starts from the peak of the process that started this one.
+    Not `ru_maxrss`, which starts from the peak of the parent process.
     """
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     return 1024 * int(next(line.split()[1] for line in lines if line.startswith("VmHWM:")))
@@ -43,5 +43,5 @@ def peak() -> int:
 
 if __name__ == "__main__":
     before = peak()
-    found = scan_file(Path(sys.argv[1]))
-    print(json.dumps({"rows": found, "peak_after_imports": before, "peak": peak()}))
+    frames = scan_file(Path(sys.argv[1]))
+    print(json.dumps({"rows": frames, "peak_after_imports": before, "peak": peak()}))

@@ -1,4 +1,4 @@
-"""The columnar backend, from bytes to record batches that are dropped one by one, as the verbs do."""
+"""The columnar engine, from bytes to record batches that are dropped one by one, as in the verbs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tools.bench.measure import Read
 BATCH_HEAD_SIZE = 61
 HEADS = ("base_offset", "base_timestamp", "num_records", "crc")
 BYTES_OF_BATCHES = 32 << 20
-"""Batches whose records are read in one go."""
+"""Bytes of batches whose records are read at a time."""
 
 
 def reader(table: str, checksum: str | None = None, wanted: Collection[str] | None = None) -> Read:
-    """Read a whole buffer as one table, and compare the checksums with those of the column that stores them."""
+    """A reader of a whole buffer as one table, which verifies the checksums in a column."""
 
     def read(data: bytes) -> int:
         rows = 0
@@ -44,7 +44,7 @@ def kafka_records_kept(data: bytes) -> int:
 
 
 def kafka_batches(data: bytes) -> Iterator[pa.RecordBatch]:
-    """Record batches of a segment of magic 2 whose checksums are right, with offset and timestamp of each record."""
+    """Record batches of a segment of magic 2, with verified checksums and absolute offsets and timestamps."""
     for heads in _chunks("kafka_batches", data, wanted=HEADS, max_bytes=BYTES_OF_BATCHES):
         _check(heads, "crc")
         records = Ranges(
@@ -57,7 +57,7 @@ def kafka_batches(data: bytes) -> Iterator[pa.RecordBatch]:
 
 
 def kafka_segment(data: bytes) -> int:
-    """Read the records of a segment through the public interface, which verifies everything on the way."""
+    """Read the records of a segment through the public API, which verifies everything."""
     with open_cold(data, "kafka") as segment:
         return sum(batch.num_rows for batch in segment.batches())
 
@@ -79,10 +79,10 @@ def _chunks(
     wanted: Collection[str] | None = None,
     max_bytes: int = columns.MAX_BYTES,
 ) -> Iterator[Chunk]:
-    for found in columns.scan(table, data, ranges, columns=wanted, max_bytes=max_bytes):
-        if isinstance(found, Break):
-            raise ValueError(f"{table}: {found}")  # noqa: TRY004 - the data is wrong, not its type
-        yield found
+    for chunk in columns.scan(table, data, ranges, columns=wanted, max_bytes=max_bytes):
+        if isinstance(chunk, Break):
+            raise ValueError(f"{table}: {chunk}")  # noqa: TRY004 - the data is wrong, not its type
+        yield chunk
 
 
 def _check(chunk: Chunk, column: str) -> None:

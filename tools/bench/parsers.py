@@ -1,4 +1,4 @@
-"""Contenders that every format has: the parser by the Kaitai Struct compiler, and construct."""
+"""Contenders for every format: the parser of the Kaitai Struct compiler, and construct."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Rows = Callable[[bytes], Iterable[object]]
 """Yields one object for each record."""
 
 Compile = Callable[[str], Any]
-"""Gives the compiled construct of a name."""
+"""Returns the compiled construct of a name."""
 
 
 def counted(rows: Rows) -> Read:
-    """Read rows and drop each of them as soon as the next one comes."""
+    """A reader that counts rows and drops each of them."""
     return lambda data: sum(1 for _ in rows(data))
 
 
@@ -29,7 +29,7 @@ def by_loop(rows: Rows, share: int = 10) -> Contender:
 
 
 def by_ksc(spec: str, share: int, touch: Callable[[Any], object] | None = None) -> Contender:
-    """The parser by the Kaitai Struct compiler; `touch` does what the spec leaves to the caller."""
+    """The parser of the Kaitai Struct compiler; `touch` does what the spec leaves to the caller."""
 
     def prepare() -> Read:
         parser = specs.parser(spec)
@@ -50,7 +50,7 @@ def by_ksc(spec: str, share: int, touch: Callable[[Any], object] | None = None) 
 
 
 def by_construct(rows: Callable[[Compile], Callable[[io.BytesIO], Iterable[object]]], share: int) -> Contender:
-    """A compiled construct; `rows` asks for it and gives a function that yields what it reads from a stream."""
+    """A compiled construct; `rows` gets the compiler and returns a function that yields the rows of a stream."""
 
     def prepare() -> Read:
         from tools.bench import constructs  # noqa: PLC0415 - construct may be missing
@@ -67,6 +67,6 @@ def at_end(stream: io.BytesIO) -> bool:
 
 
 def agree(computed: int, stored: int) -> None:
-    """Raise ValueError where a checksum is wrong."""
+    """Raise ValueError if a checksum is wrong."""
     if computed != stored:
         raise ValueError(f"checksum {computed:#x} is not {stored:#x}")

@@ -1,4 +1,4 @@
-"""What only a fresh process can tell: how long imports take, and how much memory a scan of a large file needs."""
+"""Measurements in fresh processes: the time of imports, and the memory of a scan of a large file."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ ROOT = Path(__file__).parents[2]
 RUNS = 5
 FILE_SIZE = 4 << 30
 LIMITS = {"thawline": 150.0, "thawline.native.fast": 20.0}
-"""Milliseconds that an import may take."""
+"""The most milliseconds that an import may take."""
 MOST_MEMORY = 600_000_000
 
 IMPORT = "import time, {before}; start = time.perf_counter(); import {module}; print(time.perf_counter() - start)"
 
 
 def import_times() -> dict[str, float]:
-    """Milliseconds that imports take, best of five fresh processes."""
+    """The milliseconds of imports, best of five fresh processes."""
     imports = {
         "thawline": "sys",
         "thawline.native.fast": "thawline",
@@ -34,13 +34,13 @@ def import_times() -> dict[str, float]:
 
 
 def _import_time(module: str, before: str) -> float:
-    """Time of one import; what it needs has been imported before."""
+    """The time of one import, after its dependencies have been imported."""
     command = [sys.executable, "-c", IMPORT.format(module=module, before=before)]
     return min(1000 * float(_output(command)) for _ in range(RUNS))
 
 
 def memory() -> dict[str, Any]:
-    """Peak memory of a process that scans an RBF file of 4 GB, which is written for that and removed."""
+    """The peak memory of a process that scans a temporary RBF file of 4 GB."""
     with tempfile.TemporaryDirectory(prefix="thawline-bench-") as folder:
         if shutil.disk_usage(folder).free < 2 * FILE_SIZE:
             raise OSError(f"{folder}: less than {2 * FILE_SIZE:,} bytes are free; set TMPDIR to another place")

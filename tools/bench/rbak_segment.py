@@ -1,8 +1,8 @@
 """Figures of RBAK: `python -m tools.bench.rbak_segment [--records 40000] [--segments 10000]`.
 
-Decoding of a zstd segment to Arrow beside zstandard, orjson and `bytes` of each body's list; of its JSON alone; `info`
-of many segments; and the peak of memory, each of the last two in a process of its own. Times are CPU times, best of
-nine runs in turns.
+Decodes a zstd segment to Arrow, compared with zstandard, orjson and `bytes` of each body's list; decodes its JSON
+alone; and measures `info` of many segments and the peak memory, each in a process of its own. Times are CPU times, the
+best of nine runs in turns.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ OURS, JSON_ONLY, THEIRS = "thawline", "thawline, JSON only", "zstandard + orjson
 
 
 def body(random: Random, number: int) -> bytes:
-    """1 KB as services send it: an order in JSON."""
+    """A typical body of 1 KB: an order in JSON."""
     lines = [
         {
             "sku": f"SKU-{random.randrange(10**6):06}",
@@ -71,38 +71,38 @@ def build(records: int) -> tuple[bytes, bytes]:
 
 
 def segment(records: int) -> DataSet:
-    """The segment alone, of no more records than a segment has."""
+    """The segment alone, with at most as many records as a segment may have."""
     count = min(records, MOST_RECORDS)
     return DataSet(build(count)[0], count, count)
 
 
 def read(data: bytes) -> int:
-    """Every column of every message, as record batches; the checksum and every record are checked."""
+    """Read every column of every message as record batches; the checksum and every record are verified."""
     with open_cold(data) as cold:
         return sum(batch.num_rows for batch in cold.batches())
 
 
 def read_by_objects(data: bytes) -> int:
-    """The same rows as Python objects, the way one would write it; nothing is checked."""
+    """Read the same rows as Python objects, in the obvious way; nothing is verified."""
     payload = zstandard.ZstdDecompressor().decompressobj().decompress(data[32:-8])
     position, rows = 0, 0
     while position < len(payload):
         (size,) = struct.unpack_from("<I", payload, position)
-        found = orjson.loads(payload[position + 4 : position + 4 + size])
-        found["body"] = bytes(found["body"])
+        message = orjson.loads(payload[position + 4 : position + 4 + size])
+        message["body"] = bytes(message["body"])
         position, rows = position + 4 + size, rows + 1
     return rows
 
 
 def decode(payload: bytes) -> int:
-    """The JSON of a payload as columns."""
+    """Read the JSON of a payload as columns."""
     wanted, read_documents, view = messages.wire_columns(messages.SCHEMA.names), decoder(), memoryview(payload)
     chunks = columns.scan("rbak_records", view, columns=(), max_bytes=8 << 20)
     return sum(read_documents(view, chunk, wanted).batch.num_rows for chunk in chunks if isinstance(chunk, Chunk))
 
 
 def contenders() -> tuple[Contender, ...]:
-    """Those who read the segment."""
+    """The readers of the segment."""
     return Contender(OURS, lambda: read), Contender(THEIRS, lambda: read_by_objects)
 
 
@@ -153,13 +153,13 @@ def _show_info(folder: Path, count: int) -> None:
 def _show_memory(path: Path, data: bytes, payload: int) -> None:
     path.write_bytes(data)
     command = [sys.executable, "-m", "tools.bench.rbak_segment", "--file", str(path)]
-    found = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-    for name, used in found.items():
+    peaks = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    for name, used in peaks.items():
         print(f"{name}: {used / 1e6:.0f} MB above imports, {used / payload:.2f} x the payload; to reach: 3 x")
 
 
 def _peak_of(path: Path) -> dict[str, int]:
-    """The peak of memory of verifying a segment, then of reading its rows."""
+    """The peak memory of verifying a segment, then of reading its rows."""
     before = peak()
     with open_cold(str(path)) as cold:
         cold.verify()

@@ -1,7 +1,7 @@
 """Figures of RBF: `python -m tools.bench.rbf_verify [--size 1000] [--damaged]`.
 
 Writes a file of frames with payloads of 1 KB to a temporary folder and measures, each in a process of its own: `verify`
-with its peak of memory, and `tail`. CPU time is what one core needs; wall time depends on what else the machine does.
+with its peak memory, and `tail`. CPU time is that of one core; wall time depends on the load of the machine.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FRAMES_AT_ONCE = 16_384
 
 
 def write(path: Path, size: int) -> None:
-    """A file of at least this size."""
+    """Write a file of at least this size."""
     random = Random(0)  # noqa: S311 - no secret
     block = b"".join(frame(random.randbytes(1024), index) + FENCE for index in range(FRAMES_AT_ONCE))
     with path.open("wb") as file:
@@ -37,15 +37,15 @@ def measure(path: Path, rows: int | None) -> dict[str, float]:
     before = peak()
     wall, cpu = time.perf_counter(), time.process_time()
     with open_cold(str(path)) as cold:
-        found = cold.verify().rows if rows is None else sum(batch.num_rows for batch in cold.tail(rows))
+        count = cold.verify().rows if rows is None else sum(batch.num_rows for batch in cold.tail(rows))
     used = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
-    return {**used, "rows": found, "peak_after_imports": before, "peak": peak()}
+    return {**used, "rows": count, "peak_after_imports": before, "peak": peak()}
 
 
 def _measured_apart(path: Path, *options: str) -> dict[str, float]:
     command = [sys.executable, "-m", "tools.bench.rbf_verify", "--file", str(path), *options]
-    found: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-    return found
+    figures: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    return figures
 
 
 def main() -> None:
@@ -67,14 +67,14 @@ def main() -> None:
                 file.seek(5000)
                 file.write(b"?")
         megabytes = path.stat().st_size / 1e6
-        found = _measured_apart(path)
-        rates = ", ".join(f"{megabytes / found[clock]:.0f} MB/s {clock}" for clock in ("cpu", "wall"))
-        print(f"verify, {megabytes:.0f} MB, {found['rows']} frames: {rates}")
+        figures = _measured_apart(path)
+        rates = ", ".join(f"{megabytes / figures[clock]:.0f} MB/s {clock}" for clock in ("cpu", "wall"))
+        print(f"verify, {megabytes:.0f} MB, {figures['rows']} frames: {rates}")
         print(
-            f"  peak of memory {found['peak'] / 1e6:.0f} MB, of which imports {found['peak_after_imports'] / 1e6:.0f}"
+            f"  peak memory {figures['peak'] / 1e6:.0f} MB, of which imports {figures['peak_after_imports'] / 1e6:.0f}"
         )
-        found = _measured_apart(path, "--rows", "10")
-        print(f"tail, 10 frames: {found['wall']:.3f} s wall, {found['cpu']:.3f} s cpu")
+        figures = _measured_apart(path, "--rows", "10")
+        print(f"tail, 10 frames: {figures['wall']:.3f} s wall, {figures['cpu']:.3f} s cpu")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The report: one table for each case, the figures to reach, and all of it as JSON."""
+"""The report: one table for each case, the targets, and all of it as JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MEGABYTE = 1_000_000
 
 
 def environment() -> dict[str, Any]:
-    """Where this ran: processor, interpreter, versions."""
+    """The environment of the run: processor, interpreter, versions."""
     return {
         "cpu": _cpu(),
         "cpus": os.cpu_count(),
@@ -62,17 +62,17 @@ def case_report(case: Case, timings: Sequence[Timing]) -> dict[str, Any]:
 
 
 def _contender_report(timing: Timing, floor: float | None, ours: float | None) -> dict[str, Any]:
-    found, contender = timing.ns_per_record, timing.contender
+    ns, contender = timing.ns_per_record, timing.contender
     return {
         "name": contender.name,
         "note": contender.note,
         "installed": contender.is_installed,
         "records": timing.records,
         "runs": contender.runs,
-        "ns_per_record": found,
-        "mb_per_second": found and 1000 * timing.bytes_per_record / found,
-        "times_floor": found and floor and found / floor,
-        "ours_times_faster": found and ours and found / ours,
+        "ns_per_record": ns,
+        "mb_per_second": ns and 1000 * timing.bytes_per_record / ns,
+        "times_floor": ns and floor and ns / floor,
+        "ours_times_faster": ns and ours and ns / ours,
     }
 
 
@@ -87,14 +87,14 @@ def _targets(case: Case, by_name: dict[str, Timing]) -> Iterator[dict[str, Any]]
         }
 
 
-def show_heading(found: dict[str, Any]) -> None:
-    """Print where this runs, and how it measures."""
-    packages = ", ".join(f"{name} {version or 'not installed'}" for name, version in found["packages"].items())
-    crc = "by the CPU's instruction" if found["crc32c_instruction"] else "by tables"
-    print(f"{found['cpu']}, {found['cpus']} CPUs; Python {found['python']}; {packages}")
-    print(f"native module: {'yes' if found['native'] else 'NO'}, CRC-32C {crc}")
-    if found["packages"]["aiokafka"]:
-        loaded = found["aiokafka_c_extension"]
+def show_heading(results: dict[str, Any]) -> None:
+    """Print the environment and the method of the measurements."""
+    packages = ", ".join(f"{name} {version or 'not installed'}" for name, version in results["packages"].items())
+    crc = "by the CPU's instruction" if results["crc32c_instruction"] else "by tables"
+    print(f"{results['cpu']}, {results['cpus']} CPUs; Python {results['python']}; {packages}")
+    print(f"native module: {'yes' if results['native'] else 'NO'}, CRC-32C {crc}")
+    if results["packages"]["aiokafka"]:
+        loaded = results["aiokafka_c_extension"]
         print(f"aiokafka's C extension: {f'loaded from {loaded}' if loaded else 'NOT LOADED'}")
     print(f"CPU time in one process, best of {RUNS}; where only a part was read, best of {RUNS_ON_SHARE}")
 
@@ -133,8 +133,8 @@ def _show_row(cells: Sequence[str]) -> None:
 
 
 def show_processes(imports: dict[str, float], memory: dict[str, Any] | None) -> None:
-    """Print what fresh processes told."""
-    print("\nImports, fresh process, wall time, best of 5; what a module needs is there already")
+    """Print the measurements of fresh processes."""
+    print("\nImports, fresh process, wall time, best of 5, without dependencies")
     for module, milliseconds in imports.items():
         limit = f"  (limit {LIMITS[module]:.0f})" if module in LIMITS else ""
         print(f"  {module:<25} {milliseconds:9.2f} ms{limit}")

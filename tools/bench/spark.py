@@ -1,8 +1,8 @@
 """Figures of Kafka segments on Spark: `python -m tools.bench.spark [--size 2000] [--repeat 3]`.
 
-Writes an uncompressed segment and the same rows as Parquet, and reads both in sessions of their own: on two cores, and
-on one. Ratios are those of the least times in one run; CPU time is that of Java, the driver and all workers. With
-`binaryFile` and aiokafka a file is one task, since nothing can cut it; both sides count rows of the same columns.
+Writes an uncompressed segment and the same rows as Parquet, and reads both in separate sessions on one and two cores.
+Ratios compare the least times in one run; CPU time is that of Java, the driver and all workers. With `binaryFile` and
+aiokafka a file is one task, since it cannot be divided; both sides count rows of the same columns.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from tools.bench.kafka_segment import write
 
 COLUMNS = "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int"
 COUNTED = (("offset",), ("offset", "timestamp", "key", "value"))
-"""Columns that both sides are asked for: what a count needs, and what a consumer gets."""
+"""The columns that both sides read: the minimum for a count, and those of a consumer."""
 LONGS = {"offset", "timestamp"}
 SMALL_FILES = 10_000
 
 
 PINNED, BESIDE = "local[1] on one core", "local[2] beside aiokafka"
 SESSIONS = {"local[2]": "local[2]", "local[1]": "local[1]", PINNED: "local[1]", BESIDE: "local[2]"}
-"""Sessions by what is measured in them. Java and the Python worker of one task run side by side, so on two cores
-`local[1]` has more than one of them; only where it is held to one core does the ratio say what a second one brings."""
+"""Spark masters by session. Java and the Python worker of one task run in parallel, so `local[1]` uses more than one
+core if it can; only the session that is pinned to one core shows what a second core gains."""
 
 
 def tree() -> list[int]:
-    """This process and all that it has started, and they in turn."""
+    """This process and all of its descendants."""
     parents = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
@@ -47,14 +47,14 @@ def tree() -> list[int]:
                 parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
             except OSError:
                 continue
-    found = [os.getpid()]
-    for process in found:
-        found += [child for child, parent in parents.items() if parent == process]
-    return found
+    processes = [os.getpid()]
+    for process in processes:
+        processes += [child for child, parent in parents.items() if parent == process]
+    return processes
 
 
 def cpu_seconds() -> float:
-    """What the tree has used, with those of it that have ended."""
+    """The CPU time of the process tree, including ended processes."""
     ticks = 0
     for process in tree():
         try:
@@ -65,7 +65,7 @@ def cpu_seconds() -> float:
 
 
 def largest_worker() -> int:
-    """The most memory that a Python process of the tree has had, other than this one, in bytes."""
+    """The peak memory of any other Python process of the tree, in bytes."""
     most = 0
     for process in tree()[1:]:
         try:
@@ -78,7 +78,7 @@ def largest_worker() -> int:
 
 
 def by_aiokafka(columns: Sequence[str]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What one would write without thawline: a file in one piece, its records one by one, checked like a consumer."""
+    """The alternative without thawline: read a file as a whole, its records one by one, with checksums verified."""
 
     def decoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from aiokafka.record import MemoryRecords  # type: ignore[import-untyped]  # noqa: PLC0415 - in a worker
@@ -89,10 +89,10 @@ def by_aiokafka(columns: Sequence[str]) -> Callable[[Iterator[pa.RecordBatch]], 
                 records = MemoryRecords(content.as_buffer().to_pybytes())
                 rows: list[Any] = []
                 while records.has_next():
-                    found = records.next_batch()
-                    if not found.validate_crc():
+                    kafka_batch = records.next_batch()
+                    if not kafka_batch.validate_crc():
                         raise ValueError
-                    rows += map(values, found)
+                    rows += map(values, kafka_batch)
                     if len(rows) >= 1 << 16:
                         yield _batch(rows, columns)
                         rows = []
@@ -128,7 +128,7 @@ def measured(folder: Path, kind: str, repeat: int) -> dict[str, Any]:
         "Parquet to Parquet": lambda: spark.read.parquet(copy).write.parquet(str(out)),
     }
     if kind == BESIDE:
-        jobs.clear()  # aiokafka holds the whole file more than once, in the memory of Java, too
+        jobs.clear()  # aiokafka keeps several copies of the whole file, also in Java's memory
         piece = str(folder / "piece")
         files = spark.read.format("binaryFile").load(piece).select("content")
         for columns in COUNTED:
@@ -139,23 +139,23 @@ def measured(folder: Path, kind: str, repeat: int) -> dict[str, Any]:
             jobs[f"piece by aiokafka, {named}"] = lambda theirs=theirs: theirs.count()  # type: ignore[misc]
             jobs[f"piece, {named}"] = lambda same=same: same.load(piece).count()  # type: ignore[misc]
         jobs["plan of small files"] = lambda: _partitions(spark.read.format("rbf").load(str(small)))
-    found: dict[str, Any] = {}
-    for _ in range(repeat):  # in turn, so that what else the machine does hits all of them
+    least: dict[str, Any] = {}
+    for _ in range(repeat):  # in turns, so that noise affects all jobs
         for name, job in jobs.items():
             used = _once(job, out)
-            found[name] = [min(pair) for pair in zip(found.get(name, used), used, strict=True)]
-    found["largest worker"] = Watch.most
+            least[name] = [min(pair) for pair in zip(least.get(name, used), used, strict=True)]
+    least["largest worker"] = Watch.most
     spark.stop()
-    return found
+    return least
 
 
 def _partitions(frame: Any) -> int:
-    """How many partitions a frame is planned to have; nothing of it is read."""
+    """The number of partitions in the plan of a frame; no data is read."""
     return int(frame.rdd.getNumPartitions())
 
 
 class Watch(threading.Thread):
-    """Looks at the memory of workers while a job runs."""
+    """Samples the memory of workers while a job runs."""
 
     most = 0
 
@@ -164,7 +164,7 @@ class Watch(threading.Thread):
         self.over = threading.Event()
 
     def run(self) -> None:
-        """Look twice a second."""
+        """Sample twice a second."""
         while not self.over.wait(0.5):
             Watch.most = max(Watch.most, largest_worker())
 
@@ -182,7 +182,7 @@ def _once(job: Callable[[], Any], out: Path) -> tuple[float, float]:
 
 
 def build(folder: Path, size: int) -> None:
-    """The segment, a smaller one for what is slow, and many small files."""
+    """Write the segment, a smaller one for slow jobs, and many small files."""
     for name, bytes_ in (("orders-0", size), ("piece", size // 2)):
         (folder / name).mkdir()
         path = folder / name / "00000000000000000000.log"
@@ -213,23 +213,23 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory(prefix="thawline-bench-") as name:
         build(Path(name), options.size * 1_000_000)
-        found: dict[str, dict[str, Any]] = {}
+        figures: dict[str, dict[str, Any]] = {}
         for kind in SESSIONS:
             command = [sys.executable, "-m", "tools.bench.spark", "--repeat", str(options.repeat)]
             command += ["--child", name, kind]
             done = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-            found[kind] = json.loads(done.stdout.splitlines()[-1])
-            for job, used in found[kind].items():
+            figures[kind] = json.loads(done.stdout.splitlines()[-1])
+            for job, used in figures[kind].items():
                 print(
                     f"{kind} {job}: {used}"
                     if job == "largest worker"
                     else f"{kind} {job}: {used[0]:.2f} s, CPU {used[1]:.2f} s"
                 )
-    _judge(found)
+    _judge(figures)
 
 
-def _judge(found: dict[str, dict[str, Any]]) -> None:
-    two, beside = found["local[2]"], found[BESIDE]
+def _judge(figures: dict[str, dict[str, Any]]) -> None:
+    two, beside = figures["local[2]"], figures[BESIDE]
     for index, clock in enumerate(("wall", "CPU")):
         to_parquet = two["segment to Parquet"][index] / two["Parquet to Parquet"][index]
         _judged(f"segment to Parquet / Parquet to Parquet, {clock}", to_parquet, 1.4, at_most=True)
@@ -239,7 +239,7 @@ def _judge(found: dict[str, dict[str, Any]]) -> None:
             _judged(f"binaryFile and aiokafka / ours, {named}, {clock}", against, 5, at_most=False)
     for kind in ("local[1]", PINNED):
         for job in ("segment to count", "segment to Parquet"):
-            _judged(f"{kind} / local[2], {job}", found[kind][job][0] / two[job][0], 1.7, at_most=False)
+            _judged(f"{kind} / local[2], {job}", figures[kind][job][0] / two[job][0], 1.7, at_most=False)
     _judged(f"seconds to plan {SMALL_FILES} files", beside["plan of small files"][0], 10, at_most=True)
     _judged("largest worker, GB", two["largest worker"] / 1e9, 1, at_most=True)
 

@@ -1,4 +1,4 @@
-"""What a worst case is, and how its bytes are put together: for `hostile_files` and `hostile_kafka`."""
+"""Worst cases and the functions to build their bytes, for `hostile_files` and `hostile_kafka`."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ Files = dict[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Hostile:
-    """A worst case: what it is called, its files for a size, and what the commands are given."""
+    """A worst case: its name, its files for a size, and the path that commands get."""
 
     format: str
     name: str
     build: Callable[[int], Files]
     at: str
     decoded: float = 1
-    """How many times its size comes out of it: time is counted for these bytes."""
+    """The ratio of decoded bytes to its size; time is counted per decoded byte."""
 
     @property
     def is_folder(self) -> bool:
-        """Whether commands are given a folder."""
+        """Whether commands get a folder."""
         return "." not in self.at
 
 
@@ -32,17 +32,17 @@ def single(format_name: str, name: str, at: str, build: Callable[[int], bytes], 
 
 
 def repeated(part: bytes, size: int) -> bytes:
-    """A part as often as it fits, once at least."""
+    """A part, repeated as often as it fits, at least once."""
     return part * max(size // len(part), 1)
 
 
 def noise(size: int, seed: int = 0) -> bytes:
-    """Random bytes, the same each time."""
+    """Reproducible random bytes."""
     return Random(seed).randbytes(size)  # noqa: S311 - no secret
 
 
 def numbered(make: Callable[[int], bytes], size: int) -> bytes:
-    """Parts one after another, each made for its number, up to a size."""
+    """Parts back to back up to a size, each built for its index."""
     parts: list[bytes] = []
     at = 0
     while at < size:
