@@ -1,7 +1,7 @@
-"""Seeded damage to whole files, as disks, cut copies and careless editors do it: `python -m tools.damage --help`.
+"""Seeded damage to whole files, as from disks, truncated copies and editors: `python -m tools.damage --help`.
 
-It is the same for every format. Mutants of single structures, with lengths that are wrong on purpose, are made by
-`tools.mutants`, from which the damage that both have in common is taken.
+It is the same for every format. `tools.mutants` makes mutants of single structures, such as with wrong lengths; damage
+that both have in common is defined there.
 """
 
 from __future__ import annotations
@@ -27,63 +27,63 @@ TAIL = "tail"
 
 SECTOR = 512
 SIZES = (1, 2, 3, 4, 7, 8, 16, 64, SECTOR, 4096)
-"""Bytes of a block that is damaged; most are not multiples of four, so that what follows is misaligned."""
+"""Sizes of damaged blocks; most are not multiples of four, so that the bytes after them are misaligned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A damaged file, and what was done to it."""
+    """A damaged file, and a description of its damage."""
 
     kind: str
     data: bytes
     at: int
-    """Byte of the damaged file at which it starts to differ from the whole one, at the earliest."""
+    """The first byte of the damaged file that may differ from the original."""
     what: str
 
 
 Done = tuple[bytes, int, str]
-"""The damaged bytes, where, and in words."""
+"""The damaged bytes, the position of the damage, and its description."""
 
 
 def flip(random: Random, data: bytes) -> Done:
-    """One bit turned over, anywhere."""
+    """One bit flipped, anywhere."""
     at = _place(random, data)
     bit = random.randrange(8)
-    return mutants.patched(data, at, bytes(byte ^ 1 << bit for byte in data[at : at + 1])), at, f"bit {bit} turned over"
+    return mutants.patched(data, at, bytes(byte ^ 1 << bit for byte in data[at : at + 1])), at, f"bit {bit} flipped"
 
 
 def cut(random: Random, data: bytes) -> Done:
-    """The end missing: often at the end of a sector, as a crash leaves it."""
+    """The end missing, often from a sector boundary on, as after a crash."""
     at = random.choice((_place(random, data), _place(random, data) // SECTOR * SECTOR, max(len(data) - 1, 0)))
     return data[:at], at, f"{len(data) - at} bytes missing at the end"
 
 
 def insert(random: Random, data: bytes) -> Done:
-    """Random bytes put in."""
+    """Random bytes inserted."""
     at, size = _place(random, data), random.choice(SIZES)
-    return data[:at] + random.randbytes(size) + data[at:], at, f"{size} bytes put in"
+    return data[:at] + random.randbytes(size) + data[at:], at, f"{size} bytes inserted"
 
 
 def delete(random: Random, data: bytes) -> Done:
-    """A block taken out."""
+    """A block deleted."""
     at, end = _block(random, data)
-    return data[:at] + data[end:], at, f"{end - at} bytes taken out"
+    return data[:at] + data[end:], at, f"{end - at} bytes deleted"
 
 
 def zero(random: Random, data: bytes) -> Done:
-    """A block of zeros, as a lost write leaves it."""
+    """A block of zeros, as after a lost write."""
     at, end = _block(random, data)
     return mutants.patched(data, at, bytes(end - at)), at, f"{end - at} bytes are zeros"
 
 
 def duplicate(random: Random, data: bytes) -> Done:
-    """A block twice in a row."""
+    """A block repeated."""
     at, end = _block(random, data)
     return data[:end] + data[at:], end, f"{end - at} bytes twice"
 
 
 def swap(random: Random, data: bytes) -> Done:
-    """Two blocks in each other's place, neighbours or not."""
+    """Two blocks swapped, adjacent or not."""
     first, second = sorted((_block(random, data), _block(random, data)))
     second = (max(first[1], second[0]), max(first[1], second[1]))
     swapped = data[: first[0]] + data[slice(*second)] + data[first[1] : second[0]] + data[slice(*first)]
@@ -97,9 +97,9 @@ def head(random: Random, data: bytes) -> Done:
 
 
 def tail(random: Random, data: bytes) -> Done:
-    """Garbage behind the last byte."""
+    """Garbage after the last byte."""
     size = random.choice(SIZES)
-    return data + random.randbytes(size), len(data), f"{size} bytes of garbage behind the end"
+    return data + random.randbytes(size), len(data), f"{size} bytes of garbage after the end"
 
 
 KINDS: dict[str, Callable[[Random, bytes], Done]] = {
@@ -109,12 +109,12 @@ KINDS: dict[str, Callable[[Random, bytes], Done]] = {
 
 
 def damaged(data: bytes, kind: str, seed: int) -> Damage:
-    """A file with damage of one kind; the same seed does the same.
+    """A file with damage of one kind; the same seed gives the same damage.
 
     >>> damaged(b"RBF1", "tail", 0).data[:4]
     b'RBF1'
     """
-    # The kind is part of the seed, so that not all kinds of damage befall the same place.
+    # The kind is part of the seed, so that different kinds of damage affect different places.
     random = Random(f"{kind} {seed}")  # noqa: S311 - damage is no secret
     done, at, what = KINDS[kind](random, data)
     return Damage(kind, done, at, what)
@@ -134,7 +134,7 @@ def _place(random: Random, data: bytes) -> int:
 
 
 def _block(random: Random, data: bytes) -> tuple[int, int]:
-    """Start and end of a block; every other one starts with a sector."""
+    """Start and end of a block; every other block starts at a sector boundary."""
     at, size = _place(random, data), random.choice(SIZES)
     if random.randrange(2):
         at = at // SECTOR * SECTOR
@@ -142,18 +142,18 @@ def _block(random: Random, data: bytes) -> tuple[int, int]:
 
 
 def main() -> None:
-    """Write a damaged copy of a file and say what was done."""
+    """Write a damaged copy of a file and print the damage."""
     parser = argparse.ArgumentParser(prog="python -m tools.damage", description="Write a damaged copy of a file.")
-    parser.add_argument("file", type=Path, help="the file, which is left alone")
-    parser.add_argument("--kind", choices=KINDS, default=FLIP, help="what to do to it (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="another number is another place (default: %(default)s)")
+    parser.add_argument("file", type=Path, help="the file, which is not changed")
+    parser.add_argument("--kind", choices=KINDS, default=FLIP, help="the kind of damage (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="decides the place of the damage (default: %(default)s)")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="OUT", help="the damaged copy")
     options = parser.parse_args()
     if options.output.exists() and options.output.samefile(options.file):
         sys.exit(f"{options.output} is the file itself; damage is done to a copy only")
-    found = damaged(options.file.read_bytes(), options.kind, options.seed)
-    options.output.write_bytes(found.data)
-    print(f"{options.output}: {found.kind} at {found.at:#x}: {found.what}")
+    damage = damaged(options.file.read_bytes(), options.kind, options.seed)
+    options.output.write_bytes(damage.data)
+    print(f"{options.output}: {damage.kind} at {damage.at:#x}: {damage.what}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`make demo`: cold files of a shop that lost its brokers, taken in on Spark, and questions to what came out."""
+"""`make demo`: cold files of a shop that lost its brokers, ingested with Spark, and queries on the tables."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ QUERIES = {
     "Which files are damaged, and how much of them is left?": """
         SELECT format, regexp_extract(path, '[^/]+$', 0) AS file, intact_bytes, damaged_bytes, rows
         FROM files WHERE status = 'damaged' ORDER BY format, file""",
-    "What is wrong, in the words of those who have lost it?": """
+    "What is wrong, and what is lost?": """
         SELECT code, message, lost, count(*) AS times FROM findings
         WHERE severity = 'error' GROUP BY ALL ORDER BY code, lost LIMIT 8""",
-    "Orders of Kafka by what RabbitMQ, Aerospike and the audit log know of them: four formats, joined": """
+    "Kafka's orders, joined with RabbitMQ, Aerospike and the audit log: four formats": """
         WITH orders AS (SELECT cast(key AS string) AS id,
                                cast(get_json_object(cast(value AS string), '$.order') AS int) AS number,
                                cast(get_json_object(cast(value AS string), '$.total') AS double) AS total
@@ -49,7 +49,7 @@ QUERIES = {
 
 
 def build(folder: Path) -> None:
-    """The cold files: some of each format, some of them damaged."""
+    """Write cold files of each format."""
     random = Random(7)  # noqa: S311 - sample data
     for number in range(2):
         partition = folder / "kafka" / f"orders-{number}"
@@ -79,7 +79,7 @@ def build(folder: Path) -> None:
 
 
 def harm(folder: Path) -> None:
-    """Damage to a file of each format, as a disk does it."""
+    """Flip a bit in a file of each format."""
     for pattern in (
         "kafka/orders-0/*.log",
         "rbf/*.rbf",
@@ -92,7 +92,7 @@ def harm(folder: Path) -> None:
 
 
 def main() -> int:
-    """Build, damage, take in, and ask."""
+    """Build the files, damage some, ingest them, and query the tables."""
     begun = time.monotonic()
     shutil.rmtree(PLACE, ignore_errors=True)
     cold, lake = PLACE / "cold", PLACE / "lake"

@@ -1,8 +1,7 @@
-"""Seeded mutants of a parser's input: what a damaged or hostile file may hand to it.
+"""Seeded mutants of a parser's input, as a damaged or hostile file may contain them.
 
-Every kind of mutation is a function of a random generator and the bytes; `mutants` draws from
-all of them. The same seed gives the same mutants. Damage as it befalls whole files, which
-tests of the verbs need, is not made here.
+Every kind of mutation is a function of a random generator and the bytes; `mutants` draws from all of them. The same
+seed gives the same mutants. `tools.damage` damages whole files.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from random import Random
 Mutation = Callable[[Random, bytes], bytes]
 
 HEAD = 64
-"""Half of all places lie in this many first bytes, where most lengths and magics are."""
+"""Half of all mutations are in the first bytes, as many as this, where most lengths and magics are."""
 WIDTHS = (1, 2, 4, 8)
 LONGEST_BLOCK = 32
 DIGITS, LETTERS = b"0123456789", b"BCDEGHIJKLMNPRSXYZabdeghiknostuvTF"
@@ -25,11 +24,11 @@ DECIMALS = (
     b"9223372036854775807", b"9223372036854775808", b"-9223372036854775808", b"-9223372036854775809",
     b"18446744073709551615", b"18446744073709551616", b"99999999999999999999999",
 )  # fmt: skip
-"""Numbers at the edges of their fields, and what only a careless reader takes for a number."""
+"""Numbers at the limits of their fields, and texts that only a lenient reader accepts as numbers."""
 
 
 def flip_bit(random: Random, data: bytes) -> bytes:
-    """One bit turned over."""
+    """One bit flipped."""
     at = _place(random, data)
     return patched(data, at, bytes(byte ^ 1 << random.randrange(8) for byte in data[at : at + 1]))
 
@@ -51,19 +50,19 @@ def cut_front(random: Random, data: bytes) -> bytes:
 
 
 def insert(random: Random, data: bytes) -> bytes:
-    """Some random bytes put in."""
+    """Random bytes inserted."""
     at = _place(random, data)
     return data[:at] + random.randbytes(random.choice((1, 1, 2, 3, 4, 8, LONGEST_BLOCK))) + data[at:]
 
 
 def delete(random: Random, data: bytes) -> bytes:
-    """Some bytes taken out."""
+    """Bytes deleted."""
     at, end = _block(random, data)
     return data[:at] + data[end:]
 
 
 def overwrite_number(random: Random, data: bytes) -> bytes:
-    """A window of 1, 2, 4 or 8 bytes overwritten with a number that makes an interesting length."""
+    """1, 2, 4 or 8 bytes overwritten with a number that is a critical length."""
     width = random.choice(WIDTHS)
     at = _place(random, data)
     number = random.choice(_edges(8 * width, len(data), len(data) - at))
@@ -72,7 +71,7 @@ def overwrite_number(random: Random, data: bytes) -> bytes:
 
 
 def overwrite_varint(random: Random, data: bytes) -> bytes:
-    """A zig-zag varint of an interesting length, some with more bytes than they need, put in for one byte."""
+    """One byte replaced by a zig-zag varint of a critical length, some of them overlong."""
     at = _place(random, data)
     number = random.choice(_edges(random.choice((32, 64)), len(data), len(data) - at))
     groups = varint(number % (1 << random.choice((32, 64, 70))))
@@ -82,38 +81,38 @@ def overwrite_varint(random: Random, data: bytes) -> bytes:
 
 
 def zero_block(random: Random, data: bytes) -> bytes:
-    """A stretch of zeros, as a torn write leaves it."""
+    """A stretch of zeros, as after a torn write."""
     at, end = _block(random, data)
     return patched(data, at, bytes(end - at))
 
 
 def swap_blocks(random: Random, data: bytes) -> bytes:
-    """Two neighbouring stretches in each other's place."""
+    """Two adjacent stretches swapped."""
     at, middle = _block(random, data)
     end = min(len(data), middle + random.randint(1, LONGEST_BLOCK))
     return data[:at] + data[middle:end] + data[at:middle] + data[end:]
 
 
 def duplicate_block(random: Random, data: bytes) -> bytes:
-    """A stretch twice."""
+    """A stretch repeated."""
     at, end = _block(random, data)
     return data[:end] + data[at:]
 
 
 def swap_character(random: Random, data: bytes) -> bytes:
-    """A character of a text format replaced by another that means something to it."""
+    """A byte replaced by a character that has a meaning in a text format."""
     at = _place(random, data)
     return patched(data, at, bytes([random.choice(random.choice((DIGITS, LETTERS, MARKS)))]))
 
 
 def overwrite_decimal(random: Random, data: bytes) -> bytes:
-    """A decimal number replaced by another, or by what looks like one; the bytes as they are if there is none."""
+    """A decimal number replaced by another, or by a text that looks like one; unchanged bytes if none is present."""
     numbers = list(re.finditer(rb"-?[0-9]+", data))
     if not numbers:
         return data
-    found = random.choice(numbers)
-    number = random.choice((*DECIMALS, *(b"%d" % edge for edge in _edges(32, len(data), len(data) - found.end()))))
-    return data[: found.start()] + number + data[found.end() :]
+    match = random.choice(numbers)
+    number = random.choice((*DECIMALS, *(b"%d" % edge for edge in _edges(32, len(data), len(data) - match.end()))))
+    return data[: match.start()] + number + data[match.end() :]
 
 
 MUTATIONS: tuple[Mutation, ...] = (
@@ -123,7 +122,7 @@ MUTATIONS: tuple[Mutation, ...] = (
 
 
 def mutants(data: bytes, seed: int, count: int) -> Iterator[bytes]:
-    """Mutants of some bytes: most with one mutation, every fourth with two or three."""
+    """`count` mutants of some bytes: most with one mutation, every fourth with two or three."""
     random = Random(seed)  # noqa: S311 - mutants are no secrets
     for _ in range(count):
         mutant = data
@@ -146,14 +145,14 @@ def varint(number: int) -> bytes:
 
 
 def _edges(bits: int, size: int, left: int) -> list[int]:
-    """Numbers at which lengths of so many bits go wrong, given the size of all bytes and of those that are left."""
+    """Critical values of lengths of `bits` bits, for data of `size` bytes with `left` bytes after the length."""
     limits = [0, 1, -1, -2, 1 << bits - 1, (1 << bits - 1) - 1, 1 << bits - 2]
     near = [base + by for base in (size, left, 2 * left) for by in (-8, -4, -2, -1, 0, 1, 2, 4)]
     return limits + near
 
 
 def _place(random: Random, data: bytes) -> int:
-    """A byte of the data; 0 if there is none."""
+    """A position in the data; 0 if the data is empty."""
     return random.randrange(random.choice((len(data), min(len(data), HEAD)))) if data else 0
 
 
@@ -164,12 +163,12 @@ def _block(random: Random, data: bytes) -> tuple[int, int]:
 
 
 def patched(data: bytes, at: int, patch: bytes) -> bytes:
-    """The data with a patch over it, which does not make it longer."""
+    """The data overwritten with a patch, and not longer than before."""
     return (data[:at] + patch + data[at + len(patch) :])[: len(data)]
 
 
 def splice(random: Random, data: bytes, other: bytes) -> bytes:
-    """Parts of two files in one: the start of one and the end of the other, one inside the other, or both in a row."""
+    """Parts of two files in one: the start of one and the end of the other, one inside the other, or back to back."""
     at, end = sorted((_anywhere(random, data), _anywhere(random, data)))
     first, last = sorted((_anywhere(random, other), _anywhere(random, other)))
     return random.choice(
@@ -183,5 +182,5 @@ def splice(random: Random, data: bytes, other: bytes) -> bytes:
 
 
 def _anywhere(random: Random, data: bytes) -> int:
-    """A place between two bytes, or either end."""
+    """A position between two bytes, or at either end."""
     return random.randrange(len(data) + 1)

@@ -25,7 +25,7 @@ SESSION = bytes(range(24))
 
 
 def sealed_blob(number: int) -> bytes:
-    """A small blob as encryption leaves it: real header, random slots."""
+    """A small blob as encryption leaves it: a real header and envelopes, zeros for ciphertext."""
     slots = [b"\x10\0" + iv.to_bytes(6, "big") + SESSION + bytes(16 + 40) for iv in (2 * number + 1, 2 * number)]
     return pack_header(2, number.to_bytes(32, "big"), *map(len, slots)) + b"".join(slots)
 
