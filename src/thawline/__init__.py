@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from thawline.api import convert, identify, salvage, verify
     from thawline.cold import ColdFile, ColdFolder, open_folder
-    from thawline.cold import open_cold as open  # noqa: A004 - `thawline.open` is what it is called
+    from thawline.cold import open_cold as open  # noqa: A004 - the public name is `thawline.open`
 
 __version__ = "0.2.0.dev0"
 """The version; the build reads it from here."""

@@ -25,7 +25,7 @@ def matching(batches: Iterable[pa.RecordBatch], where: Mapping[str, str]) -> Ite
 
 
 def value_of(text: str, field: pa.Field) -> pa.Scalar:
-    """A value of a column, from the text of an option; ValueError says what is accepted."""
+    """A value of a column, from the text of an option; ValueError names what is accepted."""
     kind = field.type
     try:
         if pa.types.is_boolean(kind):

@@ -16,10 +16,10 @@ UNREADABLE = Code(
     "SRC101",
     "bytes that could not be read",
     "error",
-    "The disk did not give these bytes, or the file was cut while it was read. Zeros stand for them, so what the "
-    "format finds there says nothing about the file's content. Everything else was read. Copy the file to a sound disk "
-    "with a tool that goes on after errors, such as ddrescue, and verify the copy; of a file that is still being "
-    "written, take a copy first.",
+    "The disk could not read these bytes, or the file was cut while it was read. Zeros replace them, so findings of "
+    "the format at this place are not about the file's content. Everything else was read. Copy the file to a sound "
+    "disk with a tool that continues after errors, such as ddrescue, and verify the copy. If the file is still being "
+    "written, copy it first.",
 )
 """Shared by all formats: it concerns the disk, not the format."""
 

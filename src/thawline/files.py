@@ -178,11 +178,11 @@ class _Held:
 
 def _listed(folder: Folder, paths: Iterable[str]) -> dict[str, File]:
     """Files of a folder and its subfolders with the facts of their listings."""
-    wanted = sorted(set(paths))
-    parents = {path.rpartition("/")[0] for path in wanted}
+    unique = sorted(set(paths))
+    parents = {path.rpartition("/")[0] for path in unique}
     folders = [folder, *(Folder(parent) for parent in parents if parent and parent != folder.path.rstrip("/"))]
     known = {file.path: file for each in folders for file in each.listed()}
-    return {path: known.get(path, File(path)) for path in wanted}
+    return {path: known.get(path, File(path)) for path in unique}
 
 
 def _subfolders(folder: Folder) -> list[Folder]:

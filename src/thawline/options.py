@@ -173,10 +173,10 @@ OPTIONS: tuple[Option, ...] = (
         "prune",
         ("rbak", "aerospike"),
         "choice",
-        "How far headers and manifests are believed: hint only where nothing speaks against them, off reads all.",
+        "How far headers and manifests are trusted: hint only where nothing contradicts them, off reads all.",
         ("hint", "strict", "off"),
     ),
-    Option("unverified", ("rbak",), "flag", "Also give rows that no checksum vouches for, as far as damage lets."),
+    Option("unverified", ("rbak",), "flag", "Also give rows that no checksum vouches for, as far as damage allows."),
     Option("max_payload", ("rbak",), "size", "The most that a segment may decompress to; 1 GiB by default."),
     Option("bins", ("aerospike",), "choice", "A list in each record, or columns of their own.", ("list", "columns")),
     Option(

@@ -264,7 +264,7 @@ class Declared(Format):
         spec = next(iter(specs.values()))
         own = [table for table in compiled(specs).values() if table.spec.partition("::")[0] == spec.id]
         if not own:
-            raise spec.error(("meta",), "no type of it has rows: `-columnar: {rows: <table>}` says which one does")
+            raise spec.error(("meta",), "no type has rows: mark one with `-columnar: {rows: <table>}`")
         meta = spec.data.get("meta") or {}
         suffixes = meta.get("file-extension") or ()
         endings = tuple(f".{suffix}" for suffix in ([suffixes] if isinstance(suffixes, str) else suffixes))
