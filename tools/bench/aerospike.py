@@ -27,8 +27,8 @@ def _records_by_loop(data: bytes) -> Iterator[object]:
         count, at = _line(data, at, b"+ b ")
         bins = []
         for _ in range(int(count)):
-            found, at = _bin(data, at)
-            bins.append(found)
+            parsed, at = _bin(data, at)
+            bins.append(parsed)
         yield namespace.decode(), b64decode(digest), int(generation), int(expiration), bins
 
 
