@@ -16,6 +16,7 @@ from thawline import formats
 from thawline.cold import ColdFile
 from thawline.errors import SourceError
 from thawline.formats import FORMATS
+from thawline.formats.contract import read
 from thawline.source import open_source
 from thawline.spark.files import File, Listing, Members
 from thawline.spark.planning import Part, Planner
@@ -58,7 +59,7 @@ def tables_of(file: Path) -> list[str]:
     held = []
     for table in found.tables:
         with open_source(str(file)) as source, suppress(SourceError):
-            list(found.read(source, table, ()))
+            list(read(found.kind_of(source), source, table, ()))
             held.append(table)
     return held
 
