@@ -23,8 +23,7 @@ from thawline.formats.kafka.encoding import OpenBatch
 from thawline.formats.kafka.gaps import LONGEST_CHAIN
 from thawline.formats.kafka.nesting import MOST_OFFSETS
 from thawline.formats.kafka.record_columns import Rows
-from thawline.formats.rbak.fields import FIELDS, KINDS, NAME_ENDS, NAMES, NUMBERS
-from thawline.formats.rbak.native import SCRATCH, WORK
+from thawline.formats.rbak.records import FIELDS, KINDS, NAME_ENDS, NAMES, NUMBERS, SCRATCH, WORK
 from thawline.formats.rbf.frames import ReverseScan
 from thawline.ripemd160 import SIZE
 from tools.fuzz.scans import LONGEST, NATIVE, How, Scan, block, gather

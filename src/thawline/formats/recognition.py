@@ -17,7 +17,7 @@ from thawline import formats
 from thawline.errors import ThawlineError, UnknownFormat
 from thawline.formats import Format
 from thawline.formats.kafka.sidecars import kind_of
-from thawline.formats.rbak.segment import Segment, find
+from thawline.formats.rbak.walk import Segment, find_segments
 from thawline.model import Finding, Run, Span
 from thawline.source import LocalSource, Source
 from thawline.wording import counted
@@ -205,7 +205,7 @@ Searched = Iterable[Run | Segment | Finding | Span]
 SEARCHES: dict[str, Callable[[Format, LocalSource], Searched]] = {
     "rbf": lambda read, window: read.scan(window),
     "borg": lambda read, window: read.outline(window),
-    "rbak": lambda _, window: find(window),
+    "rbak": lambda _, window: find_segments(window),
     "kafka": lambda read, window: () if kind_of(window.name) else read.divide(window, "records"),
     "aerospike": lambda read, window: read.divide(window, "records"),
 }

@@ -31,10 +31,10 @@ from thawline.formats.borg.envelopes import KEYLESS, enveloped
 from thawline.formats.borg.naming import HASHES, Rule
 from thawline.formats.borg.writer import PackWriter
 from thawline.formats.kafka.writer import KafkaSegmentWriter
-from thawline.formats.rbak.fields import PROPERTIES
 from thawline.formats.rbak.manifest import FILE as MANIFEST
 from thawline.formats.rbak.manifest import compose, parse
-from thawline.formats.rbak.writer import RbakWriter, record
+from thawline.formats.rbak.records import PROPERTIES
+from thawline.formats.rbak.write import RbakWriter, record
 from thawline.formats.rbf.writer import RbfWriter
 from thawline.options import BadOption
 from thawline.outputs import replacing

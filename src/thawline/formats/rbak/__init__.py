@@ -21,30 +21,28 @@ import pyarrow as pa
 from thawline.errors import FormatError
 from thawline.folder import Folder
 from thawline.formats import Claim, Content, Format, Member, Reading
-from thawline.formats.rbak import backup, findings, messages, rescue, segments
-from thawline.formats.rbak.contents import content_of
+from thawline.formats.rbak import findings, salvage
+from thawline.formats.rbak import folder as backup
 from thawline.formats.rbak.manifest import Listed
-from thawline.formats.rbak.messages import Context
-from thawline.formats.rbak.reading import Reading as PayloadReading
-from thawline.formats.rbak.segment import (
+from thawline.formats.rbak.payload import content_of
+from thawline.formats.rbak.rows import EXTRAS, MESSAGES, SEGMENTS, Context, SegmentReader, SmallSegments, segment_row
+from thawline.formats.rbak.walk import (
     END_MAGIC,
-    FOOTER,
     HEADER,
     LEAST,
     MAGIC,
     Header,
     Segment,
-    find,
-    header_at,
-    header_of,
-    remarks,
-    salvage_hint,
-    why_not,
+    broken_rule,
+    find_segments,
+    header_findings,
+    parse_header,
+    read_ends,
+    read_header,
+    unproven,
 )
-from thawline.formats.rbak.small import Together
 from thawline.model import Finding, Report, Run, Span
 from thawline.source import Source
-from thawline.wording import counted
 
 CLOCK_STEP = 3_600_000
 """Milliseconds that a clock may have stepped: a header is a hint, not more, about the times of its records."""
@@ -89,11 +87,11 @@ class Rbak(Format):
 
     def schema(self, table: str) -> pa.Schema:
         """The schema of `messages` or `segments`."""
-        return segments.SCHEMA if table == "segments" else messages.SCHEMA
+        return SEGMENTS if table == "segments" else MESSAGES
 
     def extras(self, table: str) -> pa.Schema:
         """Columns of `messages` that few need."""
-        return pa.schema([]) if table == "segments" else messages.EXTRAS
+        return pa.schema([]) if table == "segments" else EXTRAS
 
     def scan(self, source: Source) -> Iterator[Run | Finding]:
         """Proven segments and findings, in file order, after every record has been read."""
@@ -112,7 +110,7 @@ class Rbak(Format):
         """The segment as its first 32 and its last 8 bytes describe it."""
         span = Span(0, source.size)
         segment = Segment(span, "")
-        header = _head(source, segment)
+        header = read_ends(source)
         if isinstance(header, Finding):
             yield header
             return
@@ -120,7 +118,7 @@ class Rbak(Format):
             yield spared
             return
         yield Run(span, 1, header.num_records)
-        yield from remarks(segment, header)
+        yield from header_findings(segment, header)
         yield from backup.compare_head(self.listed, segment, header)
 
     def _read(self, source: Source, columns: Collection[str], *, keep: bool = False) -> Reading:
@@ -129,31 +127,31 @@ class Rbak(Format):
             return
         source = source.on_disk()
         if not source.size:
-            yield why_not(source, Span(0, 0))
-        waiting, context = Together(columns), self._context(source)
-        for found in find(source):
+            yield broken_rule(source, Span(0, 0))
+        waiting, context = SmallSegments(columns), self._context(source)
+        for found in find_segments(source):
             item = self._item(source, found, columns, context)
-            if isinstance(item, PayloadReading) and not waiting.add(item):
+            if isinstance(item, SegmentReader) and not waiting.add(item):
                 yield from self._flush(source, waiting, keep=keep)
                 yield from self._segment(source, item, keep=keep)
-                waiting = Together(columns)
-            elif not isinstance(item, PayloadReading):
+                waiting = SmallSegments(columns)
+            elif not isinstance(item, SegmentReader):
                 waiting.items.append(item)
             if waiting.is_full:
                 yield from self._flush(source, waiting, keep=keep)
-                waiting = Together(columns)
+                waiting = SmallSegments(columns)
         yield from self._flush(source, waiting, keep=keep)
 
     def _item(
         self, source: Source, found: Segment | Span, columns: Collection[str], context: Context
-    ) -> PayloadReading | Finding | Span:
+    ) -> SegmentReader | Finding | Span:
         """A segment to be read, why it cannot be, or a stretch that is none."""
         if isinstance(found, Span):
             return found
-        header = header_at(source, found)
-        return header if isinstance(header, Finding) else self._reading(source, found, header, columns, context)
+        header = read_header(source, found)
+        return header if isinstance(header, Finding) else self._reader(source, found, header, columns, context)
 
-    def _flush(self, source: Source, waiting: Together, *, keep: bool) -> Reading:
+    def _flush(self, source: Source, waiting: SmallSegments, *, keep: bool) -> Reading:
         """What has waited, in the order of the file."""
         for item, rows in waiting.read():
             if isinstance(item, Finding):
@@ -164,7 +162,7 @@ class Rbak(Format):
                 yield Run(item.segment.span, 1, item.rows), [rows] if keep and rows is not None else []
                 yield from self._remarks(source, item)
 
-    def _segment(self, source: Source, reading: PayloadReading, *, keep: bool) -> Reading:
+    def _segment(self, source: Source, reading: SegmentReader, *, keep: bool) -> Reading:
         segment, header = reading.segment, reading.header
         batches = reading.batches()
         first = _consumed(islice(batches, HELD + 1) if keep else batches, keep=keep)
@@ -173,43 +171,41 @@ class Rbak(Format):
         deque(batches, maxlen=0)  # only behind the last row it is known what is to be said
         yield from self._remarks(source, reading)
 
-    def _remarks(self, source: Source, reading: PayloadReading) -> Iterator[Finding]:
+    def _remarks(self, source: Source, reading: SegmentReader) -> Iterator[Finding]:
         """What is to be said about a segment that has been read."""
-        yield from remarks(reading.segment, reading.header)
-        yield from reading.remarks()
+        yield from header_findings(reading.segment, reading.header)
+        yield from reading.findings()
         yield from backup.compare(self.listed, source, reading.segment, reading.header, reading.documents)
 
     def _unproven(self, source: Source, span: Span, columns: Collection[str], *, keep: bool) -> Reading:
         """A stretch that no checksum proves: damage, and if it is asked for what decodes of it all the same."""
-        is_beside = span.start > 0 and source.view(span.start, span.end)[: len(MAGIC)] != MAGIC
-        lost = {"lost": f"nothing of a segment; {counted(span.size, 'byte')}"}
-        finding = Finding(findings.TRAILING, span, lost, salvage_hint(source)) if is_beside else why_not(source, span)
+        finding = unproven(source, span)
         if not self.unverified:
             yield finding
         else:
-            yield from self._rescued(source, finding, columns, keep=keep)
+            yield from self._recovered(source, finding, columns, keep=keep)
         yield from backup.compare(self.listed, source, Segment(span, ""), None, 0)
 
-    def _rescued(self, source: Source, finding: Finding, columns: Collection[str], *, keep: bool) -> Reading:
-        reading = self._rescue_reading(source, finding.span, columns)
+    def _recovered(self, source: Source, finding: Finding, columns: Collection[str], *, keep: bool) -> Reading:
+        reading = self._damaged_reader(source, finding.span, columns)
         batches = _consumed(reading.batches(), keep=keep)
         start = Span(finding.span.start, finding.span.start)
-        if reading.good:
+        if reading.records:
             yield Run(start, 0, reading.rows, {"recovered": finding.code.id, "span": finding.span}), batches
         yield finding
-        if reading.good:
-            yield Finding(findings.UNPROVEN, reading.end, {"records": reading.good})
+        if reading.records:
+            yield Finding(findings.UNPROVEN, reading.end, {"records": reading.records})
 
-    def _reading(
+    def _reader(
         self, source: Source, segment: Segment, header: Header, columns: Collection[str], context: Context
-    ) -> PayloadReading:
-        return PayloadReading(source, segment, header, columns, context, self.max_payload, segment.payload)
+    ) -> SegmentReader:
+        return SegmentReader(source, segment, header, columns, context, self.max_payload, segment.payload)
 
-    def _rescue_reading(self, source: Source, span: Span, columns: Collection[str]) -> PayloadReading:
+    def _damaged_reader(self, source: Source, span: Span, columns: Collection[str]) -> SegmentReader:
         """A reading of a stretch that no checksum proves, as far as it goes."""
-        header, payload = rescue.header_of(source, span), rescue.payload_of(source, span)
+        header, payload = salvage.damaged_header(source, span), salvage.damaged_payload(source, span)
         context = self._context(source, is_proven=False)
-        return PayloadReading(
+        return SegmentReader(
             source, Segment(span, ""), header, columns, context, self.max_payload, payload, resync=True
         )
 
@@ -221,15 +217,15 @@ class Rbak(Format):
     def batches(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
         """The messages of a segment, or the segment itself as a row."""
         if table == "segments":
-            yield segments.batch_of(source, run, self.key or PurePath(source.name).name, columns)
+            yield segment_row(source, run, self.key or PurePath(source.name).name, columns)
             return
         source = source.on_disk()
         if "recovered" in run.labels:
             span = run.labels.get("span", run.span)
-            reading = self._rescue_reading(source, span if isinstance(span, Span) else run.span, columns)
+            reading = self._damaged_reader(source, span if isinstance(span, Span) else run.span, columns)
         else:
-            header = header_of(bytes(source.view(run.span.start, run.span.start + HEADER)))
-            reading = self._reading(source, Segment(run.span, "crc32"), header, columns, self._context(source))
+            header = parse_header(bytes(source.view(run.span.start, run.span.start + HEADER)))
+            reading = self._reader(source, Segment(run.span, "crc32"), header, columns, self._context(source))
         yield from reading.batches()
 
     def units(self, source: Source, run: Run) -> Iterator[Span]:
@@ -247,28 +243,28 @@ class Rbak(Format):
 
     def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
         """One valid segment of all records that can be read."""
-        return rescue.rewritten(self, source, items)
+        return salvage.salvaged(self, source, items)
 
     def mend(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[Run | Finding]:
         """The items of a scan, with what still decodes of damaged segments as runs."""
-        return rescue.mended(self, source, items)
+        return salvage.with_salvaged(self, source, items)
 
-    def rescue_reading(self, source: Source, span: Span) -> PayloadReading:
+    def damaged_reader(self, source: Source, span: Span) -> SegmentReader:
         """What still decodes of a stretch that no checksum proves."""
-        return self._rescue_reading(source.on_disk(), span, ())
+        return self._damaged_reader(source.on_disk(), span, ())
 
-    def reading(self, source: Source, columns: Collection[str]) -> PayloadReading | Finding:
+    def whole_reader(self, source: Source, columns: Collection[str]) -> SegmentReader | Finding:
         """The payload of a file that is one proven segment and nothing else, to be read; or why it is none."""
         source = source.on_disk()
-        found = next(find(source), Span(0, source.size))
+        found = next(find_segments(source), Span(0, source.size))
         if not isinstance(found, Segment) or found.span.end != source.size or found.proof != "crc32":
             span = found.span if isinstance(found, Segment) else found
             code = findings.CASTAGNOLI if isinstance(found, Segment) and found.proof == "crc32c" else findings.TRAILING
-            return Finding(code, span) if isinstance(found, Segment) else why_not(source, span)
-        header = header_at(source, found)
+            return Finding(code, span) if isinstance(found, Segment) else broken_rule(source, span)
+        header = read_header(source, found)
         if isinstance(header, Finding):
             return header
-        return self._reading(source, found, header, columns, self._context(source))
+        return self._reader(source, found, header, columns, self._context(source))
 
     def claim_folder(self, folder: Folder) -> Claim | None:
         """A backup has a manifest, or at least segments."""
@@ -295,7 +291,7 @@ class Rbak(Format):
             return {}
         told = {"queue": self.listed.queue, "vhost": self.listed.vhost}
         if self.prune == "hint":
-            told = {name: value for name, value in told.items() if backup.folder_of(self.key, name) == value}
+            told = {name: value for name, value in told.items() if backup.folder_name(self.key, name) == value}
         return {name: value for name, value in told.items() if value}
 
     def _spared(self, source: Source) -> Finding | None:
@@ -312,7 +308,7 @@ class Rbak(Format):
         if self.prune == "off" or (self.since is None and self.until is None) or source.size < LEAST:
             return False
         try:
-            first, last = header_of(bytes(source.view(0, HEADER))).span
+            first, last = parse_header(bytes(source.view(0, HEADER))).time_range
         except FormatError:
             return False
         margin = CLOCK_STEP if self.prune == "hint" else 0
@@ -343,12 +339,3 @@ def _in_turn(first: list[pa.RecordBatch], more: Iterator[pa.RecordBatch]) -> Ite
     while first:
         yield first.pop(0)
     yield from more
-
-
-def _head(source: Source, segment: Segment) -> Header | Finding:
-    """The header of a file that is a segment as far as both ends tell; else what they tell against it."""
-    if source.size < LEAST or source.view(0, len(MAGIC)) != MAGIC:
-        return why_not(source, segment.span)
-    if source.view(source.size - FOOTER, source.size)[4:] != END_MAGIC:
-        return why_not(source, segment.span)
-    return header_at(source, segment)

@@ -2,7 +2,7 @@
 
 A record that is not the JSON of a `BackupRecord` leaves no row: what is wrong with it, and where, goes into `faults`.
 Of several members with the same key the last counts; members that are not known are passed over. The fields and their
-names are in `formats.rbak.fields`.
+names are in `formats.rbak.records`.
 """
 
 import cython
