@@ -16,6 +16,7 @@ import pyarrow as pa
 from thawline.engine.chunks import Chunk
 from thawline.formats.rbak.records import (
     HEAD,
+    MOST_HEADERS,
     NOT_A_BYTE,
     NOT_JSON,
     NUMBERS,
@@ -30,7 +31,6 @@ from thawline.formats.rbak.records import (
 )
 
 DEEPEST = 128
-MOST_HEADERS = 1 << 16
 DOCUMENT = len(NUMBERS)
 BLANK = " \t\n\r"
 LONGEST_INTEGER = 20

@@ -19,7 +19,7 @@ from thawline.formats.aerospike.units import Bin, Key, Record
 from thawline.formats.aerospike.writer import AsbWriter, digest_of
 from thawline.formats.rbak import rows as rbak_rows
 from thawline.formats.rbak.write import RbakWriter, record
-from thawline.formats.rbf.writer import RbfWriter
+from thawline.formats.rbf.write import RbfWriter
 from thawline.model import Finding, Report
 from thawline.options import BadOption
 from thawline.source import LocalSource

@@ -14,7 +14,7 @@ from thawline.formats.aerospike.units import Bin, Key, Record
 from thawline.formats.aerospike.writer import AsbWriter, digest_of
 from thawline.formats.kafka.writer import KafkaSegmentWriter
 from thawline.formats.rbak.write import RbakWriter, record
-from thawline.formats.rbf.writer import RbfWriter
+from thawline.formats.rbf.write import RbfWriter
 from thawline.spark import session
 from tools.damage import damaged
 

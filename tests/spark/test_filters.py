@@ -17,7 +17,7 @@ from thawline.formats.aerospike.writer import AsbWriter, digest_of
 from thawline.formats.kafka.writer import KafkaSegmentWriter
 from thawline.formats.rbak import rows
 from thawline.formats.rbak.write import RbakWriter, record
-from thawline.formats.rbf.writer import RbfWriter
+from thawline.formats.rbf.write import RbfWriter
 from thawline.spark.sources import SOURCES, KafkaSource
 
 START = 1_700_000_000_000

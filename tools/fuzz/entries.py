@@ -24,7 +24,7 @@ from thawline.formats.kafka.gaps import LONGEST_CHAIN
 from thawline.formats.kafka.nesting import MOST_OFFSETS
 from thawline.formats.kafka.record_columns import Rows
 from thawline.formats.rbak.records import FIELDS, KINDS, NAME_ENDS, NAMES, NUMBERS, SCRATCH, WORK
-from thawline.formats.rbf.frames import ReverseScan
+from thawline.formats.rbf.walk import ReverseScan
 from thawline.ripemd160 import SIZE
 from tools.fuzz.scans import LONGEST, NATIVE, How, Scan, block, gather
 

@@ -35,7 +35,7 @@ from thawline.formats.rbak.manifest import FILE as MANIFEST
 from thawline.formats.rbak.manifest import compose, parse
 from thawline.formats.rbak.records import PROPERTIES
 from thawline.formats.rbak.write import RbakWriter, record
-from thawline.formats.rbf.writer import RbfWriter
+from thawline.formats.rbf.write import RbfWriter
 from thawline.options import BadOption
 from thawline.outputs import replacing
 

@@ -72,6 +72,8 @@ WORK, SCRATCH = 128, 512
 """Its working memory: the cells of a record; the stack of nesting, and a key without its escapes."""
 ANY_SEEN, ALL_SEEN, ANY_ODD = 61, 62, 63
 """Results in the working memory: fields that any row has, that all rows have; whether any headers are odd."""
+MOST_HEADERS = 1 << 16
+"""Its bound for the headers of a record. A table of headers fits one AMQP frame, of 128 KiB by default."""
 NO_SHAPE = -1
 """The number of headers of a row whose headers have no known shape."""
 
