@@ -241,6 +241,7 @@ NOT_READ = Code(
     "note",
     "The header says that all records are older or newer than requested, by more than an hour. Clocks that stepped "
     "can make it wrong: --prune off reads every segment, --prune strict trusts the header.",
+    is_pruning=True,
 )
 UNPROVEN = Code(
     "RBK304",
@@ -254,6 +255,7 @@ OTHER_QUEUE = Code(
     "note",
     "The manifest says that the segment holds messages of a queue, or of a virtual host, that was not requested, and "
     "the name of its folder agrees. --prune off reads every segment, --prune strict trusts the manifest.",
+    is_pruning=True,
 )
 
 CODES = (

@@ -12,7 +12,7 @@ from thawline.codecs import check_size, decompress_chunks, lz4_sized_block, rbak
 from thawline.engine import columns
 from thawline.engine.chunks import Break, Chunk
 from thawline.errors import CodecError, FormatError, OutputTooLarge
-from thawline.formats import Content
+from thawline.formats.contract import Content
 from thawline.formats.rbak.records import HEAD
 from thawline.formats.rbak.walk import END_MAGIC, FOOTER, HEADER, LEAST, int64_array, parse_header
 from thawline.inflow import Inflow, Pieces, decompressing

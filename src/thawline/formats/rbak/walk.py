@@ -93,8 +93,9 @@ def _proven(source: Source) -> Iterator[Segment]:
     if whole := _whole(source):
         yield whole
         return
-    starts = _positions(source, MAGIC)
-    ends = array("q", (at - CHECKSUM for at in _positions(source, END_MAGIC)))
+    # An end magic before the end of the first header ends nothing; its checksum may lie before the file.
+    marks = (at for at in _positions(source, END_MAGIC) if at >= HEADER + CHECKSUM)
+    starts, ends = _positions(source, MAGIC), array("q", (at - CHECKSUM for at in marks))
     position = 0
     for start, proof, proving in merge(
         _proofs(CRC32, _join(source, starts, ends, crc32)), _proofs(CRC32C, _join(source, starts, ends, crc32c))

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from thawline.batches import last
-from thawline.formats import Claim, Format, Reading
+from thawline.formats.contract import Claim, Reading
+from thawline.formats.legacy import LegacyFormat as Format
 from thawline.formats.rbf import salvage
 from thawline.formats.rbf.findings import CODES
 from thawline.formats.rbf.frame import FENCE, is_newer_layout
@@ -29,7 +30,7 @@ class Rbf(Format):
 
     name = "rbf"
     title = "RBF log (Reversible Binary Framing)"
-    tables = ("frames",)
+    table_names = ("frames",)
     codes = CODES
     unit_name = "frame"
 
