@@ -109,9 +109,9 @@ class Context:
     """What holds for all rows of some documents, and which of these rows are requested."""
 
     segment: str
-    first_index: int
+    first_index: int = 0
     """Number of the first document in its segment."""
-    verified: bool
+    verified: bool = True
     since: int | None = None
     until: int | None = None
     queue: tuple[str, ...] | None = None
@@ -234,8 +234,6 @@ class SegmentReader:
     context: Context
     max_payload: int
     payload: Span
-    resync: bool = False
-    """Whether the payload is damaged, so that reading goes on after what is no record."""
     ending: Ending = field(default_factory=Ending)
     documents: int = 0
     rows: int = 0
@@ -255,7 +253,7 @@ class SegmentReader:
         """The rows; after the last of them, `findings` is complete."""
         wire = _wire_columns(self.wanted, self.context)
         share = self.max_payload // RECORD_SHARE
-        for found in documents(self.inflow(), self.ending, share, resync=self.resync):
+        for found in documents(self.inflow(), self.ending, share, resync=not self.segment.proof):
             decoded = decode(found.view, found.chunk, wire)
             context = replace(self.context, first_index=self.documents)
             self._note(found, decoded)
@@ -267,7 +265,7 @@ class SegmentReader:
     def inflow(self) -> Inflow:
         """The payload, to be decompressed."""
         data = self.source.view(self.payload.start, self.payload.end)
-        return decompressed(self.header.compression, data, self.max_payload, is_damaged=self.resync)
+        return decompressed(self.header.compression, data, self.max_payload, is_damaged=not self.segment.proof)
 
     def _note(self, found: Documents, decoded: Decoded) -> None:
         times = decoded.batch["backed_up_at"]
@@ -375,11 +373,11 @@ class SegmentReader:
 class SmallSegments:
     """Items of a file in its order. The payloads of its small segments are decoded together: each call has a cost.
 
-    Items are readers of small segments, findings about segments that cannot be read, and spans that are no segment.
+    Items are readers of small segments, and findings.
     """
 
     wanted: Collection[str]
-    items: list[SegmentReader | Finding | Span] = field(default_factory=list)
+    items: list[SegmentReader | Finding] = field(default_factory=list)
     readers: list[SegmentReader] = field(default_factory=list)
     data: bytearray = field(default_factory=bytearray)
     """The payloads, end to end."""
@@ -396,8 +394,9 @@ class SmallSegments:
         return is_long or len(self.items) >= MOST_ITEMS
 
     def add(self, reader: SegmentReader) -> bool:
-        """Take the payload of a segment; False if it is not small, and nothing is taken."""
-        if reader.segment.span.size > LARGEST_SMALL or reader.max_payload // RECORD_SHARE < LARGEST_SMALL_PAYLOAD:
+        """Take the payload of a proven segment; False if it is none or not small, and nothing is taken."""
+        is_small = bool(reader.segment.proof) and reader.segment.span.size <= LARGEST_SMALL
+        if not is_small or reader.max_payload // RECORD_SHARE < LARGEST_SMALL_PAYLOAD:
             return False
         payload = _small_payload(reader)
         if payload is None:
@@ -414,7 +413,7 @@ class SmallSegments:
         self.begins.append(begin)
         return True
 
-    def read(self) -> Iterator[tuple[SegmentReader | Finding | Span, pa.RecordBatch | None]]:
+    def read(self) -> Iterator[tuple[SegmentReader | Finding, pa.RecordBatch | None]]:
         """The items, those that are readers with their rows, if any; the findings of these are then complete."""
         rows = self._rows() if self.starts else None
         done = 0

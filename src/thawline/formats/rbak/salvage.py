@@ -4,83 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
 from thawline.checksums import sha256
-from thawline.errors import FormatError, ThawlineError
+from thawline.errors import ThawlineError
 from thawline.folder import Folder
+from thawline.formats.contract import Depth
 from thawline.formats.rbak import findings, manifest
 from thawline.formats.rbak.folder import Backup
 from thawline.formats.rbak.manifest import Listed
 from thawline.formats.rbak.rows import SegmentReader
-from thawline.formats.rbak.walk import END_MAGIC, FOOTER, HEADER, MAGIC, Header, parse_header
+from thawline.formats.rbak.walk import LZ4_MAGIC, Segment, damaged_header, damaged_payload
 from thawline.formats.rbak.write import Coding, SegmentBuilder
-from thawline.model import Finding, Run, Span
+from thawline.model import Finding, Run
 from thawline.source import Source, open_source
 
 if TYPE_CHECKING:
-    from thawline.formats.rbak import Rbak
+    from thawline.formats.rbak import Rbak, SegmentFile
 
 SALVAGEABLE = (findings.NO_MAGIC, findings.NO_END, findings.BAD_CHECKSUM, findings.TOO_SHORT)
-ZSTD_MAGIC, LZ4_MAGIC = bytes.fromhex("28b52ffd"), bytes.fromhex("04224d18")
 COLUMNS = ("record_json", "backed_up_at_ms")
 PLACE = ["vhost", "queue"]
-
-
-# A damaged segment, read as far as it goes.
-
-
-def damaged_header(source: Source, span: Span) -> Header:
-    """The header of a damaged segment as far as it can be trusted; the payload tells its compression."""
-    head = bytes(source.view(span.start, min(span.start + HEADER, span.end))).ljust(HEADER, b"\0")
-    start = damaged_payload(source, span).start
-    content = bytes(source.view(start, min(start + 12, span.end)))
-    try:
-        header = parse_header(MAGIC + head[4:])
-    except FormatError:
-        header = Header("lz4", 0, 0, 0)
-    return replace(header, compression=_compression(content, header.compression))
-
-
-def _compression(content: bytes, stated: str) -> str:
-    """How a payload is compressed: its first bytes are better evidence than a header that may be damaged."""
-    if content.startswith(ZSTD_MAGIC):
-        return "zstd"
-    if content.startswith(LZ4_MAGIC):
-        return "lz4"
-    return "none" if content[4:5] == b"{" else stated
-
-
-def damaged_payload(source: Source, span: Span) -> Span:
-    """The payload of a damaged segment: up to the footer if there is one, else up to the end."""
-    start = min(span.start + HEADER, span.end)
-    has_footer = span.size >= HEADER + FOOTER and source.view(span.end - len(END_MAGIC), span.end) == END_MAGIC
-    return Span(start, span.end - FOOTER if has_footer else span.end)
 
 
 # A new segment.
 
 
-def with_salvaged(rbak: Rbak, source: Source, items: Iterator[Run | Finding]) -> Iterator[Run | Finding]:
-    """The items of a scan, with a run for damage of which something still decodes, and findings for what is lost."""
-    for item in items:
+def intact(kind: SegmentFile, source: Source) -> Iterator[Run | Finding]:
+    """The items of a walk, with a run for damage of which something still decodes, and findings for what is lost."""
+    for item in kind.walk(source, Depth.EVERYTHING):
         if not isinstance(item, Finding) or item.code not in SALVAGEABLE or not item.span.size:
             yield item
             continue
-        reader = rbak.damaged_reader(source, item.span)
+        run = Run(item.span, 1, 0, recovered=item.code.id, payload=Segment(item.span, ""))
+        reader = kind.reader(source, run, ())
         rows = sum(batch.num_rows for batch in reader.batches())
         if not rows:
             yield item
             continue
-        yield Run(item.span, 1, rows, {"recovered": item.code.id})
+        yield replace(run, rows=rows)
         wrong = [finding for finding in reader.findings() if finding.severity == "error"]
         # A wrong count follows from the other damage.
         yield from (finding for finding in wrong if finding.code is not findings.WRONG_COUNT or len(wrong) == 1)
 
 
-def salvaged(rbak: Rbak, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
+def salvaged(kind: SegmentFile, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
     """The bytes of one valid segment: an intact one as it is, else all records that can be read, in a new one.
 
     Where the records exceed what is read of one segment, another follows.
@@ -88,13 +58,13 @@ def salvaged(rbak: Rbak, source: Source, items: Iterator[Run | Finding]) -> Iter
     seen = list(items)
     runs = [item for item in seen if isinstance(item, Run) and item.span.size]
     wrong = {item.span.end for item in seen if isinstance(item, Finding) and not item.span.size and _is_refused(item)}
-    is_part = rbak.since is not None or rbak.until is not None
-    if len(runs) == 1 and not is_part and runs[0].span.end not in wrong and "recovered" not in runs[0].labels:
+    is_part = kind.rbak.since is not None or kind.rbak.until is not None
+    if len(runs) == 1 and not is_part and runs[0].span.end not in wrong and not runs[0].recovered:
         yield source.view(runs[0].span.start, runs[0].span.end)
         return
     builder = SegmentBuilder(_coding(source, runs))
-    for document, time in _records(rbak, source, runs):
-        if builder.count and not builder.has_room(document, rbak.max_payload):
+    for document, time in _records(kind, source, runs):
+        if builder.count and not builder.has_room(document, kind.rbak.max_payload):
             yield from builder.finish()
             builder = SegmentBuilder(builder.coding)
         builder.add(document, time)
@@ -116,10 +86,10 @@ def _coding(source: Source, runs: list[Run]) -> Coding:
     return Coding(header.compression, lz4_framing="frame" if is_frame else "block")
 
 
-def _records(rbak: Rbak, source: Source, runs: list[Run]) -> Iterator[tuple[bytes, int]]:
+def _records(kind: SegmentFile, source: Source, runs: list[Run]) -> Iterator[tuple[bytes, int]]:
     """The JSON of each record, and its time."""
     for run in runs:
-        for batch in rbak.batches(source, run, "messages", COLUMNS):
+        for batch in kind.reader(source, run, COLUMNS).batches():
             documents = batch["record_json"].cast(pa.binary()).to_pylist()
             times = (time or 0 for time in batch["backed_up_at_ms"].to_pylist())
             yield from zip(documents, times, strict=True)
@@ -144,8 +114,8 @@ def new_manifest(rbak: Rbak, path: str, *, backup_id: str = "", completed_at: in
     """The manifest of a folder of segments. What an old one states besides its list is kept."""
     folder, made = Folder(path), NewManifest()
     for member in rbak.members(folder):
-        segment: Any = member.format
-        made.segments += _entries(member.path, segment, made)
+        for kind in member.format.kinds:
+            made.segments += _entries(member.path, cast("SegmentFile", kind), made)
     made.segments = list(_numbered(made.segments))
     old = Backup(folder).manifest
     known: dict[str, Any] = dict(old.raw) if old else {}
@@ -158,17 +128,27 @@ def new_manifest(rbak: Rbak, path: str, *, backup_id: str = "", completed_at: in
     return made
 
 
-def _entries(path: str, rbak: Rbak, made: NewManifest) -> Iterator[Listed]:
+def _entries(path: str, kind: SegmentFile, made: NewManifest) -> Iterator[Listed]:
     """The entry of one file; none if the backup tool refuses it."""
     try:
         with open_source(path) as source:
-            reader = rbak.whole_reader(source, PLACE)
-            if isinstance(reader, SegmentReader):
-                yield from _entry(source, rbak, reader, made)
+            found = _only_segment(kind, source)
+            if isinstance(found, Finding):
+                made.left_out.append((kind.rbak.key, f"{found.code.id} {found.message}"))
             else:
-                made.left_out.append((rbak.key, f"{reader.code.id} {reader.message}"))
+                yield from _entry(source, kind.rbak, kind.reader(source, found, PLACE), made)
     except ThawlineError as error:
-        made.left_out.append((rbak.key, str(error)))
+        made.left_out.append((kind.rbak.key, str(error)))
+
+
+def _only_segment(kind: SegmentFile, source: Source) -> Run | Finding:
+    """The segment of a file that is nothing else and proven by CRC-32; else why the backup tool refuses it."""
+    found = next(iter(kind.walk(source, Depth.UNITS)))
+    if isinstance(found, Finding):
+        return found
+    if found.payload == Segment(found.span, "crc32c"):
+        return Finding(findings.CASTAGNOLI, found.span)
+    return Finding(findings.TRAILING, found.span) if found.span.end != source.size else found
 
 
 def _entry(source: Source, rbak: Rbak, reader: SegmentReader, made: NewManifest) -> Iterator[Listed]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cache, lru_cache
 from heapq import merge
 from pathlib import PurePath
@@ -21,7 +22,7 @@ from thawline import specs
 from thawline.checksums import crc32, crc32c
 from thawline.errors import FormatError
 from thawline.formats.rbak import findings
-from thawline.model import Finding, Span
+from thawline.model import Finding, Payload, Span
 from thawline.source import Source
 from thawline.wording import counted, quoted
 
@@ -31,6 +32,9 @@ CHECKSUM = FOOTER - len(END_MAGIC)
 LEAST = HEADER + FOOTER
 STEP = 16 << 20
 """Bytes that are checked or searched at once, so that a mapped file need not be in memory as a whole."""
+CLOCK_STEP = 3_600_000
+"""Milliseconds that a clock may have stepped: a header is only a hint about the times of its records."""
+ZSTD_MAGIC, LZ4_MAGIC = bytes.fromhex("28b52ffd"), bytes.fromhex("04224d18")
 CRC_WIDTH, BYTE_VALUES = 32, 256
 CRCS_AT_ONCE = 1 << 16
 
@@ -58,8 +62,8 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
-    """A segment whose checksum is right, or a stretch that is read as one."""
+class Segment(Payload):
+    """A segment whose checksum is right, or a stretch that is read as one; what the walk tells about a run."""
 
     span: Span
     proof: Proof
@@ -294,6 +298,11 @@ def read_header(source: Source, segment: Segment) -> Header | Finding:
     return parse_header(head)
 
 
+def proven_header(source: Source, segment: Segment) -> Header:
+    """The header of a segment that `read_header` accepts."""
+    return parse_header(bytes(source.view(segment.span.start, segment.span.start + HEADER)))
+
+
 def read_ends(source: Source) -> Header | Finding:
     """The header of a file that is a segment as far as its first and last bytes tell; else the rule they break."""
     whole = Span(0, source.size)
@@ -326,7 +335,41 @@ def _is_known(version: int, compression: int) -> bool:
     return True
 
 
-# Why a stretch is no segment.
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A range of times in milliseconds, both ends included; None for an open end."""
+
+    since: int | None
+    until: int | None
+
+    def __str__(self) -> str:
+        return f"{_shown(self.since)}..{_shown(self.until)}"
+
+
+def _shown(milliseconds: int | None) -> str:
+    """A time as a person reads it; its number where no calendar reaches."""
+    if milliseconds is None:
+        return ""
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat().replace("+00:00", "Z")
+    except (ValueError, OverflowError, OSError):
+        return str(milliseconds)
+
+
+def is_outside(source: Source, window: Window, *, is_strict: bool) -> bool:
+    """Whether a file's header says that no record lies in a window; unless strict, by more than clocks step."""
+    if window == Window(None, None) or source.size < LEAST:
+        return False
+    try:
+        first, last = parse_header(bytes(source.view(0, HEADER))).time_range
+    except FormatError:
+        return False
+    margin = 0 if is_strict else CLOCK_STEP
+    is_before = window.since is not None and last + margin < window.since
+    return is_before or (window.until is not None and first - margin > window.until)
+
+
+# Why a stretch is no segment, and what is known of it all the same.
 
 
 def unproven(source: Source, span: Span) -> Finding:
@@ -363,6 +406,34 @@ def _lost(head: bytes) -> str:
         return "all records of the segment, unless salvage finds some"
     header = parse_header(head)
     return f"{counted(header.num_records, 'record')} if its header is right; salvage copies those that still decode"
+
+
+def damaged_header(source: Source, span: Span) -> Header:
+    """The header of a damaged segment as far as it can be trusted; the payload tells its compression."""
+    head = bytes(source.view(span.start, min(span.start + HEADER, span.end))).ljust(HEADER, b"\0")
+    start = damaged_payload(source, span).start
+    content = bytes(source.view(start, min(start + 12, span.end)))
+    try:
+        header = parse_header(MAGIC + head[4:])
+    except FormatError:
+        header = Header("lz4", 0, 0, 0)
+    return replace(header, compression=_compression(content, header.compression))
+
+
+def _compression(content: bytes, stated: str) -> str:
+    """How a payload is compressed: its first bytes are better evidence than a header that may be damaged."""
+    if content.startswith(ZSTD_MAGIC):
+        return "zstd"
+    if content.startswith(LZ4_MAGIC):
+        return "lz4"
+    return "none" if content[4:5] == b"{" else stated
+
+
+def damaged_payload(source: Source, span: Span) -> Span:
+    """The payload of a damaged segment: up to the footer if there is one, else up to the end."""
+    start = min(span.start + HEADER, span.end)
+    has_footer = span.size >= HEADER + FOOTER and source.view(span.end - len(END_MAGIC), span.end) == END_MAGIC
+    return Span(start, span.end - FOOTER if has_footer else span.end)
 
 
 def salvage_hint(source: Source) -> str:
