@@ -181,6 +181,6 @@ def test_the_forward_walk_stops_where_the_vectors_say(vectors: Path) -> None:
         walk = expect["forward_walk"]
         with open_source(data) as source:
             stretches = read_forward(source)
-        assert sum(stretch.frames for stretch in stretches) == len(walk["frames"])
+        assert sum(stretch.units for stretch in stretches) == len(walk["frames"])
         if stretches:
             assert (stretches[0].start, stretches[-1].end) == (walk["frames"][0], walk["stopped_at"])

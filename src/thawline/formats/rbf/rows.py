@@ -11,9 +11,10 @@ import pyarrow.compute as pc
 from thawline.engine import columns
 from thawline.engine.chunks import Break, Chunk, Ranges
 from thawline.errors import SourceError
+from thawline.formats.contract import Reading
 from thawline.formats.rbf.frame import FENCE
 from thawline.literals import integer, repeated
-from thawline.model import Finding, Run
+from thawline.model import Finding, LeftOut, Run
 from thawline.source import Source
 
 SCHEMA = pa.schema(
@@ -32,7 +33,21 @@ MOST_ITEMS = 1 << 12
 """The most runs and findings that wait for a shared scan."""
 
 
-def bundles(items: Iterable[Run | Finding]) -> Iterator[list[Run | Finding]]:
+def frames(
+    source: Source, items: Iterable[Run | Finding], tags: tuple[int, ...] | None, columns: Collection[str]
+) -> Reading:
+    """The items of a walk, each run with the rows of its frames that have one of some tags."""
+    for bundle in _bundles(items):
+        runs = [item for item in bundle if isinstance(item, Run) and item.units]
+        each = Frames.of(source, runs, tags).of_each(columns) if runs else iter(())
+        for item in bundle:
+            if isinstance(item, Finding):
+                yield item
+            else:
+                yield next(each) if item.units else (item, ())
+
+
+def _bundles(items: Iterable[Run | Finding]) -> Iterator[list[Run | Finding]]:
     """The items of a walk in lists; the runs of each fit one chunk, so that they share a scan."""
     held: list[Run | Finding] = []
     start, frames, most = -1, 0, min(columns.MAX_BYTES, columns.WINDOW)
@@ -99,11 +114,9 @@ class Frames:
         for run, count, size, batches in zip(self.runs, self.counts, sizes, rows, strict=True):
             if self.sizes is None:
                 yield run, batches
-            elif count:
-                left_out = run.units - count, run.span.size - size
-                yield replace(run, labels={**run.labels, "left_out": left_out}), batches
             else:
-                yield run, ()
+                left_out = LeftOut(run.units - count, run.span.size - size)
+                yield replace(run, left_out=left_out), batches if count else ()
 
     def _parted(self, wanted: Collection[str]) -> Iterator[list[pa.RecordBatch]]:
         """The rows of each run."""
@@ -153,7 +166,7 @@ class Frames:
 
     def _suspects(self, done: int, rows: int) -> pa.BooleanArray:
         """Whether each of `rows` rows, after the first `done`, is suspect."""
-        flags = [bool(run.labels.get("nested_suspect")) for run in self.runs]
+        flags = [bool(run.suspect) for run in self.runs]
         if len(set(flags)) == 1:
             return repeated(flags[0], pa.bool_(), rows)
         each = b"".join(bytes([flag]) * count for flag, count in zip(flags, self.counts, strict=True))
@@ -162,7 +175,7 @@ class Frames:
 
 def first_frame(run: Run) -> int:
     """Where the first frame of a run starts: after the genesis fence, if the run has that."""
-    return run.span.start or (len(FENCE) if run.labels.get("has_genesis") else 0)
+    return run.span.start or len(FENCE)
 
 
 def _tag_text(tags: pa.Int64Array) -> pa.StringArray:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from thawline.errors import ThawlineError
 from thawline.formats.rbf.findings import DAMAGED_LENGTH, UNFENCED, UNREACHABLE
 from thawline.formats.rbf.frame import FENCE, LEAST_FRAME, has_right_checksum, has_right_status, u4
-from thawline.model import Finding, Run, Span
+from thawline.model import Finding, Payload, Run, Span
 from thawline.source import Source
 
 PROVEN = (UNFENCED, DAMAGED_LENGTH, UNREACHABLE)
 """Findings about frames whose content may be proven, although a reader must not return them."""
 PIECE = 4 << 20
 """Bytes that are copied at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proven(Payload):
+    """A frame that is proven although readers reject it."""
+
+    size: int
+    """Its size without fences."""
 
 
 class BadCut(ThawlineError, ValueError):
@@ -28,7 +37,7 @@ def salvaged(source: Source, items: Iterable[Run | Finding]) -> Iterator[bytes |
     yield FENCE
     for item in items:
         if isinstance(item, Run) and item.units:
-            yield from _proven_frame(source, item) if "recovered" in item.labels else _copied(source, item)
+            yield from _proven_frame(source, item) if item.recovered else _copied(source, item)
             source.release(item.span.end)
 
 
@@ -38,8 +47,8 @@ def _copied(source: Source, run: Run) -> Iterator[memoryview]:
 
 def _proven_frame(source: Source, run: Run) -> Iterator[bytes | memoryview]:
     """One proven frame, with its TailLen as HeadLen, and the fence that it may have lost."""
-    size = run.labels["size"]
-    assert isinstance(size, int)  # noqa: S101 - `recovered` sets it
+    assert isinstance(run.payload, Proven)  # noqa: S101 - `recovered` sets it
+    size = run.payload.size
     yield size.to_bytes(4, "little")
     yield from _pieces(source, run.span.start + 4, run.span.start + size)
     yield FENCE
@@ -50,7 +59,7 @@ def _pieces(source: Source, start: int, end: int) -> Iterator[memoryview]:
 
 
 def recovered(source: Source, items: Iterable[Run | Finding]) -> Iterator[Run | Finding]:
-    """The items, with every proven frame as a run of its own, labelled `recovered` with the finding's code.
+    """The items, with every proven frame as a run of its own, `recovered` from the finding's code.
 
     A frame is proven if TailLen is its size, and its status and its checksum are right. The checksum covers all but
     HeadLen and the fences around the frame [F-CRC32C-COVERAGE].
@@ -74,13 +83,14 @@ def _recover(source: Source, finding: Finding, rest: Iterator[Run | Finding]) ->
         reached.append(item)
         end = end or _end_by_tail(source, start, item)
     if _may_be_payload(reached[-1]) and _is_proven(source, start, end - start):
-        yield Run(Span(start, reached[-1].span.end), 1, 1, {"recovered": finding.code.id, "size": end - start})
+        span = Span(start, reached[-1].span.end)
+        yield Run(span, 1, 1, recovered=finding.code.id, payload=Proven(end - start))
     else:
         yield from reached
 
 
 def _may_be_payload(item: Run | Finding) -> bool:
-    return isinstance(item, Finding) or bool(item.labels.get("nested_suspect"))
+    return isinstance(item, Finding) or bool(item.suspect)
 
 
 def _end_by_head(source: Source, start: int) -> int:
@@ -114,7 +124,7 @@ def check_cut(source: Source, items: Iterable[Run | Finding], at: int) -> None:
     """
     runs = [item for item in items if isinstance(item, Run)]
     if reason := _forbidding(source, runs, at):
-        trusted = [run for run in runs if not run.labels.get("nested_suspect")]
+        trusted = [run for run in runs if not run.suspect]
         raise BadCut(f"{source.name}: cannot be cut at {at:#x}: {reason}{_nearest(source, trusted, at)}")
 
 
@@ -129,7 +139,7 @@ def _forbidding(source: Source, runs: list[Run], at: int) -> str:
     if source.view(at - len(FENCE), at) != FENCE:
         return "no fence lies right before it"
     run = next((run for run in runs if at - 1 in run.span), None)
-    if run and run.labels.get("nested_suspect"):
+    if run and run.suspect:
         return "it may lie in the payload of a broken frame"
     if run and at not in _borders(source, run):
         return "it lies inside an intact frame"

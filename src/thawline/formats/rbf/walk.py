@@ -21,6 +21,8 @@ from thawline.formats.rbf.frame import FENCE, LONGEST_WRITTEN, is_newer_layout, 
 from thawline.model import Finding, Run, Span
 from thawline.source import LocalSource, Source
 
+NESTED = "nested"
+"""Why a run is suspect: it may lie in the payload of a broken frame."""
 BLOCK = 1 << 20
 """Bytes that the reverse scan searches for fences at once."""
 CHECKSUM_BUDGET = 4
@@ -40,7 +42,7 @@ class Stretch:
 
     start: int
     end: int
-    frames: int
+    units: int
 
 
 # Runs and findings.
@@ -75,13 +77,14 @@ def _runs_and_gaps(source: Source, stretches: list[Stretch]) -> Iterator[Run | F
     has_genesis = source.view(0, len(FENCE)) == FENCE
     if has_genesis and not (stretches and stretches[0].start == len(FENCE)):
         position = len(FENCE)
-        yield Run(Span(0, position), 0, 0, {"has_genesis": True})
+        yield Run(Span(0, position), 0, 0)
     if not stretches and is_newer_layout(source):
         yield Finding(NEWER_LAYOUT, Span(position, source.size))
         return
     if has_genesis and not position:
-        yield run_of(stretches[0], has_genesis=True)
-        position = stretches.pop(0).end
+        first = stretches.pop(0)
+        yield run_of(Stretch(0, first.end, first.units))
+        position = first.end
     edges = [position, *(edge for stretch in stretches for edge in (stretch.start, stretch.end)), source.size]
     between = [Span(*edges[index : index + 2]) for index in range(0, len(edges), 2)]
     gaps = Gaps(source, [gap for gap in between if gap.size])
@@ -95,22 +98,18 @@ def _runs(source: Source, stretch: Stretch, nested_to: int) -> Iterator[Run]:
     """A stretch as a run; as two where a broken frame ends between its frames, so that only the first are nested."""
     position, frames = stretch.start, 0
     if stretch.end - len(FENCE) <= nested_to:
-        position, frames = stretch.end, stretch.frames
+        position, frames = stretch.end, stretch.units
     while position < min(stretch.end, nested_to) and (end := position + u4(source, position)) <= nested_to:
         position, frames = end + len(FENCE), frames + 1
     if frames:
-        yield run_of(Stretch(stretch.start, position, frames), is_suspect=True)
+        yield run_of(Stretch(stretch.start, position, frames), NESTED)
     if position < stretch.end:
-        yield run_of(Stretch(position, stretch.end, stretch.frames - frames))
+        yield run_of(Stretch(position, stretch.end, stretch.units - frames))
 
 
-def run_of(stretch: Stretch, *, has_genesis: bool = False, is_suspect: bool = False) -> Run:
-    """A stretch as a run, with the genesis fence before it or without."""
-    start = 0 if has_genesis else stretch.start
-    labels = {"has_genesis": has_genesis, "nested_suspect": is_suspect}
-    return Run(
-        Span(start, stretch.end), stretch.frames, stretch.frames, {key: True for key, on in labels.items() if on}
-    )
+def run_of(stretch: Stretch, suspect: str = "") -> Run:
+    """A stretch as a run. The first run of a file starts with the genesis fence, at 0."""
+    return Run(Span(stretch.start, stretch.end), stretch.units, stretch.units, suspect=suspect)
 
 
 def ending(source: Source, frames: int) -> list[Stretch] | None:
@@ -127,8 +126,8 @@ def ending(source: Source, frames: int) -> list[Stretch] | None:
         for stretch in read_backward(end_of_file, 0, first_block=FIRST_WINDOW):
             if base + stretch.end != position or (found >= frames and position <= source.size - back):
                 break
-            position, found = base + stretch.start, found + stretch.frames
-            kept.append(Stretch(position, base + stretch.end, stretch.frames))
+            position, found = base + stretch.start, found + stretch.units
+            kept.append(Stretch(position, base + stretch.end, stretch.units))
         is_far = position <= source.size - back
         if (found >= frames and is_far) or (position == len(FENCE) and source.view(0, position) == FENCE):
             return kept[::-1]
@@ -176,7 +175,7 @@ def read_backward(source: Source, floor: int, first_block: int | None = None) ->
     while scan.is_open:
         for stretch in scan.step(block):
             if joined and stretch.end == joined.start and _fit_together(stretch, joined):
-                joined = Stretch(stretch.start, joined.end, stretch.frames + joined.frames)
+                joined = Stretch(stretch.start, joined.end, stretch.units + joined.units)
             else:
                 if joined:
                     yield joined
@@ -190,8 +189,7 @@ def read_backward(source: Source, floor: int, first_block: int | None = None) ->
 
 
 def _fit_together(first: Stretch, second: Stretch) -> bool:
-    frames = first.frames + second.frames
-    return frames <= columns.MAX_ROWS and second.end - first.start <= columns.MAX_BYTES
+    return first.units + second.units <= columns.MAX_ROWS and second.end - first.start <= columns.MAX_BYTES
 
 
 class ReverseScan:

@@ -347,7 +347,7 @@ def _last_good_end(source: Source) -> int:
     for item in tiles(source):
         if isinstance(item, Finding):
             torn = item.span.start if item.code is TORN_TAIL else torn
-        elif not item.labels.get("nested_suspect"):
+        elif not item.suspect:
             end, doubtful = item.span.end, 0
         elif not (torn and _holds_a_log(source, torn)):
             doubtful = doubtful or item.span.start
