@@ -18,9 +18,9 @@ from thawline.formats.aerospike import values, walk
 from thawline.formats.aerospike.text import ZstdText
 from thawline.formats.aerospike.units import Bin, Key, Record
 from thawline.formats.aerospike.writer import AsbWriter, digest_of
-from thawline.formats.rbak import reading
-from thawline.formats.rbak.writer import RbakWriter, record
-from thawline.formats.rbf.writer import RbfWriter
+from thawline.formats.rbak import rows as rbak_rows
+from thawline.formats.rbak.write import RbakWriter, record
+from thawline.formats.rbf.write import RbfWriter
 from thawline.model import Finding, Report
 from thawline.options import BadOption
 from thawline.source import LocalSource
@@ -177,13 +177,13 @@ def nightly(tmp_path: Path) -> Path:
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """A number for each payload that was decompressed."""
     found: list[int] = []
-    original = reading.decompressed
+    original = rbak_rows.decompressed
 
     def watched(*given: Any, **named: Any) -> Iterator[Any]:
         found.append(1)
         return original(*given, **named)
 
-    monkeypatch.setattr(reading, "decompressed", watched)
+    monkeypatch.setattr(rbak_rows, "decompressed", watched)
     return found
 
 

@@ -13,8 +13,8 @@ from thawline.cli.ingest import talking_to
 from thawline.formats.aerospike.units import Bin, Key, Record
 from thawline.formats.aerospike.writer import AsbWriter, digest_of
 from thawline.formats.kafka.write import KafkaSegmentWriter
-from thawline.formats.rbak.writer import RbakWriter, record
-from thawline.formats.rbf.writer import RbfWriter
+from thawline.formats.rbak.write import RbakWriter, record
+from thawline.formats.rbf.write import RbfWriter
 from thawline.spark import session
 from tools.damage import damaged
 

@@ -24,10 +24,8 @@ import zstandard
 from thawline.cold import open_cold
 from thawline.engine import columns
 from thawline.engine.chunks import Chunk
-from thawline.formats.rbak import messages
-from thawline.formats.rbak.encoding import SegmentBuilder
-from thawline.formats.rbak.records import decoder
-from thawline.formats.rbak.writer import record
+from thawline.formats.rbak import records as wire
+from thawline.formats.rbak.write import SegmentBuilder, record
 from tools.bench.data import START, DataSet
 from tools.bench.measure import Contender, compare
 from tools.bench.memory import peak
@@ -96,9 +94,9 @@ def read_by_objects(data: bytes) -> int:
 
 def decode(payload: bytes) -> int:
     """The JSON of a payload as columns."""
-    wanted, read_documents, view = messages.wire_columns(messages.SCHEMA.names), decoder(), memoryview(payload)
+    wanted, view = {*wire.WIRE.names} - {"record_json", "headers_at"}, memoryview(payload)
     chunks = columns.scan("rbak_records", view, columns=(), max_bytes=8 << 20)
-    return sum(read_documents(view, chunk, wanted).batch.num_rows for chunk in chunks if isinstance(chunk, Chunk))
+    return sum(wire.decode(view, chunk, wanted).batch.num_rows for chunk in chunks if isinstance(chunk, Chunk))
 
 
 def contenders() -> tuple[Contender, ...]:

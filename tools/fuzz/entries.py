@@ -23,9 +23,8 @@ from thawline.formats.kafka.records import OpenBatch
 from thawline.formats.kafka.resync import LONGEST_CHAIN
 from thawline.formats.kafka.rows import RecordColumns
 from thawline.formats.kafka.units import LEAST_SIZE, MOST_OFFSETS
-from thawline.formats.rbak.fields import FIELDS, KINDS, NAME_ENDS, NAMES, NUMBERS
-from thawline.formats.rbak.native import SCRATCH, WORK
-from thawline.formats.rbf.frames import ReverseScan
+from thawline.formats.rbak.records import FIELDS, KINDS, NAME_ENDS, NAMES, NUMBERS, SCRATCH, WORK
+from thawline.formats.rbf.walk import ReverseScan
 from thawline.native.constants.kernels import COPY_STEP as ROOM_BEHIND
 from thawline.ripemd160 import SIZE
 from tools.fuzz.scans import LONGEST, NATIVE, How, Scan, block, filled, gather, zeros

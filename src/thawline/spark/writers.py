@@ -30,11 +30,11 @@ from thawline.formats.aerospike.writer import AsbWriter
 from thawline.formats.borg.blobs import HASHES, Rule
 from thawline.formats.borg.write import KEYLESS, PackWriter, enveloped
 from thawline.formats.kafka.write import KafkaSegmentWriter
-from thawline.formats.rbak.fields import PROPERTIES
 from thawline.formats.rbak.manifest import FILE as MANIFEST
 from thawline.formats.rbak.manifest import compose, parse
-from thawline.formats.rbak.writer import RbakWriter, record
-from thawline.formats.rbf.writer import RbfWriter
+from thawline.formats.rbak.records import PROPERTIES
+from thawline.formats.rbak.write import RbakWriter, record
+from thawline.formats.rbf.write import RbfWriter
 from thawline.options import BadOption
 from thawline.outputs import replacing
 

@@ -1,7 +1,7 @@
 """Records of an RBAK payload as columns, in one pass over the JSON of each.
 
 A record that is not the JSON of a `BackupRecord` gives no row: `faults` says what is wrong with it, and where. Of
-several members with the same key the last counts; unknown members are skipped. `formats.rbak.fields` has the fields.
+several members with the same key the last counts; unknown members are skipped. `formats.rbak.records` has the fields.
 """
 
 import cython

@@ -1,4 +1,4 @@
-"""A backup: its segments wherever they lie in its folders, held against the manifest."""
+"""A backup as a folder: its segments wherever they lie, its definitions, and both compared with its manifest."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from thawline.errors import FormatError, SourceError
 from thawline.folder import Folder
 from thawline.formats.contract import Claim, Member
 from thawline.formats.rbak import findings, manifest
-from thawline.formats.rbak.manifest import Listed, Manifest
-from thawline.formats.rbak.segment import FOOTER, HEADER, LEAST, MAGIC, Header, Segment
-from thawline.formats.rbak.side_files import LARGEST, load
+from thawline.formats.rbak.manifest import LARGEST, Listed, Manifest, load
+from thawline.formats.rbak.walk import FOOTER, HEADER, LEAST, MAGIC, Header, Segment
 from thawline.model import Finding, Report, Run, Span
 from thawline.source import Source
 from thawline.wording import counted, grouped, quoted
@@ -32,11 +31,11 @@ OTHER_FOLDERS = {"definitions", "state"}
 DEFINITIONS = {"": "none", ".zst": "zstd", ".lz4": "lz4"}
 LARGEST_DEFINITIONS = 32 << 20
 NAMED = 10_000
-"""Of segments that are missing, not listed or listed twice so many are named, and the rest is counted."""
+"""The most segments that are named as missing, not listed or listed twice; the rest is counted."""
 DEEPEST = 8
-"""Folders inside one another that are looked into."""
-LOOKED_AT = 3
-"""Files whose first bytes must be right before a folder without a manifest counts as a backup."""
+"""The most levels of folders that are searched."""
+SAMPLED = 3
+"""Files that must start with the magic before a folder without a manifest counts as a backup."""
 LAYOUT = ("queues", "vhost", "queue", "segment")
 """Folders of a segment within its backup."""
 HERE = Span(0, 0)
@@ -67,7 +66,7 @@ class Backup:
         return self.folder.has(manifest.FILE)
 
     def pairs(self) -> tuple[dict[str, Listed], list[Listed]]:
-        """Files that are listed, each with its entry in the manifest's order, and the entries without a file."""
+        """Files that are listed, each with its entry, in the manifest's order; and the entries without a file."""
         found: dict[str, Listed] = {}
         missing: list[Listed] = []
         by_name: dict[str, list[str]] = {}
@@ -82,9 +81,9 @@ class Backup:
         return found, missing
 
     def _path_of(self, key: str, by_name: dict[str, list[str]]) -> str | None:
-        """The file that a key means. It may start with the prefix of the storage and the name of the backup."""
+        """The file of a key, which may start with the storage's prefix and the name of the backup."""
         parts = [part for part in key.split("/") if part not in {"", "."}]
-        # No file lies deeper, so nothing more of a key can be the path of one.
+        # No file lies deeper than DEEPEST, so a longer tail of the key cannot be the path of one.
         tails = ("/".join(parts[at:]) for at in range(max(len(parts) - DEEPEST - 1, 0), len(parts)))
         exact = next((tail for tail in tails if tail in self.files), None)
         same_name = by_name.get(parts[-1], []) if parts else []
@@ -109,29 +108,32 @@ def _files(folder: Folder, prefix: str, depth: int) -> Iterator[tuple[str, int]]
             yield from _files(inside, f"{prefix}{name}/", depth + 1)
 
 
+# Which files belong together.
+
+
 def claim(folder: Folder) -> Claim | None:
     """Whether a folder is a backup: by its manifest, or by the first bytes of what looks like its segments."""
     if folder.has(manifest.FILE):
-        if _has_right_manifest(folder):
+        if _has_good_manifest(folder):
             return Claim(NAME, "1", "has a manifest.json of rabbitmq-backup", "certain")
         if "queues" not in folder.subfolders():
             return None
     if "queues" not in folder.subfolders() and not any(name.endswith(SUFFIXES) for name in folder.files()):
         return None
-    tried = list(Backup(folder).files)[:LOOKED_AT]
-    if tried and all(_starts_well(folder, path) for path in tried):
+    sample = list(Backup(folder).files)[:SAMPLED]
+    if sample and all(_has_magic(folder, path) for path in sample):
         return Claim(NAME, "1", "holds RBAK segments, and no manifest that can be read", "likely")
     return None
 
 
-def _has_right_manifest(folder: Folder) -> bool:
+def _has_good_manifest(folder: Folder) -> bool:
     try:
         return manifest.is_manifest(_manifest_data(folder))
     except FormatError:
         return False
 
 
-def _starts_well(folder: Folder, path: str) -> bool:
+def _has_magic(folder: Folder, path: str) -> bool:
     with folder.open(path) as source:
         return source.view(0, min(source.size, len(MAGIC))) == MAGIC
 
@@ -146,17 +148,17 @@ def members(rbak: Rbak, folder: Folder) -> Iterator[Member]:
 
 
 def holdings(folder: Folder) -> Iterator[str]:
-    """Paths of the files that a backup speaks for."""
+    """Paths of the files that a backup accounts for."""
     yield from (folder.path_of(path) for path in Backup(folder).files)
     if folder.has(manifest.FILE):
         yield folder.path_of(manifest.FILE)
     yield from (inside.path_of(name) for inside, name in _definitions(folder))
 
 
-def folder_of(key: str, what: str) -> str:
-    """What the folder of a segment says of its queue or virtual host: queues/<vhost>/<queue>/segment-0001.zst.
+def folder_name(key: str, what: str) -> str:
+    """The queue or virtual host that the folders of a segment name: queues/<vhost>/<queue>/segment-0001.zst.
 
-    >>> folder_of("nightly/queues/_default/orders/segment-0001.zst", "vhost")
+    >>> folder_name("nightly/queues/_default/orders/segment-0001.zst", "vhost")
     '/'
     """
     parts = PurePosixPath(key).parts
@@ -166,6 +168,9 @@ def folder_of(key: str, what: str) -> str:
     return "/" if what == "vhost" and name == "_default" else name
 
 
+# Reports about what is no segment.
+
+
 def accounts(folder: Folder) -> Iterator[Report]:
     """Reports about the manifest, the definitions, and the backup as a whole."""
     backup = Backup(folder)
@@ -173,7 +178,7 @@ def accounts(folder: Folder) -> Iterator[Report]:
         yield _manifest_report(backup)
     yield from _definitions_reports(folder)
     whole = Report(folder.path, NAME, 0)
-    for finding in _whole(backup):
+    for finding in _backup_findings(backup):
         whole.add(finding)
     yield whole.complete()
 
@@ -183,38 +188,17 @@ def _manifest_report(backup: Backup) -> Report:
     report = Report(path, NAME, size)
     found = backup.manifest
     if found is None:
-        reason = _reason(backup)
-        hint = f"thawline rbak manifest {quoted(backup.folder.path)}"
-        report.add(
-            Finding(findings.BAD_MANIFEST, Span(0, size), {"reason": reason, "lost": "the list of segments"}, hint)
-        )
+        detail = {"reason": _refusal(backup), "lost": "the list of segments"}
+        report.add(Finding(findings.BAD_MANIFEST, Span(0, size), detail, _manifest_hint(backup)))
         return report.complete()
     report.add(Run(Span(0, size), 0, 0))
-    end = Span(size, size)
-    if found.is_interrupted:
-        detail = {"backup_id": found.backup_id, "completed_at": "null"}
-        report.add(Finding(findings.INTERRUPTED, end, detail))
-    for problem in found.problems:
-        report.add(Finding(findings.BAD_VALUE, end, {"reason": problem}))
-    twice = (Finding(findings.LISTED_TWICE, end, {"key": key, "times": count}) for key, count in _twice(found))
-    for finding in _named(twice):
+    for finding in _manifest_findings(found, Span(size, size)):
         report.add(finding)
-    for name, stated, added in found.totals():
-        if stated != added:
-            report.add(Finding(findings.WRONG_TOTALS, end, {"total": name, "stated": stated, "listed": added}))
     return report.complete()
 
 
-def _named(found: Iterator[Finding]) -> Iterator[Finding]:
-    """Findings of one kind: the first of them, and how many more there are."""
-    yield from islice(found, NAMED)
-    last = next(found, None)
-    if last is not None:
-        more = 1 + sum(1 for _ in found)
-        yield Finding(last.code, last.span, {"more": more, "lost": f"{counted(more, 'more place')} like those before"})
-
-
-def _reason(backup: Backup) -> str:
+def _refusal(backup: Backup) -> str:
+    """Why the manifest cannot be read."""
     try:
         manifest.parse(_manifest_data(backup.folder))
     except FormatError as error:
@@ -222,8 +206,26 @@ def _reason(backup: Backup) -> str:
     return "it changed while it was read"
 
 
-def _twice(found: Manifest) -> Iterator[tuple[str, int]]:
-    """Keys, and numbers within a queue, that are listed more than once."""
+def _manifest_hint(backup: Backup) -> str:
+    return f"thawline rbak manifest {quoted(backup.folder.path)}"
+
+
+def _manifest_findings(found: Manifest, end: Span) -> Iterator[Finding]:
+    """What is wrong with a manifest by itself."""
+    if found.is_interrupted:
+        yield Finding(findings.INTERRUPTED, end, {"backup_id": found.backup_id, "completed_at": "null"})
+    for problem in found.problems:
+        yield Finding(findings.BAD_VALUE, end, {"reason": problem})
+    yield from _first_named(
+        Finding(findings.LISTED_TWICE, end, {"key": key, "times": count}) for key, count in _listed_twice(found)
+    )
+    for name, stated, added in found.totals():
+        if stated != added:
+            yield Finding(findings.WRONG_TOTALS, end, {"total": name, "stated": stated, "listed": added})
+
+
+def _listed_twice(found: Manifest) -> Iterator[tuple[str, int]]:
+    """Keys, and sequence numbers within a queue, that are listed more than once."""
     keys = Counter(listed.key for listed in found.segments)
     yield from ((key, count) for key, count in keys.items() if count > 1)
     numbers = Counter(
@@ -236,8 +238,25 @@ def _twice(found: Manifest) -> Iterator[tuple[str, int]]:
             yield f"{vhost} {queue}: sequence {sequence}", count
 
 
+def _first_named(found: Iterator[Finding]) -> Iterator[Finding]:
+    """Findings of one code: the first of them, then one that counts the rest."""
+    yield from islice(found, NAMED)
+    last = next(found, None)
+    if last is not None:
+        more = 1 + sum(1 for _ in found)
+        yield Finding(last.code, last.span, {"more": more, "lost": f"{counted(more, 'more place')} like those before"})
+
+
+def _definitions(folder: Folder) -> Iterator[tuple[Folder, str]]:
+    """The files of definitions, each with its folder."""
+    if "definitions" in folder.subfolders():
+        inside = folder.folder("definitions")
+        names = (name for name in inside.files() if PurePosixPath(name).suffix in {*DEFINITIONS, ".json"})
+        yield from ((inside, name) for name in names)
+
+
 def _definitions_reports(folder: Folder) -> Iterator[Report]:
-    """A report for each file of definitions: plain JSON, compressed, no RBAK."""
+    """A report for each file of definitions: compressed JSON, not RBAK."""
     for inside, name in _definitions(folder):
         suffix, size = PurePosixPath(name).suffix, inside.files()[name]
         report = Report(inside.path_of(name), NAME, size)
@@ -252,23 +271,15 @@ def _definitions_reports(folder: Folder) -> Iterator[Report]:
         yield report.complete()
 
 
-def _definitions(folder: Folder) -> Iterator[tuple[Folder, str]]:
-    """The files of definitions, each with the folder that it is in."""
-    if "definitions" in folder.subfolders():
-        inside = folder.folder("definitions")
-        names = (name for name in inside.files() if PurePosixPath(name).suffix in {*DEFINITIONS, ".json"})
-        yield from ((inside, name) for name in names)
-
-
-def _whole(backup: Backup) -> Iterator[Finding]:
-    """What is missing, not listed, or there twice."""
+def _backup_findings(backup: Backup) -> Iterator[Finding]:
+    """Segments that are missing, not listed, or there twice."""
     found, missing = backup.pairs()
-    yield from _named(_missing(listed) for listed in missing)
+    yield from _first_named(_missing(listed) for listed in missing)
     if backup.manifest is not None:
-        hint = f"thawline rbak manifest {quoted(backup.folder.path)}"
+        hint = _manifest_hint(backup)
         orphans = (path for path in backup.files if path not in found)
-        yield from _named(Finding(findings.ORPHAN, HERE, {"key": path}, hint) for path in orphans)
-    for one, other in _same(backup):
+        yield from _first_named(Finding(findings.ORPHAN, HERE, {"key": path}, hint) for path in orphans)
+    for one, other in _same_content(backup):
         yield Finding(findings.SAME_CONTENT, HERE, {"key": one, "other": other})
 
 
@@ -279,8 +290,8 @@ def _missing(listed: Listed) -> Finding:
     return Finding(findings.MISSING, HERE, {"key": listed.key, "lost": lost})
 
 
-def _same(backup: Backup) -> Iterator[tuple[str, str]]:
-    """Files with the same bytes. Only those whose size, header and footer agree are read as a whole."""
+def _same_content(backup: Backup) -> Iterator[tuple[str, str]]:
+    """Files with the same bytes. Only those whose size, header and footer agree are hashed."""
     seen: dict[bytes, list[str]] = {}
     sizes = Counter(backup.files.values())
     for path, size in backup.files.items():
@@ -298,8 +309,24 @@ def _same(backup: Backup) -> Iterator[tuple[str, str]]:
             by_content.setdefault(digest, path)
 
 
+# A segment compared with its entry.
+
+
+def compare(
+    listed: Listed | None, source: Source, segment: Segment, header: Header | None, documents: int
+) -> Iterator[Finding]:
+    """What of a segment that was read differs from its entry in the manifest."""
+    if listed is None or segment.span.end != source.size:
+        return
+    yield from compare_head(listed, segment, replace(header, num_records=documents) if header else None)
+    digest = sha256(source.view(0, source.size)).hex()
+    if listed.checksum and listed.checksum != digest:
+        detail = {"sha256": digest, "listed": listed.checksum}
+        yield Finding(findings.OTHER_FILE, Span(source.size, source.size), detail)
+
+
 def compare_head(listed: Listed | None, segment: Segment, header: Header | None) -> Iterator[Finding]:
-    """What of a segment differs from the manifest, as far as size and header tell."""
+    """What of its size and header differs from its entry in the manifest."""
     if listed is None:
         return
     end = Span(segment.span.end, segment.span.end)
@@ -314,16 +341,3 @@ def compare_head(listed: Listed | None, segment: Segment, header: Header | None)
     if wrong:
         stated = {f"{name}_listed": getattr(listed, name) for name in wrong}
         yield Finding(findings.OTHER_TIMES, end, {**wrong, **stated})
-
-
-def compare(
-    listed: Listed | None, source: Source, segment: Segment, header: Header | None, documents: int
-) -> Iterator[Finding]:
-    """The same, and the SHA-256 of the whole file."""
-    if listed is None or segment.span.end != source.size:
-        return
-    yield from compare_head(listed, segment, replace(header, num_records=documents) if header else None)
-    digest = sha256(source.view(0, source.size)).hex()
-    if listed.checksum and listed.checksum != digest:
-        detail = {"sha256": digest, "listed": listed.checksum}
-        yield Finding(findings.OTHER_FILE, Span(source.size, source.size), detail)

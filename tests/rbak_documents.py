@@ -1,9 +1,11 @@
-"""Documents decoded without the native module: the same rows and faults, an object for each value."""
+"""`BackupRecord` documents decoded once more, with Python's json and an object a value.
+
+What `thawline.formats.rbak.records` decodes is compared with this: the same rows, the same faults.
+"""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]
@@ -12,28 +14,31 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 from thawline.engine.chunks import Chunk
-from thawline.formats.rbak.fields import NUMBERS, PROPERTIES, RECORD, REQUIRED, Kind
 from thawline.formats.rbak.records import (
     HEAD,
     MOST_HEADERS,
-    NAMED_FAULTS,
     NOT_A_BYTE,
     NOT_JSON,
+    NUMBERS,
+    PROPERTIES,
+    RECORD,
+    REQUIRED,
+    WIRE,
     WRONG_TYPE,
     Decoded,
     Fault,
-    projected,
+    FieldKind,
 )
 
 DEEPEST = 128
 DOCUMENT = len(NUMBERS)
 BLANK = " \t\n\r"
 LONGEST_INTEGER = 20
-LIMITS: dict[Kind, tuple[int, int]] = {"uint64": (0, 2**64 - 1), "int64": (-(2**63), 2**63 - 1), "uint8": (0, 255)}
+LIMITS: dict[FieldKind, tuple[int, int]] = {"uint64": (0, 2**64 - 1), "int64": (-(2**63), 2**63 - 1), "uint8": (0, 255)}
 
 
-def decode(view: memoryview, chunk: Chunk, wanted: Collection[str], named: int = NAMED_FAULTS) -> Decoded:
-    """The documents of a chunk, of the wire columns those that are wanted; of its faults the first are named."""
+def decode(view: memoryview, chunk: Chunk, wanted: Collection[str]) -> Decoded:
+    """The documents of a chunk as the wanted wire columns, and every fault."""
     faults, rows, incomplete, odd = [], [], [], []
     for index, (start, end) in enumerate(zip(chunk.starts.to_pylist(), chunk.ends.to_pylist(), strict=True)):
         record = _Record(bytes(view[start + HEAD : end]))
@@ -44,15 +49,9 @@ def decode(view: memoryview, chunk: Chunk, wanted: Collection[str], named: int =
         rows.append(record.row() | {"index": index})
         incomplete += [index] if REQUIRED & ~sum(1 << NUMBERS[name] for name in record.seen) else []
         odd += [index] if record.has_odd_headers else []
-    schema = projected(wanted)
+    schema = pa.schema([field for field in WIRE if field.name in wanted])
     arrays = [pa.array([row[name] for row in rows], schema.field(name).type) for name in schema.names]
-    batch = pa.RecordBatch.from_arrays(arrays, schema=schema) if arrays else _rows(len(rows))
-    more = Counter(fault.kind for fault in faults[named:])
-    return Decoded(batch, faults[:named], more, incomplete, odd)
-
-
-def _rows(count: int) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.nulls(count)], ["none"]).select([])
+    return Decoded(pa.RecordBatch.from_arrays(arrays, schema=schema), faults, {}, incomplete, odd)
 
 
 class _NotJson(Exception):
@@ -74,7 +73,7 @@ _DECODER = JSONDecoder(parse_float=_Number, parse_int=_Number, parse_constant=_r
 
 
 def _value(text: str, at: int, depth: int) -> tuple[Any, int]:
-    """The value that starts here and the position behind it; `_NotJson` if there is none or it is nested too deeply."""
+    """The value that starts here and the position after it; `_NotJson` if there is none or it is nested too deeply."""
     try:
         value, end = _DECODER.raw_decode(text, at)
     except json.JSONDecodeError as error:
@@ -194,19 +193,18 @@ class _Record:
     def has_odd_headers(self) -> bool:
         return self.headers is not None and self.headers[1] is None
 
-    def read(self, at: int, known: dict[str, Kind], depth: int) -> int:
-        """Take the members that are known of the object that starts here; the position behind it."""
+    def read(self, at: int, known: dict[str, FieldKind], depth: int) -> int:
+        """Take the members that are known of the object that starts here; the position after it."""
         end = at
-        for key, value, start, behind in _members(self.text, at, depth):
-            end = behind
-            if behind == start + 1 and self.text[start] == "}":
+        for key, value, start, end in _members(self.text, at, depth):
+            if end == start + 1 and self.text[start] == "}":
                 continue
             _check_text([key, value])
             if key in known:
-                self.take(key, known[key], value, start, behind)
+                self.take(key, known[key], value, start, end)
         return end
 
-    def take(self, key: str, kind: Kind, value: Any, start: int, end: int) -> None:
+    def take(self, key: str, kind: FieldKind, value: Any, start: int, end: int) -> None:
         self.values.pop(key, None)
         if kind == "table":
             for name in PROPERTIES:
@@ -254,7 +252,7 @@ class _Record:
         return simple | further
 
 
-def _integer(value: Any, kind: Kind) -> int | None:
+def _integer(value: Any, kind: FieldKind) -> int | None:
     """A number as an integer of a kind; None if it is none. To serde -0 is a float."""
     if not isinstance(value, _Number) or not value.text.lstrip("-").isdigit() or value.text == "-0":
         return None
@@ -283,17 +281,6 @@ def _elements(text: str) -> Iterator[str]:
         yield text[at:end]
         at = _blank(text, end)
         at = _blank(text, at + 1) if text[at] == "," else at
-
-
-def header_texts(text: str) -> Iterator[tuple[str, str]]:
-    """Key and whole text of each header, in any of the known shapes."""
-    if text[0] == "{":
-        for key, start, end in _pairs(text, 0):
-            yield key, f"{json.dumps(key, ensure_ascii=False)}:{text[start:end]}"
-        return
-    for element in _elements(text):
-        entry = _listed(element)
-        yield str(entry["key"]) if entry else "", element
 
 
 def _entry(key: str, value: str | None) -> dict[str, str | None]:

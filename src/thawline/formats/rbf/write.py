@@ -14,9 +14,9 @@ from typing import IO, TYPE_CHECKING, Self
 
 from thawline.checksums import crc32c
 from thawline.errors import SourceError, ThawlineError
-from thawline.formats.rbf import Rbf, is_newer_layout
 from thawline.formats.rbf.findings import TORN_TAIL
-from thawline.formats.rbf.frames import FENCE, frame_before
+from thawline.formats.rbf.frame import FENCE, LONGEST_WRITTEN, frame_before, is_newer_layout
+from thawline.formats.rbf.walk import tiles
 from thawline.model import Finding
 from thawline.source import Source, open_source
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 __all__ = ["BadFrame", "FrameBuilder", "NotAppendable", "OutOfTurn", "RbfWriter"]
 
-LONGEST_FRAME = (256 << 20) - 4
-"""The address of a frame has 26 bits for its length in units of four bytes (SizedPtr), so none is longer."""
+LONGEST_FRAME = LONGEST_WRITTEN - 4
+"""The address of a frame has 26 bits for its length in units of four bytes (SizedPtr)."""
 LONGEST_PAYLOAD = LONGEST_FRAME - 17
-"""With one byte of status: any longer payload needs a longer frame [F-HEADLEN-FORMULA]."""
+"""The longest frame has one byte of status [F-HEADLEN-FORMULA]."""
 IN_MEMORY = 8 << 20
-"""A builder keeps this much of a payload in memory, and the whole of a longer one in a temporary file."""
+"""A builder keeps a payload of up to this size in memory, and a longer one in a temporary file."""
 WORD = struct.Struct("<I")
 PAIR = struct.Struct("<II")
 LAST = struct.Struct("<I4s")
@@ -55,7 +55,7 @@ class OutOfTurn(ThawlineError, RuntimeError):
 
 
 def _statuses(flag: int) -> tuple[bytes, ...]:
-    """FrameStatus by PayloadLen % 4 [F-STATUSLEN-FORMULA]: 4, 3, 2 or 1 equal bytes that tell their number."""
+    """FrameStatus by PayloadLen % 4 [F-STATUSLEN-FORMULA]: 4, 3, 2 or 1 equal bytes that encode their number."""
     return tuple(bytes([flag | size - 1]) * size for size in (4, 3, 2, 1))
 
 
@@ -63,7 +63,7 @@ STATUSES = {False: _statuses(0), True: _statuses(0x80)}
 
 
 def encode(tag: int, payload: Buffer, *, tombstone: bool = False) -> bytes:
-    """A frame with the fence behind it.
+    """A frame and the fence after it.
 
     >>> encode(0x44434241, b"").hex(" ", 4)
     '14000000 41424344 03030303 14000000 e4a68bc1 52424631'
@@ -74,10 +74,10 @@ def encode(tag: int, payload: Buffer, *, tombstone: bool = False) -> bytes:
 
 
 def _around(tag: int, size: int, crc: int, *, tombstone: bool) -> tuple[bytes, bytes]:
-    """What stands before and behind a payload of this size; `crc` is that of the tag and the payload.
+    """The bytes before and after a payload of this size; `crc` is that of the tag and the payload.
 
     Written by hand, because the generated structure takes 25 times as long for a small frame and 100 times for one of
-    a megabyte. A test holds both to the same bytes.
+    a megabyte. A test compares the bytes of both.
     """
     status = STATUSES[tombstone][size % 4]
     length = 16 + size + len(status)
@@ -86,7 +86,7 @@ def _around(tag: int, size: int, crc: int, *, tombstone: bool) -> tuple[bytes, b
 
 
 def _tag(tag: int | bytes) -> int:
-    """A tag as a number; four bytes are taken in the order in which they stand in the file."""
+    """A tag as a number; four bytes are taken in the order of the file."""
     number = int.from_bytes(tag, "little") if isinstance(tag, bytes) and len(tag) == len(FENCE) else tag
     if not isinstance(number, int) or not 0 <= number <= LARGEST_TAG:
         raise BadFrame(f"a tag is four bytes or a number of 32 bits, not {tag!r}")
@@ -101,14 +101,13 @@ def _check_size(size: int) -> None:
 class RbfWriter:
     """An RBF log to append to; a new one has the genesis fence and nothing else [F-GENESIS].
 
-    A frame and its fence go to the file in one write, behind everything that is there, so what a crash leaves is the
-    frames appended before and at most one torn frame, which readers do not return. (If the torn frame's payload holds
-    a whole RBF file, readers return the frames of that one; the format has no defence, `verify` marks them as nested
-    suspects.) Nothing is kept back: when `append` returns, other processes see the frame; `sync` makes it survive
-    a power cut.
+    A frame and its fence are appended in one write, so a crash leaves the frames appended before, and at most one torn
+    frame, which readers do not return. (If the torn frame's payload holds a whole RBF file, readers return the frames
+    of that one; the format has no defence, `verify` marks them as nested suspects.) Nothing is buffered: when `append`
+    returns, other processes see the frame; `sync` makes it survive a power cut.
 
-    A file that does not end in a fence behind a valid frame is refused, because what is appended there could not be
-    read. With `truncate_torn_tail` it is cut behind the last valid fence; `truncated_bytes` says how much that was.
+    A file that does not end in a fence after a valid frame is refused, because what is appended there could not be
+    read. With `truncate_torn_tail` it is cut after the last valid fence; `truncated_bytes` is the number of bytes cut.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, truncate_torn_tail: bool = False) -> None:
@@ -127,7 +126,7 @@ class RbfWriter:
             raise
 
     def _good_end(self, *, truncate_torn_tail: bool) -> int:
-        """Where to append: the end of the file, after what is torn there has been cut off."""
+        """Where to append: the end of the file, once a torn end has been cut off."""
         size = os.fstat(self._file).st_size
         end = _end_of_frames(self.path, is_cut_allowed=truncate_torn_tail)
         if end < size:
@@ -137,11 +136,11 @@ class RbfWriter:
 
     @property
     def size(self) -> int:
-        """Size of the file, which is the DataTail behind the last frame [R-DATATAIL-DEFINITION]."""
+        """Size of the file: the DataTail after the last frame [R-DATATAIL-DEFINITION]."""
         return self._end
 
     def append(self, tag: int | bytes, payload: Buffer, *, tombstone: bool = False) -> int:
-        """Write a frame; gives its address, which is the place of its HeadLen in the file."""
+        """Write a frame; its address, which is the position of its HeadLen in the file."""
         self._check_idle()
         number, view = _tag(tag), memoryview(payload).cast("B")
         _check_size(len(view))
@@ -149,13 +148,13 @@ class RbfWriter:
         return self._put(number, view, crc, tombstone=tombstone)
 
     def begin(self, tag: int | bytes, *, tombstone: bool = False) -> FrameBuilder:
-        """A frame to be written bit by bit; nothing of it reaches the file before `commit`."""
+        """A frame to be written in parts; nothing of it reaches the file before `commit`."""
         self._check_idle()
         self._builder = FrameBuilder(self, _tag(tag), tombstone=tombstone)
         return self._builder
 
     def flush(self) -> None:
-        """Nothing to do, since nothing is kept back: here for those who expect it of a file."""
+        """Do nothing, since nothing is buffered: callers expect it of a file."""
         self._check_open()
 
     def sync(self) -> None:
@@ -167,7 +166,7 @@ class RbfWriter:
             raise SourceError(error.errno, f"{self.path}: {error.strerror}") from error
 
     def close(self) -> None:
-        """Let go of the file; a frame that was begun and not committed is gone."""
+        """Close the file; a frame that was begun and not committed is dropped."""
         if self._builder:
             self._builder.abort()
         if self._file >= 0:
@@ -189,13 +188,13 @@ class RbfWriter:
         return self._write((head, view, tail))
 
     def _write(self, parts: tuple[Buffer, ...]) -> int:
-        """Put bytes at the end of the file, all or none; gives the place of the first."""
+        """Append bytes to the file, all or none; the position of the first."""
         address, size = self._end, sum(map(len, parts))  # type: ignore[arg-type]
         try:
             if os.pwritev(self._file, parts, address) != size:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # noqa: TRY301 - a short write means just that
             self._end = address + size
-        except BaseException as error:  # Ctrl-C too: what the caller was not told of must not stay in the file
+        except BaseException as error:  # Ctrl-C, too: a frame that was not reported to the caller must not stay
             self._end = address
             with suppress(OSError):
                 os.ftruncate(self._file, address)
@@ -214,7 +213,7 @@ class RbfWriter:
 
 
 class FrameBuilder:
-    """A frame in the making: write its payload in parts, then commit or abort it.
+    """A frame that is being built: write its payload in parts, then commit or abort it.
 
     As a context manager it commits at the end of the block and aborts on an exception.
     """
@@ -225,10 +224,10 @@ class FrameBuilder:
         self._memory = bytearray()
         self._spill: IO[bytes] | None = None
         self.address: int | None = None
-        """Where the frame is, once it has been committed."""
+        """The address of the frame, once it has been committed."""
 
     def write(self, data: Buffer) -> int:
-        """Add to the payload; gives the number of bytes added."""
+        """Add to the payload; the number of bytes added."""
         self._check_open()
         view = memoryview(data).cast("B")
         _check_size(self._size + len(view))
@@ -244,7 +243,7 @@ class FrameBuilder:
         return len(view)
 
     def commit(self) -> int:
-        """Write the frame; gives its address."""
+        """Write the frame; its address."""
         self._check_open()
         if self._spill is None:
             return self._commit(self._memory)
@@ -258,14 +257,14 @@ class FrameBuilder:
         return self.address
 
     def abort(self) -> None:
-        """Forget the frame; the file has seen nothing of it. Does nothing once it is committed or aborted."""
+        """Drop the frame; nothing of it is in the file. Does nothing once it is committed or aborted."""
         if self.is_open:
             self._end()
 
     @property
     def is_open(self) -> bool:
         """Whether it can still be written to."""
-        return self._writer._builder is self  # noqa: SLF001 - the writer knows which builder has its turn
+        return self._writer._builder is self  # noqa: SLF001 - the writer knows which builder is open
 
     def _check_open(self) -> None:
         if not self.is_open:
@@ -297,7 +296,7 @@ def _opened(path: Path) -> int:
 
 
 def _lock(file: int, path: Path) -> None:
-    """Keep other writers away for as long as this one is open: two would write over each other's frames."""
+    """Keep other writers out while this one is open: two would overwrite each other's frames."""
     if fcntl is None:
         return
     try:
@@ -310,21 +309,21 @@ def _lock(file: int, path: Path) -> None:
 
 
 def _end_of_frames(path: Path, *, is_cut_allowed: bool) -> int:
-    """Where a log ends behind a valid frame, or behind its genesis fence; 0 for one that has not got that yet."""
+    """Where a log ends after a valid frame, or after its genesis fence; 0 for one that does not have that yet."""
     with open_source(path) as source:
         if ends_well(source):
             return source.size
         _refuse_what_is_no_log(source)
         if not is_cut_allowed:
             raise NotAppendable(
-                f"{path}: does not end in a fence behind a valid frame, so nothing appended could be read; "
+                f"{path}: does not end in a fence after a valid frame, so nothing appended could be read; "
                 f"`thawline verify {path}` says why, truncate_torn_tail=True cuts the end off"
             )
         return 0 if source.size < len(FENCE) else _last_good_end(source)
 
 
 def ends_well(source: Source) -> bool:
-    """Whether a file is empty, is a genesis fence, or ends in a fence behind a valid frame."""
+    """Whether a file is empty, is a genesis fence, or ends in a fence after a valid frame."""
     fence = source.size - len(FENCE)
     if source.size == 0:
         return True
@@ -334,7 +333,7 @@ def ends_well(source: Source) -> bool:
 
 
 def _refuse_what_is_no_log(source: Source) -> None:
-    """A file of anything else, or of another layout, has no frame either: cutting behind the last would empty it."""
+    """Refuse files of other formats and layouts: none has a valid frame, so cutting after the last would empty it."""
     head = bytes(source.view(0, min(source.size, len(FENCE))))
     if not FENCE.startswith(head):
         raise NotAppendable(f"{source.name}: does not start with the fence RBF1, so it is no RBF log to append to")
@@ -343,12 +342,12 @@ def _refuse_what_is_no_log(source: Source) -> None:
 
 
 def _last_good_end(source: Source) -> int:
-    """The end of the last intact frame; frames behind it that may be payload make it too uncertain to cut there."""
+    """The end of the last intact frame; `NotAppendable` if frames after it may be payload or may be records."""
     end, doubtful, torn = len(FENCE), 0, 0
-    for item in Rbf().scan(source):
+    for item in tiles(source):
         if isinstance(item, Finding):
             torn = item.span.start if item.code is TORN_TAIL else torn
-        elif not item.labels.get("nested_suspect"):
+        elif not item.suspect:
             end, doubtful = item.span.end, 0
         elif not (torn and _holds_a_log(source, torn)):
             doubtful = doubtful or item.span.start
@@ -361,5 +360,5 @@ def _last_good_end(source: Source) -> int:
 
 
 def _holds_a_log(source: Source, start: int) -> bool:
-    """Whether the payload of a torn frame starts like an RBF file, so that frames behind it are no records."""
+    """Whether the payload of a torn frame starts like an RBF file, so that frames after it are no records."""
     return source.view(start + 8, start + 8 + len(FENCE)) == FENCE
