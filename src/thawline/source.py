@@ -160,7 +160,10 @@ class _Guard:
         """What could not be read so far, in the order of the file."""
         if self._slot < 0:
             return self._last
-        found = sorted(self._functions.faults(self._slot))
+        found = self._functions.faults(self._slot)
+        if not found:
+            return ()
+        found.sort()
         return [Fault(start, end, SHRUNK if is_cut else FAILED) for start, end, is_cut in found]
 
     def close(self) -> None:
