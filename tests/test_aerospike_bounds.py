@@ -163,3 +163,15 @@ def test_entries_in_a_frame_that_breaks_off_are_read() -> None:
     frame = MAGIC + b"\x00\x58" + (len(numbered(1)) << 3).to_bytes(3, "little") + numbered(1) + b"\x06\0\0"
     with thawline.open(zstandard.compress(HEADER) + 3 * BREAKS_OFF + frame + BREAKS_OFF, "aerospike") as cold:
         assert sum(batch.num_rows for batch in cold.batches()) == 1
+
+
+def test_an_ordinary_udf_of_version_3_0_is_not_parsed_to_see_that_a_tool_refuses_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def parsed(_look: object) -> None:
+        raise AssertionError("it was parsed")
+
+    monkeypatch.setattr("thawline.formats.aerospike.tolerant.Look.unit", parsed)
+    report = verified(b"Version 3.0\n" + 100 * b"* u L a 1 x\n")
+    assert [finding.code.id for finding in report.findings] == 100 * ["ASB103"]
+    assert {finding.detail["reason"] for finding in report.findings} == {"global data in a file of version 3.0"}

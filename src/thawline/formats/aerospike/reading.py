@@ -48,9 +48,14 @@ class Item:
         found = self.doubted()
         if found and isinstance(self.shown, Finding):
             yield found
-            yield replace(self, shown=replace(self.shown, is_given=True))
+            yield Item(given_too(self.shown))
         else:
             yield self
+
+
+def given_too(finding: Finding) -> Finding:
+    """A finding about entries that are given all the same. `replace` would be slow where every line has one."""
+    return Finding(finding.code, finding.span, finding.detail, finding.hint, is_given=True)
 
 
 def recognised(source: Source) -> Claim | None:
