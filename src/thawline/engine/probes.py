@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from array import array
 
-from thawline import native
 from thawline.engine.chunks import Break
-from thawline.engine.kernels import AT, FAILURE, LISTS, PLACES, POSITION, ROWS, plan_of
+from thawline.engine.kernels import AT, FAILURE, LISTS, PLACES, POSITION, ROWS, kernel_of, plan_of
 from thawline.engine.tables import Table
 
 
@@ -16,7 +15,7 @@ class Probe:
     def __init__(self, table: Table, most: int = 1) -> None:
         plan = plan_of(table, (), is_gathered=True)
         self._failures = table.failures
-        self._kernel = getattr(native.functions, f"scan_{table.name}")
+        self._kernel = kernel_of(table)
         self._starts, self._lengths, self._counts = array("q", [0]), array("q", [0]), array("q", [0])
         self._state, self._rooms = array("q", bytes(8 * (LISTS + len(plan.lists)))), plan.rooms
         self._empty = self._state[:]

@@ -7,7 +7,7 @@ the same values from the objects that the plain parsers make.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -67,6 +67,8 @@ class Table:
     least_size: int = 1
     """The fewest bytes a row takes, which bounds how many there can be."""
     checksum: Checksum | None = None
+    kernel: Callable[..., int] | None = field(default=None, compare=False, repr=False)
+    """The kernel of a table that was compiled at run time; None for those of the native module."""
 
 
 @dataclass(frozen=True, slots=True)
