@@ -84,6 +84,7 @@ _XERIAL_MAGIC = b"\x82SNAPPY\0"
 _SKIPPABLE_MAGIC = 0x184D2A5  # and four more bits, for zstd and lz4
 
 _idle_zstd: list[zstandard.ZstdDecompressor] = []
+_last_zstd: list[tuple[tuple[int, int], zstandard.ZstdDecompressor]] = []  # one at most, with what it has read last
 _LIBRARY_ERRORS = (zlib.error, lzma.LZMAError, zstandard.ZstdError, lz4.block.LZ4BlockError, cramjam.DecompressionError)
 
 
@@ -351,7 +352,8 @@ def keep_zstd_decoder(decoder: zstandard.ZstdDecompressor) -> None:
 def _zstd_frame(decoder: zstandard.ZstdDecompressor, limit: int, data: memoryview, at: int) -> Frame:
     """Blocks of one frame."""
     behind = at
-    for behind, block in _zstd_steps(decoder, limit, data, at):  # noqa: B007 - the last one is the frame's end
+    head, frame = _zstd_head(limit, data, at)
+    for behind, block in _zstd_steps(decoder, head, frame, data, at):  # noqa: B007 - the last one is the frame's end
         yield block
     return behind
 
@@ -362,15 +364,33 @@ def zstd_blocks(data: Buffer, at: int = 0) -> Iterator[tuple[int, bytes]]:
     The last position is after the frame. A skippable frame has no content.
     """
     view = memoryview(data).cast("B")
-    # One that has read other frames may have a larger buffer, and refuse a block for another reason.
-    decoder = zstandard.ZstdDecompressor(max_window_size=_WINDOW_MAX)
     try:
-        if _uint32("zstd", view, at) >> 4 == _SKIPPABLE_MAGIC:
+        if view[at : at + 4] != _ZSTD_MAGIC and _uint32("zstd", view, at) >> 4 == _SKIPPABLE_MAGIC:
             yield at + 8 + len(_span("zstd", view, at + 8, _uint32("zstd", view, at + 4))), b""
-        else:
-            yield from _zstd_steps(decoder, sys.maxsize, view, at)
+            return
+        head, frame = _zstd_head(sys.maxsize, view, at)
+        sizes = frame.window_size, frame.content_size
+        decoder = _zstd_decoder_like_new(sizes)
+        try:
+            yield from _zstd_steps(decoder, head, frame, view, at)
+        finally:
+            if not _last_zstd and decoder.memory_size() < _WINDOW_MAX >> 3:
+                _last_zstd.append((sizes, decoder))
     except zstandard.ZstdError as error:
         raise _failed("zstd", error) from error
+
+
+def _zstd_decoder_like_new(sizes: tuple[int, int]) -> zstandard.ZstdDecompressor:
+    """A decompressor that refuses a frame of these window and content sizes for the same reason as a new one.
+
+    A decompressor keeps its buffers, and a larger buffer changes the reason. Frames of equal sizes need equal buffers.
+    Making a decompressor takes longer than reading a small frame.
+    """
+    try:
+        last, decoder = _last_zstd.pop()
+    except IndexError:
+        last = None
+    return decoder if last == sizes else zstandard.ZstdDecompressor(max_window_size=_WINDOW_MAX)
 
 
 def zstd_is_whole(data: Buffer, *, max_bytes: int = DEFAULT_MAX_BYTES) -> bool:
@@ -400,31 +420,34 @@ def _after_zstd_blocks(data: memoryview, at: int) -> int:
     return at
 
 
-def _zstd_steps(
-    decoder: zstandard.ZstdDecompressor, limit: int, data: memoryview, at: int
-) -> Iterator[tuple[int, bytes]]:
-    """Position after each step through a frame, and what the step yields (RFC 8878, section 3.1.1)."""
+def _zstd_head(limit: int, data: memoryview, at: int) -> tuple[memoryview, zstandard.FrameParameters]:
+    """The head of a frame (RFC 8878, section 3.1.1.1), and what it says."""
     _expect("zstd", data, at, _ZSTD_MAGIC)
     head = _span("zstd", data, at, zstandard.frame_header_size(_span("zstd", data, at, 5)))
     frame = zstandard.get_frame_parameters(head)
     if frame.content_size != zstandard.CONTENTSIZE_UNKNOWN:
         check_size("zstd", frame.content_size, limit)
+    return head, frame
+
+
+def _zstd_steps(
+    decoder: zstandard.ZstdDecompressor, head: memoryview, frame: zstandard.FrameParameters, data: memoryview, at: int
+) -> Iterator[tuple[int, bytes]]:
+    """The byte behind each step through a frame, and what it yields (RFC 8878, section 3.1.1)."""
     stream = decoder.decompressobj()
     stream.decompress(head)
-    at, last = at + len(head), 0
+    at, last, size = at + len(head), 0, len(data)
     while not last:
-        block = _zstd_block(data, at)
-        at, last = at + len(block), block[0] & 1
+        if at + 3 > size:
+            _span("zstd", data, at, 3)
+        block_head = data[at] | data[at + 1] << 8 | data[at + 2] << 16  # 1 bit last, 2 bits type, 21 bits size
+        last, end = block_head & 1, at + _zstd_block_size(block_head)
+        block = data[at:end] if end <= size else _span("zstd", data, at, end - at)
+        at = end
         yield at, stream.decompress(block)
     if frame.has_checksum:
         stream.decompress(_span("zstd", data, at, 4))
         yield at + 4, b""
-
-
-def _zstd_block(data: memoryview, at: int) -> memoryview:
-    """Block with its 3-byte head: 1 bit last, 2 bits type, 21 bits size."""
-    end = at + _zstd_block_size(int.from_bytes(_span("zstd", data, at, 3), "little"))
-    return data[at:end] if end <= len(data) else _span("zstd", data, at, end - at)
 
 
 def _zstd_block_size(head: int) -> int:

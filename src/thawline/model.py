@@ -80,15 +80,19 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as a JSON object. Keys may be added, never changed or removed."""
-        return {
-            "code": self.code.id,
-            "severity": self.severity,
-            "start": self.span.start,
-            "end": self.span.end,
-            "message": self.message,
-            "detail": dict(self.detail),
-            "hint": self.hint,
-        }
+        return _object(self.code, self.span.start, self.span.end, dict(self.detail), self.hint)
+
+
+def _object(code: Code, start: int, end: int, detail: dict[str, object], hint: str) -> dict[str, Any]:
+    return {
+        "code": code.id,
+        "severity": code.severity,
+        "start": start,
+        "end": end,
+        "message": code.message,
+        "detail": detail,
+        "hint": hint,
+    }
 
 
 class Findings(Sequence[Finding]):
@@ -103,7 +107,7 @@ class Findings(Sequence[Finding]):
 
     def __init__(self, findings: Iterable[Finding] = ()) -> None:
         self._packed = Packed()
-        self._codes: dict[Code, int] = {}
+        self._codes: dict[str, Code] = {}
         self.errors = 0
         """The number of findings with severity `error`."""
         for finding in findings:
@@ -111,10 +115,15 @@ class Findings(Sequence[Finding]):
 
     def append(self, finding: Finding) -> None:
         """Add a finding after the others."""
-        code = self._codes.setdefault(finding.code, len(self._codes))
-        span, detail = finding.span, dict(finding.detail)
-        self._packed.append((code, span.start, span.end, detail, finding.hint, finding.is_given))
-        self.errors += finding.severity == "error"
+        code, span = finding.code, finding.span
+        self._codes[code.id] = code
+        self._packed.append((code.id, span.start, span.end, dict(finding.detail), finding.hint, finding.is_given))
+        self.errors += code.severity == "error"
+
+    def to_dicts(self) -> Iterator[dict[str, Any]]:
+        """`to_dict` of every finding, without making the finding: a hostile file has a hundred thousand."""
+        codes = self._codes
+        return (_object(codes[code], start, end, detail, hint) for code, start, end, detail, hint, _ in self._packed)
 
     def __len__(self) -> int:
         return len(self._packed)
@@ -131,8 +140,8 @@ class Findings(Sequence[Finding]):
             return list(self._unpacked(self._packed[index]))
         return next(self._unpacked([self._packed[index]]))
 
-    def _unpacked(self, packed: Iterable[tuple[int, int, int, dict[str, object], str, bool]]) -> Iterator[Finding]:
-        codes = list(self._codes)
+    def _unpacked(self, packed: Iterable[tuple[str, int, int, dict[str, object], str, bool]]) -> Iterator[Finding]:
+        codes = self._codes
         for code, start, end, detail, hint, is_given in packed:
             yield Finding(codes[code], Span(start, end), detail, hint, is_given)
 
@@ -270,7 +279,7 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """The report as `thawline verify --format jsonl` prints it. Keys may be added, never changed or removed."""
-        return {**self.head(), "findings": [finding.to_dict() for finding in self.findings]}
+        return {**self.head(), "findings": list(self.findings.to_dicts())}
 
     def head(self) -> dict[str, Any]:
         """The report without the findings, which may be many."""

@@ -173,7 +173,10 @@ class _Guard:
         """The bytes that could not be read so far, in file order."""
         if self._slot < 0:
             return self._last
-        faults = sorted(self._functions.faults(self._slot))
+        faults = self._functions.faults(self._slot)
+        if not faults:
+            return ()
+        faults.sort()
         return [Fault(start, end, SHRUNK if is_cut else FAILED) for start, end, is_cut in faults]
 
     def close(self) -> None:

@@ -101,7 +101,7 @@ def _show_report(run: Session, _cold: ColdFile, report: Report, sink: Any) -> No
     from thawline.rendering.findings import finding_records
 
     if run.kind not in {"csv", "arrow"}:
-        sink.add_with(report.head(), "findings", (finding.to_dict() for finding in report.findings))
+        sink.add_with(report.head(), "findings", report.findings.to_dicts())
         return
     for record in finding_records(report):
         sink.add(record)

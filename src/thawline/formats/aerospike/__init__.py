@@ -23,7 +23,7 @@ from thawline.formats.aerospike.bins import BinColumns, Learning
 from thawline.formats.aerospike.choice import Choice
 from thawline.formats.aerospike.findings import CODES
 from thawline.formats.aerospike.parts import Part
-from thawline.formats.aerospike.reading import Item, items_of, parts_of, recognised, unit_spans
+from thawline.formats.aerospike.reading import Item, given_too, items_of, parts_of, recognised, unit_spans
 from thawline.formats.aerospike.rows import DOUBTED, PLACE, SCHEMAS, TABLES
 from thawline.formats.aerospike.soundness import quick_look
 from thawline.formats.aerospike.strictness import Strictness, strictness
@@ -129,8 +129,8 @@ class Aerospike(Format):
             run, part = (given.shown, given.part) if given else (None, None)
             if isinstance(run, Run) and part and part.table == table:
                 # What a finding is about is not counted as intact, also where its rows are given.
-                yield replace(run, units=0), self._batches(part, table, columns)
-                yield replace(item.shown, is_given=True)
+                yield Run(run.span, 0, run.rows, run.labels), self._batches(part, table, columns)
+                yield given_too(item.shown)
             else:
                 yield item.shown
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -14,7 +14,7 @@ from thawline.formats.aerospike.parts import Part
 from thawline.formats.aerospike.rows import KERNELS
 from thawline.formats.aerospike.soundness import Soundness
 from thawline.formats.aerospike.strictness import Doubted, Found, Making, Strictness, nothing
-from thawline.formats.aerospike.text import ZSTD_MAGIC, Frame, PlainText, ZstdText, next_frame
+from thawline.formats.aerospike.text import ZSTD_MAGIC, Frame, PlainText, ZstdText, next_frame, room_of
 from thawline.formats.aerospike.walk import HEADER, HEADER_SIZE, Walk, has_entries, rest_of_entry
 from thawline.formats.contract import Claim
 from thawline.model import Code, Finding, Run, Span
@@ -48,9 +48,14 @@ class Item:
         found = self.doubted()
         if found and isinstance(self.shown, Finding):
             yield found
-            yield replace(self, shown=replace(self.shown, is_given=True))
+            yield Item(given_too(self.shown))
         else:
             yield self
+
+
+def given_too(finding: Finding) -> Finding:
+    """A finding about entries that are given all the same. `replace` would be slow where every line has one."""
+    return Finding(finding.code, finding.span, finding.detail, finding.hint, is_given=True)
 
 
 def recognised(source: Source) -> Claim | None:
@@ -172,6 +177,7 @@ class _Compressed:
         self.rules, self.quick, self.choice, self.is_written = rules, quick, choice, is_written
         self.source = source.on_disk()
         self.data = self.source.view(0, self.source.size)
+        self.room = room_of(len(self.data))
         self.position = 0
 
     def items(self) -> Iterator[Item]:
@@ -179,7 +185,7 @@ class _Compressed:
         frame: Frame | None = None
         while start < len(self.data):
             text = ZstdText(self.data, start, position, self.source.release)
-            text.begun = frame.blocks if frame else None
+            text.begun = frame.blocks() if frame else None
             if start and (end := _end_of_scrap(text, position)) is not None:
                 yield Item(self._inside(BROKEN, position, end, rest_of_entry(position), hint))
                 position = end
@@ -195,9 +201,28 @@ class _Compressed:
             yield from self._rest(text)
             if text.damage:
                 frame = None if text.is_full else next_frame(self.data, start + 1)
-                following = frame.start if frame else len(self.data)
-                yield Item(Finding(BROKEN_FRAME, Span(start, following), {"at": start, "reason": text.damage}))
-                start = self.position = following
+                yield self._broken_frame(start, frame, text.damage)
+                frame, position = yield from self._stumps(frame, position, hint)
+                start = self.position
+
+    def _stumps(self, frame: Frame | None, position: int, hint: str) -> Generator[Item, None, tuple[Frame | None, int]]:
+        """Frames that break off early and in which no entry starts; then the next frame, and where its text starts.
+
+        A file may hold one every few bytes. Each is decompressed once, and takes no walk.
+        """
+        while frame and frame.damage and position + len(text := frame.text()) < self.room and not has_entries(text):
+            end, reached = position + len(text), frame.reached
+            yield Item(self._inside(BROKEN, position, end, rest_of_entry(position), hint))
+            yield Item(Run(Span(frame.start, reached), 0, 0))
+            following = next_frame(self.data, reached + 1)
+            yield self._broken_frame(reached, following, frame.damage)
+            frame, position = following, end
+        return frame, position
+
+    def _broken_frame(self, start: int, following: Frame | None, reason: str) -> Item:
+        """The bytes from damage on up to the next frame that can be read."""
+        self.position = following.start if following else len(self.data)
+        return Item(Finding(BROKEN_FRAME, Span(start, self.position), {"at": start, "reason": reason}))
 
     def _segment(self, walk: Walk, text: ZstdText, segment: int) -> Iterator[Item]:
         """What lies in the frames from a byte of the file on, up to its end or to damage."""

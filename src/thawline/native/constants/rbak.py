@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-# Kinds of fields, in the order of `formats.rbak.fields.ORDER`.
+# Kinds of fields, in the order of `formats.rbak.records.ORDER`.
 BODY, TABLE, HEADERS, TEXT, BOOL, UINT64, INT64, UINT8 = 0, 1, 2, 3, 4, 5, 6, 7
 
-# Numbers of fields: those of a record, then those of its properties, in the order of `formats.rbak.fields.FIELDS`.
+# Numbers of fields: those of a record, then those of its properties, in the order of `formats.rbak.records.FIELDS`.
 BODY_FIELD, PROPERTIES_FIELD, HEADERS_FIELD = 0, 1, 2
 FIRST_PROPERTY = 10
 NUM_FIELDS = 23
