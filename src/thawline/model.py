@@ -182,7 +182,6 @@ class Run:
     units: int
     rows: int
     """Rows of the format's default table."""
-    labels: Mapping[str, object] = field(default_factory=dict)
     _: KW_ONLY
     suspect: str = ""
     """Why its units may not be genuine, such as `nested`; empty if they are."""
@@ -198,25 +197,9 @@ class Run:
     payload: Payload | None = None
     """What the kind needs to read the run's rows."""
 
-    def __post_init__(self) -> None:
-        """Take labels of the first edition as what they are now."""
-        told = self.labels
-        if not told:
-            return
-        marks = {"nested_suspect": "nested", "suspect": "suspect", "one_tool_only": "one tool only"}
-        found = next((word for label, word in marks.items() if label in told), "")
-        object.__setattr__(self, "suspect", self.suspect or found)
-        object.__setattr__(self, "recovered", self.recovered or told.get("recovered", ""))
-        object.__setattr__(self, "given", self.given or told.get("given"))
-        if "left_out" in told:
-            object.__setattr__(self, "left_out", LeftOut(*told["left_out"]))  # type: ignore[misc]
-        if "skipped" in told:
-            object.__setattr__(self, "left_out", LeftOut(self.units, self.span.size))
-
     def cut(self, span: Span, units: int) -> Run:
         """A part of the run that starts at a unit; its number of rows is not known and is 0."""
-        labels = {name: value for name, value in self.labels.items() if name != "left_out"}
-        return replace(self.portable(), span=span, units=units, rows=0, left_out=None, labels=labels)
+        return replace(self.portable(), span=span, units=units, rows=0, left_out=None)
 
     def portable(self) -> Run:
         """The run for another process."""
@@ -244,9 +227,6 @@ class Salvage:
     """The number of units that were left out as suspects."""
     advice: tuple[str, ...] = ()
     """How to put the new file to use, line by line; `OUT` stands for its path."""
-
-
-Rescue = Salvage
 
 
 class TilingError(Exception):
