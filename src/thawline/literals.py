@@ -12,6 +12,8 @@ from itertools import accumulate
 
 import pyarrow as pa
 
+from thawline.wording import utf8
+
 LARGEST_SHARED = 1 << 20
 """Characters of a column of one text that are kept for the next one: a folder of segments has a name for each."""
 
@@ -31,12 +33,12 @@ def null(type_: pa.DataType) -> pa.Scalar:
 
 
 def texts(values: Sequence[str]) -> pa.StringArray:
-    """Some texts.
+    r"""Some texts. What is not UTF-8, as the name of a file may be, is escaped.
 
-    >>> texts(["a", "bc"]).to_pylist()
-    ['a', 'bc']
+    >>> texts(["a", "b\udcff"]).to_pylist()
+    ['a', 'b\\udcff']
     """
-    encoded = [value.encode() for value in values]
+    encoded = [utf8(value).encode() for value in values]
     ends = array("i", accumulate(map(len, encoded), initial=0))
     buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))]
     return pa.Array.from_buffers(pa.string(), len(encoded), buffers)
