@@ -394,3 +394,32 @@ def test_memory_that_ends_is_an_error_and_no_crash(codec: str) -> None:
     command = [sys.executable, "-c", SQUEEZED, codec]
     ran = subprocess.run(command, input=data, capture_output=True, check=False)
     assert (ran.returncode, ran.stdout.split(b"\n")[:2]) == (0, [b"not enough memory"] * 2), ran.stderr[-500:]
+
+
+FILLED = """
+import resource, sys
+from thawline import codecs
+codec, data, room, held = sys.argv[1], sys.stdin.buffer.read(), codecs.Room(1 << 20), []
+pages = int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (4096 * pages + (4 << 20),) * 2)
+for size in (1 << 20, 1 << 17, 1 << 14, 1 << 12, 600):
+    try:
+        while True:
+            held.append(bytearray(size))
+    except MemoryError:
+        pass
+del held[-int(sys.argv[2]):]
+room.add(codec, data)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="/proc says how much memory there is")
+@pytest.mark.parametrize("codec", ["zstd", "snappy", "snappy_xerial", "lz4_kafka"])
+def test_the_last_bytes_of_memory_are_an_error_and_no_crash(codec: str) -> None:
+    data = COMPRESS[codec](LONG)
+    if codec == "zstd":
+        data = zstandard.ZstdCompressor(write_content_size=False).compress(LONG)
+    for freed in (4, 20, 60, 200):
+        command = [sys.executable, "-c", FILLED, codec, str(freed)]
+        ran = subprocess.run(command, input=data, capture_output=True, check=False)
+        assert ran.returncode >= 0, ran.stderr[-500:]  # no signal

@@ -163,12 +163,23 @@ def _fill_zstd(data: memoryview, room: memoryview) -> int | None:
     """Decompress one frame with a content size in one call, which refuses what follows, except empty frames."""
     frame = zstandard.get_frame_parameters(data)
     size = frame.content_size
-    if size == zstandard.CONTENTSIZE_UNKNOWN and frame.window_size <= _WINDOW_MAX:
-        return int(cramjam.zstd.decompress_into(data, room))
+    if size == zstandard.CONTENTSIZE_UNKNOWN:
+        return _stream_zstd(data, room)
     if frame.window_size > _WINDOW_MAX or not 0 < size <= len(room):
         return None
     room[:size] = memoryview(_zstd_at_once().decompress(data, size)).cast("B")  # quicker than a stream
     return int(size)
+
+
+def _stream_zstd(data: memoryview, room: memoryview) -> int | None:
+    """Frames that do not say how large they are. Not by cramjam: Rust ends the process where memory ends."""
+    if not zstd_is_whole(data):  # a stream takes a frame that is cut short for its end
+        return None
+    filled = 0
+    with _zstd_decoder() as decoder, decoder.stream_reader(data, len(data), read_across_frames=True) as stream:
+        while more := stream.readinto(room[filled:]):
+            filled += more
+    return filled if filled < len(room) else None  # a room that is full may be too small
 
 
 @cache

@@ -12,6 +12,8 @@ from itertools import accumulate
 
 import pyarrow as pa
 
+from thawline.wording import utf8
+
 LARGEST_SHARED = 1 << 20
 """A column of one text with more characters is not cached: each segment of a folder has a file name of its own."""
 
@@ -31,12 +33,12 @@ def null(type_: pa.DataType) -> pa.Scalar:
 
 
 def texts(values: Sequence[str]) -> pa.StringArray:
-    """A column of texts.
+    r"""A column of texts. What is not UTF-8, as a file name may be, is escaped.
 
-    >>> texts(["a", "bc"]).to_pylist()
-    ['a', 'bc']
+    >>> texts(["a", "b\udcff"]).to_pylist()
+    ['a', 'b\\udcff']
     """
-    encoded = [value.encode() for value in values]
+    encoded = [utf8(value).encode() for value in values]
     ends = array("i", accumulate(map(len, encoded), initial=0))
     buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))]
     return pa.Array.from_buffers(pa.string(), len(encoded), buffers)
