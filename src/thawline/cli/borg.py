@@ -1,4 +1,4 @@
-"""Commands that only Borg has: archives, items, extract, index."""
+"""Commands for Borg only: archives, items, extract, index."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 DAMAGED = 1
 IDS: Bytes = "hex"
-"""How ids are written: as borg writes them, so that the two can be compared."""
+"""The notation of ids: as borg prints them, so that outputs can be compared."""
 REPOSITORY = click.argument("repository", type=click.Path(), metavar="REPOSITORY")
 ARCHIVE = click.argument("archive", metavar="ARCHIVE")
 PATHS = click.argument("paths", nargs=-1, metavar="[PATH]…")
@@ -108,17 +108,17 @@ def _item_record(catalogue: Catalogue, item: Item) -> dict[str, Any]:
     }
 
 
-def _chosen(run: Session, found: Iterable[Item | Gap], paths: tuple[str, ...]) -> Iterator[Item]:
-    """Items at or below some paths; gaps are said."""
+def _chosen(run: Session, every: Iterable[Item | Gap], paths: tuple[str, ...]) -> Iterator[Item]:
+    """The items at or below some paths, all without paths; gaps are reported."""
     from thawline.formats.borg.archives import Gap
     from thawline.rendering.words import printable
 
-    wanted = [path.strip("/") for path in paths]
-    for item in found:
+    prefixes = [path.strip("/") for path in paths]
+    for item in every:
         if isinstance(item, Gap):
             run.code = DAMAGED
             run.say(f"some items are lost: {printable(item.reason)}")
-        elif not wanted or any(item.path == path or item.path.startswith(f"{path}/") for path in wanted):
+        elif not prefixes or any(item.path == path or item.path.startswith(f"{path}/") for path in prefixes):
             yield item
 
 
@@ -170,7 +170,7 @@ def extract(
 
 
 def _extracted(outcomes: Counter[str], size: int, output: str) -> str:
-    """What was written, and how many items were not."""
+    """The remark about an extraction: what was written, and how many items were not."""
     from thawline.rendering.words import counted, exact, quoted
 
     links = f" and {counted(outcomes['linked'], 'link')}" if outcomes["linked"] else ""
@@ -203,14 +203,14 @@ def index(run: Session, repository: str, rebuild: str | None, *, overwrite: bool
 
     The first writes chunk_id, pack_id, offset and length; the second a file that borg takes, named by its content. It
     is for repositories of 2.0.0b22 to b24. Later ones seal their index with the key; borg rebuilds it.
-    """  # noqa: D301 - click keeps the lines behind a \b as they are
+    """  # noqa: D301 - click does not wrap the paragraph after a \b
     from thawline.formats.borg.catalogue import repository_at
 
-    found = repository_at(repository)
+    opened = repository_at(repository)
     if rebuild is None:
-        _print_table(run, found.index)
+        _print_table(run, opened.index)
         return run.exit_code
-    return _rebuild(run, found, Path(rebuild), overwrite=overwrite)
+    return _rebuild(run, opened, Path(rebuild), overwrite=overwrite)
 
 
 def _print_table(run: Session, table: pa.Table) -> None:
@@ -229,25 +229,25 @@ def _rebuild(run: Session, repository: Repository, target: Path, *, overwrite: b
 
     borg_format = Borg()
     locate(repository, borg_format, contents=True)
-    found = rebuilt(borg_format.ledger.table())
+    new = rebuilt(borg_format.ledger.table())
     if target.suffix and not target.is_dir():
-        _write_table(found, target, overwrite=overwrite)
+        _write_table(new, target, overwrite=overwrite)
     else:
         target.mkdir(parents=True, exist_ok=True)
-        target = write_for_borg(repository, found, target)
-    run.remark(f"wrote {counted(found.places.num_rows, 'entry')} to {quoted(str(target))}")
-    if found.doubled:
-        run.remark(f"{counted(found.doubled, 'blob')} hold a chunk that another one holds too; the first is listed")
+        target = write_for_borg(repository, new, target)
+    run.remark(f"wrote {counted(new.places.num_rows, 'entry')} to {quoted(str(target))}")
+    if new.doubled:
+        run.remark(f"{counted(new.doubled, 'blob')} hold a chunk that another one holds too; the first is listed")
     if damaged := sum(map(len, borg_format.ledger.damaged.values())):
         run.code = DAMAGED
         run.remark(f"left out {counted(damaged, 'damaged place')}; see: thawline verify {quoted(repository.path)}")
     return run.exit_code
 
 
-def _write_table(found: Rebuilt, target: Path, *, overwrite: bool) -> None:
+def _write_table(index: Rebuilt, target: Path, *, overwrite: bool) -> None:
     from thawline.outputs import replacing
     from thawline.sinks import file_sink
     from thawline.verbs.convert import kind_of
 
     with replacing(target, overwrite=overwrite) as file, file_sink(kind_of(target), file, IDS) as sink:
-        sink.add(found.places.schema, found.places.to_batches(), "")
+        sink.add(index.places.schema, index.places.to_batches(), "")

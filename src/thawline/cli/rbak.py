@@ -34,8 +34,8 @@ def rbak() -> None:
 @takes(
     click.argument("folder", type=click.Path(), metavar="DIR"),
     click.option("-o", "--output", type=click.Path(), metavar="OUT", help="Write it there instead of to stdout."),
-    click.option("--backup-id", default="", metavar="NAME", help="What the backup is to be called."),
-    click.option("--completed-at", type=TIME, metavar="TIME", help="Say that the backup is complete since then."),
+    click.option("--backup-id", default="", metavar="NAME", help="The id of the backup."),
+    click.option("--completed-at", type=TIME, metavar="TIME", help="The time when the backup was completed."),
     OVERWRITE,
     TALKING,
     EXIT_ZERO,
@@ -90,13 +90,13 @@ def manifest(
     ),
     click.option("--segment-max-bytes", type=SIZE, default="128MiB", show_default=True, metavar="SIZE",
                  help="A segment ends when its records reach this size."),
-    click.option("--backup-id", default="", metavar="NAME", help="What the new backup is to be called."),
+    click.option("--backup-id", default="", metavar="NAME", help="The id of the new backup."),
     OVERWRITE,
     TALKING,
     EXIT_ZERO,
 )  # fmt: skip
 @session
-def rewrite(run: Session, target: str, **given: Any) -> int:
+def rewrite(run: Session, target: str, **arguments: Any) -> int:
     """Write the messages of IN that meet the conditions to OUT, a smaller and valid backup.
 
     IN is a backup or a segment; a backup becomes one in a new folder OUT, a segment becomes one segment. Records stay
@@ -105,26 +105,26 @@ def rewrite(run: Session, target: str, **given: Any) -> int:
 
     \b
       thawline rbak rewrite backup/ --to part/ --where queue=orders --drop-header authorization
-    """  # noqa: D301 - click keeps the lines behind a \b as they are
-    done, written = _rewritten(run, Path(target), given)
-    _say(run, target, done, written)
+    """  # noqa: D301 - click does not wrap the paragraph after a \b
+    done, written = _rewritten(run, Path(target), arguments)
+    _report(run, target, done, written)
     return run.exit_code
 
 
-def _rewritten(run: Session, target: Path, given: dict[str, Any]) -> tuple[Rewritten, str]:
+def _rewritten(run: Session, target: Path, arguments: dict[str, Any]) -> tuple[Rewritten, str]:
     from thawline.formats.rbak.encoding import Coding
     from thawline.rendering.words import counted, exact
     from thawline.verbs.rewrite.rbak import Rewritten, chosen, to_backup, to_segment
 
     done = Rewritten()
-    messages = chosen(_files(run), dict(run.options.where), given["drop_headers"], done)
-    coding = {name: given[name] for name in ("compression", "level", "lz4_framing")}
+    messages = chosen(_files(run), dict(run.options.where), arguments["drop_headers"], done)
+    coding = {name: arguments[name] for name in ("compression", "level", "lz4_framing")}
     if run.groups or len(run.inputs) > 1:
-        # What is written is what is there, not what arrives over time: nothing but the size ends a segment.
-        endless = {"segment_max_bytes": given["segment_max_bytes"], "segment_max_interval_ms": 1 << 62}
-        count = to_backup(messages, target, backup_id=given["backup_id"], **coding, **endless)
+        # All messages exist already, so only the size ends a segment, not the interval.
+        limits = {"segment_max_bytes": arguments["segment_max_bytes"], "segment_max_interval_ms": 1 << 62}
+        count = to_backup(messages, target, backup_id=arguments["backup_id"], **coding, **limits)
         return done, counted(count, "segment")
-    return done, exact(to_segment(messages, target, Coding(**coding), overwrite=given["overwrite"]))
+    return done, exact(to_segment(messages, target, Coding(**coding), overwrite=arguments["overwrite"]))
 
 
 def _files(run: Session) -> Iterator[WatchedFile]:
@@ -133,14 +133,14 @@ def _files(run: Session) -> Iterator[WatchedFile]:
             raise click.UsageError(f"{cold.name} is {reason}")
         yield cold
         if cold.errors:
-            run.say(f"{cold.name}: damaged, passed over what is; see: thawline verify {cold.name}")
+            run.say(f"{cold.name}: damaged; the damage was passed over; see: thawline verify {cold.name}")
 
 
 def _refusal(cold: WatchedFile) -> str:
     return "" if cold.format.name == "rbak" else f"{cold.format.name}, no RabbitMQ backup"
 
 
-def _say(run: Session, target: str, done: Rewritten, written: str) -> None:
+def _report(run: Session, target: str, done: Rewritten, written: str) -> None:
     from thawline.rendering.words import counted, grouped, quoted
 
     run.remark(f"kept {grouped(done.kept)} of {counted(done.read, 'message')}, wrote {written} to {quoted(target)}")
@@ -153,11 +153,11 @@ def _say(run: Session, target: str, done: Rewritten, written: str) -> None:
         )
         run.code = max(run.code, DAMAGED)
     for name in _definitions(run):
-        run.remark(f"left out {name}: it has users and password hashes; a restore that makes queues anew needs it")
+        run.remark(f"left out {name}: it has users and password hashes; a restore that creates queues needs it")
     run.remark(f"now run: thawline verify {quoted(target)}")
 
 
 def _definitions(run: Session) -> list[str]:
-    """Definitions of what is rewritten. A backup that is handed over gets none unasked."""
+    """The definitions of the input backups; a new backup does not get them unrequested."""
     folders = [group.folder for group in run.groups]
     return [folder.path_of("definitions") for folder in folders if "definitions" in folder.subfolders()]
