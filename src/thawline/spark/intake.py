@@ -1,4 +1,4 @@
-"""What a task of the pipeline does: identify, verify and decode files in one pass, and write their rows down."""
+"""A task of the pipeline: identify, verify and decode files in one pass, and write their rows."""
 
 from __future__ import annotations
 
@@ -46,10 +46,16 @@ FILES = pa.schema(
         ("path_b64", pa.string()),
     ]
 )
-"""The table `files`. A status is intact; damaged; unknown: no format recognises the file, and `error`
-says which one ought to; unreadable; left out: it is
-no file, as a socket; beside: it lies in a folder of its format that does not count it among its own, such as a segment
-that Kafka has deleted; or missing: it was taken in, and is gone from its source since. `error` says more."""
+"""The table `files`. A status is one of:
+
+* intact;
+* damaged;
+* unknown: no format recognises the file; `error` names the format that it resembles;
+* unreadable: `error` says why;
+* left out: not a regular file, such as a socket;
+* beside: in a folder of its format but not a member of the group, such as a segment that Kafka has deleted;
+* missing: ingested by an earlier run, and gone from its source.
+"""
 FINDINGS = pa.schema(
     [
         ("file", pa.string()),
@@ -79,7 +85,7 @@ class Share:
 
 @dataclass(slots=True)
 class Account:
-    """What became of a file, or of a part of one; parts add up."""
+    """The result for a file, or for a part of one; the parts of a file are added up."""
 
     work: str
     report: Report
@@ -87,22 +93,22 @@ class Account:
     version: str | None = None
     error: str | None = None
     apart: str = ""
-    """A status that is not read off its bytes: beside, left out, missing, or unknown against all appearances."""
+    """A status that does not follow from the report: beside, left out, missing, or unknown but resembling a format."""
 
     @property
     def path(self) -> str:
-        """Where the file lies."""
+        """The path of the file."""
         return self.report.file
 
     def add(self, other: Account) -> None:
-        """Take in another part of the same file."""
+        """Add another part of the same file."""
         self.sha256 = self.sha256 or other.sha256
         self.error = self.error or other.error
         self.report.join(other.report)
 
     @property
     def status(self) -> str:
-        """What there is to say about the file, in a word."""
+        """The status of the file in the table `files`."""
         if self.apart:
             return self.apart
         if self.error:
@@ -113,18 +119,18 @@ class Account:
 
     def row(self) -> dict[str, Any]:
         """Its row in `files`."""
-        found = self.report
+        report = self.report
         return {
-            "path": found.file,
-            "size": found.size,
+            "path": report.file,
+            "size": report.size,
             "sha256": self.sha256,
-            "format": found.format or None,
+            "format": report.format or None,
             "version": self.version,
-            "units": found.units,
-            "rows": found.rows,
-            "intact_bytes": found.intact_bytes,
-            "damaged_bytes": found.damaged_bytes,
-            "findings": len(found.findings),
+            "units": report.units,
+            "rows": report.rows,
+            "intact_bytes": report.intact_bytes,
+            "damaged_bytes": report.damaged_bytes,
+            "findings": len(report.findings),
             "status": self.status,
             "error": self.error,
             "_work": self.work,
@@ -155,7 +161,7 @@ def unread(path: str, work: str, size: int = 0, *, error: str | None = None, apa
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What a task has done."""
+    """The accounts and output files of a task."""
 
     accounts: list[Account]
     outputs: list[Output]
@@ -163,13 +169,13 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """Takes in the shares of a task."""
+    """Ingests the shares of a task."""
 
     staging: str
     output_format: str
 
     def take(self, shares: tuple[Share, ...]) -> Taken:
-        """Read all shares, and write what is in them."""
+        """Read all shares, and write their rows."""
         tables = Tables(Path(self.staging), self.output_format)
         known: dict[str, Members] = {}
         accounts: list[Account] = []
@@ -184,9 +190,9 @@ class Intake:
 
 
 def _folder_accounts(work: Work) -> Iterator[Account]:
-    found = formats.get(work.format)
+    format_ = formats.get(work.format)
     try:
-        for report in found.accounts(Folder(work.file.path)) if isinstance(found, Foldered) else ():
+        for report in format_.accounts(Folder(work.file.path)) if isinstance(format_, Foldered) else ():
             yield Account(work.key, report, version="")
     except ThawlineError as error:
         yield unread(work.file.path, work.key, error=str(error))
@@ -197,7 +203,7 @@ def _file_account(share: Share, members: Members | None, tables: Tables) -> Acco
     account = unread(file.path, work, file.size)
     try:
         with open_source(file.path) as opened:
-            source = opened.on_disk()  # for the checksum, and for each table, all of it is read
+            source = opened.on_disk()  # the checksum and each table read the whole file
             if share.part.is_first:
                 account.sha256 = _sha256(source)
             format_ = members.format_of(file) if members else None
@@ -209,7 +215,7 @@ def _file_account(share: Share, members: Members | None, tables: Tables) -> Acco
                 return account
             _read(format_, source, share, account.report, tables)
     except LakeError:
-        raise  # it is about where rows are written, not about this file
+        raise  # the output failed, not this file
     except MemoryError:
         account.error = "not enough memory to read it"
     except UnknownFormat as error:
@@ -217,7 +223,7 @@ def _file_account(share: Share, members: Members | None, tables: Tables) -> Acco
             account.apart, account.error = "unknown", str(error).removeprefix(f"{file.path}: ")
     except (ThawlineError, OSError) as error:
         account.error = str(error).removeprefix(f"{file.path}: ")
-    except Exception as error:  # noqa: BLE001 - one file must not keep the others from being taken in
+    except Exception as error:  # noqa: BLE001 - one file must not prevent the ingestion of the others
         account.error = f"a mistake in thawline, please report it: {type(error).__name__}: {error}"
     return account
 
@@ -230,7 +236,7 @@ def _identified(source: Source) -> Claim:
 
 
 def _read(format_: Format, source: LocalSource | RemoteSource, share: Share, report: Report, tables: Tables) -> None:
-    """Write the rows of every table that a file holds; its first table is the one that is reported on."""
+    """Write the rows of every table of a file; the report is that of the first table."""
     first, *others = format_.kind_of(source).tables
     report.position = share.part.start
     for item in _written(format_, source, share, first, tables):
@@ -243,7 +249,7 @@ def _read(format_: Format, source: LocalSource | RemoteSource, share: Share, rep
 def _written(
     format_: Format, source: LocalSource | RemoteSource, share: Share, table: str, tables: Tables
 ) -> Iterator[Run | Finding]:
-    """The items of a share, once their rows are written; a run counts those."""
+    """The items of a share, after their rows are written; each run has its number of rows."""
     kind = format_.kind_of(source)
     for item in items_of(kind, source, share.part, table, kind.tables[table].schema.names):
         if isinstance(item, Finding):
