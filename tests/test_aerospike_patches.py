@@ -119,6 +119,19 @@ def test_the_number_of_scans_does_not_grow_with_the_number_of_turns(
 
 
 @needs_native
+@pytest.mark.parametrize("turns", [RECORD + BROKEN, RECORD + INDEX, INDEX + UDF, REFUSED, RECORD + REFUSED])
+@pytest.mark.parametrize("chosen", ["demo", "other"])
+def test_so_it_does_where_only_some_sets_are_requested(
+    turns: bytes, chosen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = counted(monkeypatch, columns, "scan")
+    with thawline.open(HEAD + 1000 * turns, "aerospike", set=chosen) as cold:
+        rows = sum(batch.num_rows for batch in cold.batches())
+    assert rows == (1000 * (turns.count(RECORD) + turns.count(REFUSED)) if chosen == "demo" else 0)
+    assert len(calls) < 30
+
+
+@needs_native
 def test_the_rows_of_a_chunk_are_made_once_however_many_of_them_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = counted(monkeypatch, parts, "record_batch")
     with thawline.open(HEAD + 1000 * (RECORD + b"+ k I 1\n" + RECORD), "aerospike") as cold:

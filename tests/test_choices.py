@@ -14,7 +14,7 @@ import thawline
 from thawline import formats
 from thawline.engine import columns
 from thawline.formats import contract
-from thawline.formats.aerospike import values, walk
+from thawline.formats.aerospike import judging, values
 from thawline.formats.aerospike.text import ZstdText
 from thawline.formats.aerospike.units import Bin, Key, Record
 from thawline.formats.aerospike.writer import AsbWriter, digest_of
@@ -126,7 +126,7 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             found.append(len(chunk))
             super().__init__(chunk)
 
-    monkeypatch.setattr(walk, "Decoded", Watched)
+    monkeypatch.setattr(judging, "Decoded", Watched)
     return found
 
 

@@ -7,16 +7,19 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate
 
 import pyarrow as pa
 
 from thawline.engine.chunks import Chunk
+from thawline.formats.aerospike.choice import Choice, rows_of
 from thawline.formats.aerospike.findings import BROKEN, BROKEN_CONTEXT, LENIENT, NOT_UTF8, REFUSED_BY, SUSPECT
 from thawline.formats.aerospike.losses import LOST_GLOBAL, lost_unit, moved, told
 from thawline.formats.aerospike.marks import Mark, lost_record, marks_of, refusal
 from thawline.formats.aerospike.mending import Mended, Mending, written_anew
 from thawline.formats.aerospike.parts import GlobalRows, Part
-from thawline.formats.aerospike.rows import contexts_json
+from thawline.formats.aerospike.rows import KERNELS, contexts_json
 from thawline.formats.aerospike.strictness import Found, Making, Strictness
 from thawline.formats.aerospike.tolerant import (
     ASRESTORE,
@@ -110,7 +113,7 @@ class Records:
             row = mark.row + mark.rows
         if row < end:
             yield self._part(row, end, nested_to)
-        yield from self._not_utf8(first, end)
+        yield from self.not_utf8(first, end)
 
     def _span(self, first: int, end: int) -> Span:
         return Span(self._starts[first], self._ends[end - 1])
@@ -138,10 +141,54 @@ class Records:
 
         yield from self._judge.rules.judged(mark.code, span, part, detail, lost, self._judge.hint)
 
-    def _not_utf8(self, first: int, end: int) -> Iterator[Finding]:
+    def not_utf8(self, first: int, end: int) -> Iterator[Finding]:
         """One finding for all strings of a stretch that are not UTF-8."""
         found = self._not_text[bisect_left(self._not_text, (first,)) : bisect_left(self._not_text, (end,))]
         return _not_utf8(self.decoded, found, self._starts, self._ends[end - 1])
+
+
+class ChosenRecords:
+    """Records of a chunk of which some are requested. Of the others nothing but the head is decoded."""
+
+    def __init__(self, judge: Judge, choice: Choice, heads: Chunk, view: memoryview, base: int) -> None:
+        self._judge, self._heads, self._view, self._base = judge, heads, view, base
+        self._starts, self._ends = positions(heads.starts), positions(heads.ends)
+        mask = choice.mask(heads.batch)
+        self._mask = pa.repeat(pa.scalar(True), len(heads)) if mask is None else mask  # noqa: FBT003 - a value
+        self._before = array("q", [0, *accumulate(map(bool, self._mask.to_pylist()))])
+        """How many requested rows come before each row."""
+
+    def taken(self, first: int, end: int) -> int:
+        """How many rows of a stretch are requested."""
+        return self._before[end] - self._before[first]
+
+    def found(self, first: int, end: int, nested_to: int) -> Iterator[Found]:
+        """What is said of the rows of one stretch. If one that is requested is odd, all of them are judged."""
+        span, taken = Span(self._starts[first], self._ends[end - 1]), self.taken(first, end)
+        suspect = nested(span, nested_to)
+        if not taken:
+            yield Part(span, end - first, "records", self._heads, suspect=suspect, taken=0)
+            return
+        chosen, row = self._chosen, self._before[first]
+        if chosen and not any(_between(chosen.marks, row, row + taken)):
+            yield Part(span, end - first, "records", chosen.decoded, row, suspect, taken=taken)
+            yield from chosen.not_utf8(row, row + taken)
+        elif self._all:
+            yield from self._all.found(first, end, nested_to)
+        else:
+            yield self._judge.found(BROKEN, span, {"at": span.start})
+
+    @cached_property
+    def _chosen(self) -> Records | None:
+        return self._read(self._mask)
+
+    @cached_property
+    def _all(self) -> Records | None:
+        return self._read(pa.repeat(pa.scalar(True), len(self._heads)))  # noqa: FBT003 - a value, not a flag
+
+    def _read(self, mask: pa.BooleanArray) -> Records | None:
+        chunk = rows_of(KERNELS["records"], self._heads, mask, self._view, self._base)
+        return Records(self._judge, chunk, self._view, self._base) if chunk else None
 
 
 class Globals:
@@ -226,11 +273,6 @@ def positions(values: pa.Int64Array) -> array[int]:
     found = array("q")
     found.frombytes(memoryview(values.buffers()[1])[8 * values.offset : 8 * (values.offset + len(values))])
     return found
-
-
-def not_utf8(decoded: Decoded, starts: array[int], end: int) -> Iterator[Finding]:
-    """One finding for all strings of a chunk that are not UTF-8."""
-    return _not_utf8(decoded, _not_text(decoded), starts, end)
 
 
 def _not_text(decoded: Decoded) -> list[tuple[int, int]]:
