@@ -142,9 +142,9 @@ def test_the_judge_sees_a_file_that_takes_too_long(scratch: Path, monkeypatch: p
 
 
 def test_the_judge_sees_a_salvaged_file_that_is_damaged(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from thawline.formats.rbf import Rbf  # noqa: PLC0415 - only here
+    from thawline.formats.rbf import Log  # noqa: PLC0415 - only here
 
-    monkeypatch.setattr(Rbf, "salvage", lambda *_: iter([b"RBF1torn"]))
+    monkeypatch.setattr(Log, "salvage", lambda *_: iter([b"RBF1torn"]))
     assert "salvage" in broken("rbf", GOOD, scratch)
 
 

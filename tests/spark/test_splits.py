@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import accumulate, combinations, pairwise
@@ -16,8 +16,10 @@ from thawline import formats
 from thawline.cold import ColdFile
 from thawline.errors import SourceError
 from thawline.formats import FORMATS
-from thawline.formats.contract import read
-from thawline.source import open_source
+from thawline.formats.contract import Reading, read
+from thawline.formats.rbf import Log
+from thawline.model import Finding, Run
+from thawline.source import Source, open_source
 from thawline.spark.files import File, Listing, Members
 from thawline.spark.planning import Part, Planner
 from thawline.spark.rows import METADATA, Reader, every_column, schema_of
@@ -153,14 +155,13 @@ def test_a_column_that_is_not_asked_for_is_not_decoded(monkeypatch: pytest.Monke
     file = next(file for file in FILES if file.name == "many-frames.rbf")
     settings = settings_for(file, "frames")
     asked: list[list[str]] = []
-    kind = type(settings.format)
-    original = kind.read
+    original = Log.rows
 
-    def read(self: object, source: object, table: str, columns: list[str]) -> object:
+    def watched(self: Log, source: Source, items: Iterable[Run | Finding], table: str, columns: list[str]) -> Reading:
         asked.append(list(columns))
-        return original(self, source, table, columns)  # type: ignore[arg-type]
+        return original(self, source, items, table, columns)
 
-    monkeypatch.setattr(kind, "read", read)
+    monkeypatch.setattr(Log, "rows", watched)
     narrow = pa.schema([every_column(settings).field("tag")])
     found = rows(settings, narrow, iter([Part(Listing(settings).files[0])]))
     assert (asked, found.column_names) == ([["tag"]], ["tag"])

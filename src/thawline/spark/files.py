@@ -71,8 +71,9 @@ class Listing:
         """Every file below a folder that Spark treats as data; members of a group have its folder set."""
         for item in Tree(self.settings.recursive, self.settings.format.name).below(folder):
             if isinstance(item, Group):
-                for member in item.members:
-                    if _is_data(member.path, folder.path):
+                # Names inside a group are the format's: RBAK's folder for the virtual host / starts with an underscore.
+                if _is_data(item.folder.path, folder.path):
+                    for member in item.members:
                         yield _planned(item.held[member.path], folder=item.folder.path, is_named=True)
             elif _is_data(item.path, folder.path):
                 if isinstance(item, listing.File):
