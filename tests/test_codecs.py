@@ -7,6 +7,8 @@ import lzma
 import mmap
 import random
 import struct
+import subprocess
+import sys
 import threading
 import tracemalloc
 import zlib
@@ -668,3 +670,29 @@ def test_a_room_keeps_the_bound(variant: str, missing: int) -> None:
     codec, compress = VARIANTS[variant]
     packed, bound = compress(LONG), len(LONG) - missing
     assert added(Room(2 * MIB), codec, packed, bound) == opened(codec, packed, bound)
+
+
+# --- the end of memory ------------------------------------------------------------------------------------------------
+
+
+SQUEEZED = """
+import resource, sys
+from thawline import codecs
+codec, data, room = sys.argv[1], sys.stdin.buffer.read(), codecs.Room(1 << 20)
+pages = int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (4096 * pages + (6 << 20),) * 2)
+for read in (codecs.decompress, room.add):
+    try:
+        read(codec, data, max_bytes=128 << 20)
+    except MemoryError:
+        print("not enough memory")
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="/proc says how much memory there is")
+@CODECS
+def test_memory_that_ends_is_an_error_and_no_crash(codec: str) -> None:
+    data = COMPRESS[codec](bytes(64 * MIB))
+    command = [sys.executable, "-c", SQUEEZED, codec]
+    ran = subprocess.run(command, input=data, capture_output=True, check=False)
+    assert (ran.returncode, ran.stdout.split(b"\n")[:2]) == (0, [b"not enough memory"] * 2), ran.stderr[-500:]

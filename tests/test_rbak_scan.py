@@ -12,6 +12,7 @@ from crc32c import crc32c
 from rbak_segments import CODECS, START, codes, document, head, only, records, rows, sealed, segment, stored, verified
 
 import thawline
+from thawline.errors import UnknownFormat
 from thawline.formats.contract import read
 from thawline.formats.rbak import payload
 from thawline.formats.rbak.payload import Ending, documents
@@ -251,6 +252,14 @@ def test_segments_end_to_end_are_each_read() -> None:
 def test_a_segment_behind_other_bytes_is_found() -> None:
     report = verified(b"junk" * 5 + WHOLE)
     assert (codes(report), report.rows, report.intact_bytes) == (["RBK101"], 5, len(WHOLE))
+
+
+@pytest.mark.parametrize("before", [b"KABR", b"xKABR", b"KABRKABR", b"KABR" + bytes(28)])
+def test_an_end_at_the_start_of_a_file_ends_nothing(before: bytes) -> None:
+    report = verified(before + WHOLE)
+    assert (codes(report), report.rows, report.intact_bytes) == (["RBK101"], 5, len(WHOLE))
+    with pytest.raises(UnknownFormat):
+        thawline.open(before + bytes(29) + b"RBAK")
 
 
 def test_many_false_starts_cost_a_bounded_number_of_passes() -> None:

@@ -9,13 +9,14 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import cached_property
 from types import TracebackType
-from typing import Any, Literal, NoReturn, Self, TypeVar
+from typing import Any, NoReturn, Self, TypeVar
 
 import pyarrow as pa
 
 from thawline import formats
 from thawline.batches import last
-from thawline.errors import FormatError, SourceError, UnknownFormat
+from thawline.damage import CORRUPT, OnError, kept
+from thawline.errors import SourceError, UnknownFormat
 from thawline.faults import UNREADABLE, readable, with_faults
 from thawline.files import Group, Tree
 from thawline.folder import File, Folder, Unread
@@ -27,12 +28,7 @@ from thawline.source import Readable, Source, open_source
 from thawline.wording import printable
 
 Item = TypeVar("Item")
-OnError = Literal["skip", "keep", "raise"]
-
-CORRUPT = "_corrupt_record"
 TOLD_A_FORMAT = ("thawline verify ", "thawline inspect ", "thawline salvage ", "thawline cat ")
-LONGEST_CORRUPT = 1 << 20
-"""With `on_error="keep"`, at most this much of a damaged stretch goes into its row."""
 
 
 class ArrowRows(ABC):
@@ -160,8 +156,8 @@ class ColdFile(ArrowRows):
             if not isinstance(item, Finding):
                 for batch in readable(*item, self.source):
                     yield _widened(batch, schema)
-            elif item.severity == "error":
-                yield from self._damage(item, schema)
+            elif (corrupt := kept(item, self.source, self.on_error)) is not None:
+                yield pa.RecordBatch.from_pylist([{CORRUPT: corrupt}], schema=schema)
 
     def projected(self, columns: Collection[str] | None) -> pa.Schema:
         """The schema of some columns, in the table's order; ValueError names those that there are."""
@@ -174,15 +170,6 @@ class ColdFile(ArrowRows):
                 f"{self.format.name}.{self.table} has no column {', '.join(sorted(unknown))}; it has {names}"
             )
         return pa.schema([field for field in offered if field.name in columns])
-
-    def _damage(self, finding: Finding, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        if self.on_error == "raise":
-            message = f"{finding.code.id} {finding.message}, up to byte {finding.span.end:#x}"
-            raise FormatError(message, file=self.name, offset=finding.span.start)
-        if self.on_error == "keep" and finding.span.size and not finding.is_given:
-            end = min(finding.span.end, finding.span.start + LONGEST_CORRUPT)
-            corrupt = {CORRUPT: bytes(self.source.view(finding.span.start, end))}
-            yield pa.RecordBatch.from_pylist([corrupt], schema=schema)
 
     def tail(self, rows: int, columns: Collection[str] | None = None) -> list[pa.RecordBatch]:
         """The last rows of the table, as `batches` yields them, read from the end of the file where the format can.

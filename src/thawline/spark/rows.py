@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from thawline.cold import LONGEST_CORRUPT
-from thawline.errors import FormatError, SourceError
+from thawline.damage import kept
+from thawline.errors import SourceError
 from thawline.faults import readable, with_faults
 from thawline.formats.contract import Format, Kind, Reading, read
 from thawline.model import Finding, LeftOut, Run, Span
@@ -16,7 +16,7 @@ from thawline.options import BadOption
 from thawline.source import LocalSource, RemoteSource, Source, open_source
 from thawline.spark.files import File, Members
 from thawline.spark.planning import Part, cut, is_ours
-from thawline.spark.settings import Settings
+from thawline.spark.settings import MODES, Settings
 from thawline.wording import utf8
 
 FILE, START, END = "_file", "_start", "_end"
@@ -112,17 +112,9 @@ class Reader:
                 span, batch = item
                 if batch.num_rows:
                     yield self._batch(source, span, {name: batch[name] for name in batch.schema.names}, batch.num_rows)
-            elif item.severity == "error":
-                yield from self._damage(source, item)
-
-    def _damage(self, source: Source, finding: Finding) -> Iterator[pa.RecordBatch]:
-        if self.settings.mode == "FAILFAST":
-            message = f"{finding.code.id} {finding.message}, up to byte {finding.span.end:#x}"
-            raise FormatError(message, file=source.name, offset=finding.span.start)
-        if self.settings.mode == "PERMISSIVE" and finding.span.size and not finding.is_given:
-            end = min(finding.span.end, finding.span.start + LONGEST_CORRUPT)
-            corrupt = pa.array([bytes(source.view(finding.span.start, end))], pa.binary())
-            yield self._batch(source, finding.span, {self.settings.corrupt: corrupt}, 1)
+            elif (corrupt := kept(item, source, MODES[self.settings.mode])) is not None:
+                damage = {self.settings.corrupt: pa.array([corrupt], pa.binary())}
+                yield self._batch(source, item.span, damage, 1)
 
     def _batch(self, source: Source, span: Span, arrays: Mapping[str, pa.Array], rows: int) -> pa.RecordBatch:
         where = {FILE: utf8(source.name), START: span.start, END: span.end}
