@@ -22,6 +22,7 @@ import pytest
 import zstandard
 
 from thawline.formats import FORMATS, get
+from thawline.formats.contract import Depth
 from thawline.formats.recognition import LOOKED_AT, MOST_ZEROS, NAMES, advice, resemblance, suspects
 from thawline.source import LocalSource, open_source
 
@@ -38,7 +39,9 @@ def named(data: bytes, name: str = "found") -> LocalSource:
 
 def units_of(data: bytes, format_name: str, name: str = "found") -> int:
     """How many intact units the format finds when it is told to read a file."""
-    return sum(getattr(item, "units", 0) for item in get(format_name).scan(named(data, name)))
+    source = named(data, name)
+    items = get(format_name).kind_of(source).walk(source, Depth.EVERYTHING)
+    return sum(getattr(item, "units", 0) for item in items)
 
 
 BEHEADED = [

@@ -9,6 +9,7 @@ import pytest
 from accounts import Golden, golden_files
 
 from thawline.formats import FORMATS, get
+from thawline.formats.contract import Depth
 from thawline.model import Finding
 from thawline.source import LocalSource
 from thawline.wording import counted, numbered
@@ -35,7 +36,8 @@ def said_about(golden: Golden) -> Iterator[str]:
     format_ = get(golden.name.partition("/")[0])
     for seed in range(3):
         for damage in damages(golden.data, seed):
-            for item in format_.scan(LocalSource(golden.name, damage.data)):
+            source = LocalSource(golden.name, damage.data)
+            for item in format_.kind_of(source).walk(source, Depth.EVERYTHING):
                 yield from texts(item) if isinstance(item, Finding) else ()
 
 
