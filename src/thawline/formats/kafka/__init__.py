@@ -32,7 +32,7 @@ from thawline.formats.kafka.rows import (
     Request,
     Selection,
     batch_rows,
-    counted_run,
+    counted_runs,
     counts_of,
 )
 from thawline.formats.kafka.sidecars import SIDECARS, TEXT_FILES
@@ -204,7 +204,7 @@ class Segment(Kind):
         """Runs as heads count them. Messages of magic 0 and 1 are opened: the heads of wrappers do not count theirs."""
         if heads.is_legacy:
             return self._decoded_runs(source, heads)
-        return (counted_run(piece, self.format.selection(None)) for piece in heads.pieces())
+        return counted_runs(heads, heads.ends(), self.format.selection(None))
 
     def _units(self, source: Source) -> Iterator[Run | Finding]:
         selection = self.format.request(source, ()).selection
@@ -237,26 +237,24 @@ class Segment(Kind):
             if is_chosen:
                 yield from records.decode(source, some, request)
             else:
-                for piece in some.pieces():
-                    run = counted_run(piece, request.selection)
+                for run in counted_runs(some, some.ends(), request.selection):
                     yield replace(run, left_out=LeftOut(run.units, run.span.size)), ()
 
     def _head_rows(self, source: Source, heads: Heads, table: str, request: Request) -> Reading:
         """Rows of a table that is made of heads and control records; only control batches are opened."""
         broken = broken_control(source, heads, self.format.max_batch_bytes) if table == "control" else ()
-        first = 0
-        for finding in [*broken, None]:
-            end = bisect_left(heads.positions, finding.span.start) if finding else len(heads)
-            for piece in heads.slice(first, end).pieces() if first < end else ():
-                rows = (
-                    control_batches(source, piece, request.columns, request.max_batch_bytes)
-                    if table == "control"
-                    else [batch_rows(piece, request.columns, request)]
-                )
-                yield counted_run(piece, request.selection), rows
-            if finding:
-                yield finding
-            first = end + 1
+        lost = {bisect_left(heads.positions, finding.span.start): finding for finding in broken}
+        whole = batch_rows(heads, request.columns, request) if table == "batches" else None
+        ends, first = sorted({*heads.ends(), *lost, *(row + 1 for row in lost)} - {0}), 0
+        for run, end in zip(counted_runs(heads, ends, request.selection), ends, strict=True):
+            if first in lost:
+                yield lost[first]
+            elif whole is None:
+                some = heads.slice(first, end)
+                yield run, control_batches(source, some, request.columns, request.max_batch_bytes)
+            else:
+                yield run, [whole.slice(first, end - first)]
+            first = end
 
     def units(self, source: Source, run: Run) -> Iterator[Span]:
         """The batches of a run."""
@@ -364,11 +362,9 @@ class Segment(Kind):
 
 def _runs_of(heads: Heads, selection: Selection) -> Iterator[Run]:
     """Runs of a stretch, as their heads count them, which know their heads."""
-    first = 0
-    for end in (*heads.seams(), len(heads)):
-        run = counted_run(heads.slice(first, end), selection)
+    ends = heads.ends()
+    for run, first, end in zip(counted_runs(heads, ends, selection), [0, *ends], ends, strict=False):
         yield replace(run, payload=UnitsOfRun(heads, first, end))
-        first = end
 
 
 def _bundled(items: Iterable[Run | Finding]) -> Iterator[tuple[Heads | None, Run | None, Sequence[Finding]]]:

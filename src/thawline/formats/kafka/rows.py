@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -16,7 +17,7 @@ from thawline import native
 from thawline.errors import ThawlineError
 from thawline.formats.contract import Reading
 from thawline.formats.kafka.findings import lost_unit
-from thawline.formats.kafka.units import HEADS, NO_TIMESTAMP, Heads, Integers, integers
+from thawline.formats.kafka.units import HEADS, NO_TIMESTAMP, SUSPECT, Heads, Integers, integers
 from thawline.literals import repeated, texts
 from thawline.model import Code, Finding, Run, Span
 
@@ -178,9 +179,19 @@ def counts_of(heads: Heads, selection: Selection) -> pa.Int32Array:
     return counts if selection.control else pc.if_else(heads.rows["is_control"], nothing, counts)
 
 
-def counted_run(heads: Heads, selection: Selection) -> Run:
-    """The run of some units as their heads count it."""
-    return Run(heads.span, len(heads), pc.sum(counts_of(heads, selection)).as_py(), suspect=heads.suspect)
+def counted_runs(heads: Heads, ends: Sequence[int], selection: Selection) -> Iterator[Run]:
+    """Runs of units as their heads count them; `ends` are the rows after the last unit of each run."""
+    counts = counts_of(heads, selection)
+    if len(ends) == 1:
+        yield Run(heads.span, len(heads), pc.sum(counts).as_py(), suspect=heads.suspect)
+        return
+    totals = [0, *accumulate(counts.to_pylist())]
+    suspects = heads.rows["is_suspect"].to_pylist()
+    first = 0
+    for end in ends:
+        span = Span(heads.positions[first], heads.positions[end - 1] + heads.sizes[end - 1])
+        yield Run(span, end - first, totals[end] - totals[first], suspect=SUSPECT if suspects[first] else "")
+        first = end
 
 
 # Rows of records.

@@ -72,6 +72,8 @@ HEADS = pa.schema(
 )
 """What the head of a unit says. The head of a wrapper, a compressed message of magic 0 or 1, has no first offset and no
 number of records: they are null. A suspect may lie inside of a broken wrapper."""
+SUSPECT = "nested"
+"""What `Run.suspect` says of suspects."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class Heads:
     @property
     def suspect(self) -> str:
         """What `Run.suspect` says of the units; for units that are all suspect or all not."""
-        return "nested" if self.rows["is_suspect"][0].as_py() else ""
+        return SUSPECT if self.rows["is_suspect"][0].as_py() else ""
 
     @cached_property
     def positions(self) -> array[int]:
@@ -166,10 +168,14 @@ class Heads:
         found: list[int] = pc.add(pc.indices_nonzero(is_apart).cast(pa.int64()), 1).to_pylist()
         return found
 
+    def ends(self) -> list[int]:
+        """The rows after the last unit of each run."""
+        return [*self.seams(), len(self)]
+
     def pieces(self) -> Iterator[Heads]:
         """The units of each run."""
         first = 0
-        for end in (*self.seams(), len(self)):
+        for end in self.ends():
             yield self.slice(first, end)
             first = end
 
