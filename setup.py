@@ -1,14 +1,14 @@
-"""Build of the native module; everything else about the package stands in pyproject.toml.
+"""Build of the native module; everything else about the package is in pyproject.toml.
 
-The module is optional: where there is no C compiler the install succeeds without it, and the
-plain parsers serve the same rows. `THAWLINE_SANITIZE=1` builds it with bounds checks and the
-address sanitizer, for `make sanitize`.
+The module is optional: without a C compiler the install succeeds without it, and the plain parsers give the same rows.
+`THAWLINE_SANITIZE=1` builds it with bounds checks and the address sanitizer, for `make sanitize`.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import runpy
 from pathlib import Path
 
 import setuptools.command.build_ext
@@ -16,12 +16,14 @@ from setuptools import Extension, setup
 
 SANITIZE = os.environ.get("THAWLINE_SANITIZE") == "1"
 SANITIZER = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer"]
-SOURCES, KERNELS, BUILD = Path("src/thawline/native/sources"), Path("generated/kernels/scans.py"), Path("build/cython")
+NATIVE, KERNELS, BUILD = Path("src/thawline/native"), Path("generated/kernels"), Path("build/cython")
+SOURCES = NATIVE / "sources"
+CONSTANTS = [*sorted((NATIVE / "constants").glob("[!_]*.py")), KERNELS / "constants.py"]
 NEEDED = re.compile(r"from thawline\.native\.sources\.(\w+) import")
 
 
 def modules() -> list[Path]:
-    """What the module is made of, each source behind those whose names it uses, as an uncompiled one imports them."""
+    """What the module is made of, each source after those that it imports from when it runs uncompiled."""
     found: dict[str, Path] = {}
 
     def add(path: Path) -> None:
@@ -32,13 +34,24 @@ def modules() -> list[Path]:
     for path in sorted(SOURCES.glob("[!_]*.py")):
         if path.stem not in found:
             add(path)
-    return [*found.values(), KERNELS]
+    return [*found.values(), KERNELS / "scans.py"]
+
+
+def constants() -> str:
+    """A C enum of all names of the modules of constants, so that a name costs no more than its number."""
+    found: dict[str, int] = {}
+    for path in CONSTANTS:
+        values = {name: value for name, value in runpy.run_path(str(path)).items() if type(value) is int}
+        if again := sorted(found.keys() & values.keys()):
+            raise ValueError(f"{path}: another module of constants has {again[0]}, too")
+        found |= values
+    return "cdef enum:\n" + "".join(f"    {name} = {value}\n" for name, value in found.items())
 
 
 native = Extension(
     "thawline.native.fast",
     [str(SOURCES / "fast.pyx")],
-    depends=[*map(str, modules()), *map(str, sorted(SOURCES.glob("*.h")))],
+    depends=[str(path) for path in [*modules(), *CONSTANTS, *sorted(SOURCES.glob("*.h"))]],
     include_dirs=[str(SOURCES)],
     extra_compile_args=["-O1", "-g", *SANITIZER] if SANITIZE else ["-O3", "-g0"],
     extra_link_args=SANITIZER if SANITIZE else [],
@@ -47,17 +60,18 @@ native = Extension(
 
 
 class build_ext(setuptools.command.build_ext.build_ext):  # noqa: N801 - the name of the command
-    """Cython at work only where the module is built: the sdist and the metadata do without."""
+    """A build that imports Cython only where the module is built: the sdist and the metadata need none."""
 
     def build_extension(self, ext: Extension) -> None:
-        """Translate the module, which includes all sources, into C, and compile that."""
+        """Translate the module, which includes the constants and all sources, into C, and compile that."""
         from Cython.Build import cythonize  # noqa: PLC0415 - as above
 
         BUILD.mkdir(parents=True, exist_ok=True)
+        (BUILD / "constants.pxi").write_text(constants(), encoding="utf-8")
         (BUILD / "sources.pxi").write_text("".join(f'include "{path.name}"\n' for path in modules()), encoding="utf-8")
         (translated,) = cythonize(
             [ext],
-            include_path=[str(SOURCES), str(KERNELS.parent), str(BUILD)],
+            include_path=[str(SOURCES), str(KERNELS), str(BUILD)],
             build_dir=str(BUILD),
             compiler_directives={
                 "boundscheck": SANITIZE,

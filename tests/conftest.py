@@ -2,10 +2,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from seeds import pytest_terminal_summary
 from transcripts import pytest_addoption, pytest_collect_file
+
+if TYPE_CHECKING:
+    from workshop import Workshop
 
 __all__ = ["pytest_addoption", "pytest_collect_file", "pytest_terminal_summary"]
 
@@ -19,3 +23,11 @@ def vectors() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no third-party vectors at {folder}; set THAWLINE_VECTORS to their folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    """The kernels of the specs in tests/toys."""
+    from workshop import opened  # noqa: PLC0415 - few tests need the compiler
+
+    return opened(tmp_path_factory.mktemp("toys") / "specs")

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from thawline import codecs, specs
 from thawline.checksums import crc32c
-from thawline.formats.kafka.writer import KafkaSegmentWriter, Producer
+from thawline.formats.kafka.write import KafkaSegmentWriter, Producer
 
 FIRST = "00000000000000000000"
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))

@@ -18,7 +18,8 @@ import zstandard
 from accounts import GOLDEN
 from borg_repositories import KITCHEN
 
-from thawline.formats.rbak.rebuild import rebuild
+from thawline.formats.rbak import Rbak
+from thawline.formats.rbak.salvage import new_manifest
 
 FIRST = "00000000000000000000"
 ORDERS = "nightly/queues/_default/orders"
@@ -96,7 +97,7 @@ def _backup() -> Kind:
     files = {f"{ORDERS}/{name}": data for name, data in segments.items()}
     with TemporaryDirectory() as folder:
         nightly = Kind("", "nightly", files, "", 0).write(Path(folder), damaged=False)
-        files["nightly/manifest.json"] = rebuild(str(nightly)).data
+        files["nightly/manifest.json"] = new_manifest(Rbak(), str(nightly)).data
     return Kind("rbak backup", "nightly", files, f"{ORDERS}/segment-0002.lz4", 900)
 
 

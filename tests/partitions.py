@@ -9,7 +9,7 @@ from pathlib import Path
 from crc32c import crc32c
 
 from thawline.folder import Folder
-from thawline.formats.kafka import partition
+from thawline.formats.kafka import Kafka
 from thawline.model import Finding, Report
 from tools.samples.kafka import wire
 from tools.samples.kafka.entries import START, Batch, Record
@@ -109,7 +109,7 @@ def written(folder: Path, files: Mapping[str, bytes]) -> Folder:
 def reports(folder: Folder) -> dict[str, Report]:
     """The account of each file by its name, and that of the folder by the empty one."""
     found = {}
-    for report in partition.accounts(folder):
+    for report in Kafka().accounts(folder):
         name = report.file.removeprefix(folder.path).lstrip("/")
         assert name not in found
         found[name] = report

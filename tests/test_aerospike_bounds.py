@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from backups import HEADER, Lines, numbered
 
 import thawline
 from thawline import native
+from thawline.codecs import zstd_blocks
 from thawline.engine import kernels
 from thawline.formats.aerospike import text
 from thawline.model import Report
@@ -133,3 +135,43 @@ def test_lines_of_meta_data_that_nobody_knows_are_one_finding() -> None:
         ("ASB111", None),
     ]
     assert report.rows == 1
+
+
+BREAKS_OFF = MAGIC + bytes.fromhex("20 02 08 00 00 0a 06 00 00")
+"""A frame with a block of one byte that is not the last, and then a block of a type that does not exist."""
+
+
+def test_a_frame_that_breaks_off_is_decompressed_once_and_takes_no_walk(monkeypatch: pytest.MonkeyPatch) -> None:
+    decompressed: list[int] = []
+
+    def watched(data: memoryview, at: int = 0) -> Iterator[tuple[int, bytes]]:
+        decompressed.append(at)
+        return zstd_blocks(data, at)
+
+    monkeypatch.setattr(text, "zstd_blocks", watched)
+    head = zstandard.compress(HEADER)
+    report = verified(head + 100 * BREAKS_OFF)
+    assert [finding.code.id for finding in report.findings] == 100 * ["ASB102", "ASB110"]
+    assert [finding.span.start for finding in report.findings[3::2]] == [
+        len(head) + number * len(BREAKS_OFF) + 10 for number in range(1, 100)
+    ]
+    again = [at for at in decompressed if at]  # the first frame is looked at to recognise the file, too
+    assert len(again) == len(set(again)) == 100
+
+
+def test_entries_in_a_frame_that_breaks_off_are_read() -> None:
+    frame = MAGIC + b"\x00\x58" + (len(numbered(1)) << 3).to_bytes(3, "little") + numbered(1) + b"\x06\0\0"
+    with thawline.open(zstandard.compress(HEADER) + 3 * BREAKS_OFF + frame + BREAKS_OFF, "aerospike") as cold:
+        assert sum(batch.num_rows for batch in cold.batches()) == 1
+
+
+def test_an_ordinary_udf_of_version_3_0_is_not_parsed_to_see_that_a_tool_refuses_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def parsed(_look: object) -> None:
+        raise AssertionError("it was parsed")
+
+    monkeypatch.setattr("thawline.formats.aerospike.tolerant.Look.unit", parsed)
+    report = verified(b"Version 3.0\n" + 100 * b"* u L a 1 x\n")
+    assert [finding.code.id for finding in report.findings] == 100 * ["ASB103"]
+    assert {finding.detail["reason"] for finding in report.findings} == {"global data in a file of version 3.0"}

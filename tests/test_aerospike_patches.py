@@ -15,10 +15,12 @@ from seeds import SEED
 import thawline
 from thawline import native
 from thawline.engine import columns
-from thawline.formats.aerospike import Aerospike, parts, text
+from thawline.formats.aerospike import Aerospike, Backup, parts, text
+from thawline.formats.aerospike.reading import entries_of
 from thawline.formats.aerospike.walk import Walk
+from thawline.formats.contract import Depth, Kind, read
 from thawline.model import Finding, Run
-from thawline.source import LocalSource
+from thawline.source import LocalSource, Source
 
 HEAD = b"Version 3.1\n# namespace test\n"
 RECORD = b"+ n test\n+ d " + b64encode(bytes(range(20))) + b"\n+ s demo\n+ g 1\n+ t 0\n+ b 1\n- I a 1\n"
@@ -50,15 +52,14 @@ def mixed(random: Random) -> bytes:
 
 def told(data: bytes, *, strict: bool | None) -> list[object]:
     """Everything that a scan, a reading and a salvage say; intact runs that touch are one."""
-    kind, source = Aerospike(strict=strict), LocalSource("x.asb", data)
-    said: list[object] = list(joined(kind.scan(source)))
-    for table in kind.tables:
-        names = {*kind.schema(table).names, *kind.extras(table).names}
-        for item in kind.read(source, table, names):
+    kind, source = Backup(Aerospike(strict=strict)), LocalSource("x.asb", data)
+    said: list[object] = list(joined(kind.walk(source, Depth.EVERYTHING)))
+    for table, held in kind.tables.items():
+        names = {*held.schema.names, *held.extras.names}
+        for item in read(kind, source, table, names):
             batches = () if isinstance(item, Finding) else item[1]
             said += [item] if isinstance(item, Finding) else [row for batch in batches for row in batch.to_pylist()]
-    salvaging = kind.for_salvage()
-    return [*said, b"".join(map(bytes, salvaging.salvage(source, salvaging.scan(source))))]
+    return [*said, b"".join(map(bytes, kind.salvage(source, kind.intact(source))))]
 
 
 def joined(items: Iterator[Run | Finding]) -> Iterator[object]:
@@ -68,7 +69,7 @@ def joined(items: Iterator[Run | Finding]) -> Iterator[object]:
             yield from (item,) if kept is None else (kept, item)
             kept = None
             continue
-        kind = item.labels.get("table"), item.labels.get("suspect")
+        kind = entries_of(item).table, entries_of(item).suspect
         if kept and kept[0] == kind and kept[2] == item.span.start:
             kept = kind, kept[1], item.span.end, kept[3] + item.units
             continue
@@ -118,6 +119,19 @@ def test_the_number_of_scans_does_not_grow_with_the_number_of_turns(
 
 
 @needs_native
+@pytest.mark.parametrize("turns", [RECORD + BROKEN, RECORD + INDEX, INDEX + UDF, REFUSED, RECORD + REFUSED])
+@pytest.mark.parametrize("chosen", ["demo", "other"])
+def test_so_it_does_where_only_some_sets_are_requested(
+    turns: bytes, chosen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = counted(monkeypatch, columns, "scan")
+    with thawline.open(HEAD + 1000 * turns, "aerospike", set=chosen) as cold:
+        rows = sum(batch.num_rows for batch in cold.batches())
+    assert rows == (1000 * (turns.count(RECORD) + turns.count(REFUSED)) if chosen == "demo" else 0)
+    assert len(calls) < 30
+
+
+@needs_native
 def test_the_rows_of_a_chunk_are_made_once_however_many_of_them_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = counted(monkeypatch, parts, "record_batch")
     with thawline.open(HEAD + 1000 * (RECORD + b"+ k I 1\n" + RECORD), "aerospike") as cold:
@@ -149,12 +163,19 @@ def test_bytes_that_start_no_frame_are_not_decompressed_to_see_that(monkeypatch:
 def test_a_walk_that_looks_ahead_still_knows_the_frames_of_what_it_tells() -> None:
     frames = [zstandard.compress(HEAD)] + 30 * [zstandard.compress(RECORD), zstandard.compress(BROKEN + INDEX)]
     source = LocalSource("x.asb", b"".join(frames))
-    kind = Aerospike()
-    runs = [item for item in kind.scan(source) if isinstance(item, Run) and item.labels.get("table") == "records"]
-    rows = [row for run in runs for batch in kind.batches(source, run, "records", ["set"]) for row in batch.to_pylist()]
-    assert rows == 30 * [{"set": "demo"}]
+    kind = Backup(Aerospike())
+    walked = kind.walk(source, Depth.EVERYTHING)
+    runs = [item for item in walked if isinstance(item, Run) and entries_of(item).table == "records"]
+    assert rows_of(kind, source, runs, "set") == 30 * ["demo"]
     starts = [sum(map(len, frames[:number])) for number in range(1, len(frames), 2)]
-    assert [run.labels["frame"][0] for run in runs] == starts  # type: ignore[index]
+    assert [frame[0] for run in runs if (frame := entries_of(run).frame)] == starts
+
+
+def rows_of(kind: Kind, source: Source, runs: list[Run], column: str) -> list[object]:
+    """A column of the records of some runs."""
+    reading = kind.rows(source, [run.portable() for run in runs], "records", [column])
+    batches = (batch for item in reading if not isinstance(item, Finding) for batch in item[1])
+    return [row[column] for batch in batches for row in batch.to_pylist()]
 
 
 def test_records_behind_a_broken_frame_are_read_again_from_where_they_lie() -> None:
@@ -162,9 +183,8 @@ def test_records_behind_a_broken_frame_are_read_again_from_where_they_lie() -> N
     data = zstandard.compress(HEADER) + frames[0] + frames[1][:-9] + frames[2]
     with thawline.open(data, "aerospike") as cold:
         runs = [item for item in cold.scan() if isinstance(item, Run) and item.rows]
-        assert [run.labels["segment"] for run in runs] == [0, data.index(frames[2])]
-        again = [cold.format.batches(cold.source, run, "records", ["digest"]) for run in runs]
-        digests = [row["digest"] for batches in again for batch in batches for row in batch.to_pylist()]
+        assert [entries_of(run).segment for run in runs] == [0, data.index(frames[2])]
+        digests = rows_of(cold.kind, cold.source, runs, "digest")
         assert digests == [row["digest"] for batch in cold.batches(["digest"]) for row in batch.to_pylist()]
     assert len(digests) == 20
 

@@ -13,8 +13,9 @@ from backups import DIGEST, HEADER, Lines, digest_of, keyed, numbered, text_bin
 
 import thawline
 from thawline.cold import ColdFile
-from thawline.formats.aerospike import Aerospike
+from thawline.formats.aerospike import Aerospike, Backup
 from thawline.formats.aerospike import text as texts
+from thawline.formats.contract import Depth
 from thawline.model import Finding, Run
 from thawline.source import LocalSource, open_source
 
@@ -49,8 +50,8 @@ def numbers(data: bytes, **options: object) -> list[object]:
 
 
 def ends_of_entries(data: bytes) -> set[int]:
-    source, found = open_source(data), Aerospike(strict=False)
-    runs = [item for item in found.scan(source) if isinstance(item, Run)]
+    source, found = open_source(data), Backup(Aerospike(strict=False))
+    runs = [item for item in found.walk(source, Depth.EVERYTHING) if isinstance(item, Run)]
     return {span.end for run in runs for span in found.units(source, run)}
 
 

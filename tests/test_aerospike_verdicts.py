@@ -16,7 +16,8 @@ from test_cli import THAWLINE, surroundings
 import thawline
 from thawline.damage import CORRUPT
 from thawline.errors import FormatError
-from thawline.formats.aerospike import Aerospike
+from thawline.formats.aerospike import Aerospike, Backup
+from thawline.formats.contract import Depth, read
 from thawline.model import Finding, Run
 from thawline.source import LocalSource
 from thawline.spark.discovery import Work
@@ -134,28 +135,28 @@ def test_ingest_counts_such_a_file_as_damaged(doubt: str, tmp_path: Path) -> Non
     path.write_bytes(backup(doubt))
     staging.mkdir()
     file = File(str(path), path.stat().st_size)
-    items = tuple(Aerospike().divide(LocalSource("a.asb", path.read_bytes()), "records"))
+    items = tuple(Backup(Aerospike()).walk(LocalSource("a.asb", path.read_bytes()), Depth.UNITS))
     for part in (Part(file), Part(file, items)):
         taken = Intake(str(staging), "parquet").take((Share(Work(file), part),))
         (account,) = taken.accounts
         report = thawline.open(path).verify()
-        assert (account.status, account.rows) == ("damaged", 3)
-        assert [finding["code"] for finding in account.findings] == [DOUBTS[doubt][1]]
-        assert (account.units, account.intact_bytes) == (report.units, report.intact_bytes)
-        assert account.damaged_bytes == report.damaged_bytes == len(DOUBTS[doubt][0])
+        assert (account.status, account.report.rows) == ("damaged", 3)
+        assert [finding.code.id for finding in account.report.findings] == [DOUBTS[doubt][1]]
+        assert (account.report.units, account.report.intact_bytes) == (report.units, report.intact_bytes)
+        assert account.report.damaged_bytes == report.damaged_bytes == len(DOUBTS[doubt][0])
 
 
 @each_doubt
 @each_packing
 def test_rows_can_be_read_again_run_by_run(doubt: str, packed: str) -> None:
-    source, format_ = LocalSource("a.asb", backup(doubt, packed)), Aerospike()
+    source, kind = LocalSource("a.asb", backup(doubt, packed)), Backup(Aerospike())
     names = ["suspect", "digest", "bins", "position"]
-    whole = [item[1] for item in format_.read(source, "records", names) if not isinstance(item, Finding)]
+    whole = [item[1] for item in read(kind, source, "records", names) if not isinstance(item, Finding)]
     again = [
         item[1]
-        for run in format_.divide(source, "records")
+        for run in kind.walk(source, Depth.UNITS)
         if isinstance(run, Run)
-        for item in format_.read_run(source, run, "records", names)
+        for item in kind.rows(source, [run.portable()], "records", names)
         if not isinstance(item, Finding)
     ]
     expected = [row for batches in whole for batch in batches for row in batch.to_pylist()]
@@ -165,12 +166,14 @@ def test_rows_can_be_read_again_run_by_run(doubt: str, packed: str) -> None:
 
 def test_a_run_of_version_3_0_is_read_again_without_escapes() -> None:
     data = b"Version 3.0\n" + numbered(0) + Lines(found_set=b"a\\b").data() + numbered(1)
-    source, format_ = LocalSource("a.asb", data), Aerospike()
+    source, kind = LocalSource("a.asb", data), Backup(Aerospike())
     found = [
         row["set"]
-        for run in format_.divide(source, "records")
+        for run in kind.walk(source, Depth.UNITS)
         if isinstance(run, Run)
-        for batch in format_.batches(source, run, "records", ["set"])
+        for item in kind.rows(source, [run.portable()], "records", ["set"])
+        if not isinstance(item, Finding)
+        for batch in item[1]
         for row in batch.to_pylist()
     ]
     assert found == ["demo", "a\\b", "demo"]

@@ -344,7 +344,7 @@ def test_mistakes_are_answered_with_what_there_is() -> None:
             ValueError, match=r"rbf\.frames has no column color, size; it has address, .*, nested_suspect"
         ):
             next(cold.batches(["size", "payload", "color"]))
-        with pytest.raises(ValueError, match="the last -1 rows"):
+        with pytest.raises(ValueError, match="rows is -1; it must be 0 or more"):
             cold.tail(-1)
 
 

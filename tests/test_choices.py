@@ -14,13 +14,13 @@ import thawline
 from thawline import formats
 from thawline.engine import columns
 from thawline.formats import contract
-from thawline.formats.aerospike import values, walk
+from thawline.formats.aerospike import judging, values
 from thawline.formats.aerospike.text import ZstdText
 from thawline.formats.aerospike.units import Bin, Key, Record
 from thawline.formats.aerospike.writer import AsbWriter, digest_of
-from thawline.formats.rbak import reading
-from thawline.formats.rbak.writer import RbakWriter, record
-from thawline.formats.rbf.writer import RbfWriter
+from thawline.formats.rbak import rows as rbak_rows
+from thawline.formats.rbak.write import RbakWriter, record
+from thawline.formats.rbf.write import RbfWriter
 from thawline.model import Finding, Report
 from thawline.options import BadOption
 from thawline.source import LocalSource
@@ -126,7 +126,7 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             found.append(len(chunk))
             super().__init__(chunk)
 
-    monkeypatch.setattr(walk, "Decoded", Watched)
+    monkeypatch.setattr(judging, "Decoded", Watched)
     return found
 
 
@@ -177,13 +177,13 @@ def nightly(tmp_path: Path) -> Path:
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """A number for each payload that was decompressed."""
     found: list[int] = []
-    original = reading.decompressed
+    original = rbak_rows.decompressed
 
     def watched(*given: Any, **named: Any) -> Iterator[Any]:
         found.append(1)
         return original(*given, **named)
 
-    monkeypatch.setattr(reading, "decompressed", watched)
+    monkeypatch.setattr(rbak_rows, "decompressed", watched)
     return found
 
 

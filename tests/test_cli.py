@@ -24,7 +24,7 @@ from transcripts import on_terminal, surroundings
 from thawline.cli import ALIASES, commands
 from thawline.cli.progress import Progress
 from thawline.formats import FORMATS, get
-from thawline.formats.rbf.writer import encode
+from thawline.formats.rbf.write import encode
 from thawline.rendering.rows import Terminal
 from thawline.sinks import objects
 

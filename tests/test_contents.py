@@ -13,7 +13,7 @@ from test_pieces import record
 
 from thawline.checksums import crc32c
 from thawline.cold import open_cold
-from thawline.formats.kafka.writer import KafkaSegmentWriter
+from thawline.formats.kafka.write import KafkaSegmentWriter
 from thawline.rendering.inspection import inspection_lines
 from thawline.verbs.contents import FIRST_ITEMS, MOST_BYTES
 from thawline.verbs.inspect import inspect

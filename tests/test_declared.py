@@ -142,7 +142,7 @@ def test_units_that_nest_cost_time_that_grows_with_the_file_not_its_square() -> 
 
 def test_a_spec_without_rows_is_refused_with_its_place(tmp_path: Path) -> None:
     (tmp_path / "bare.ksy").write_text("meta:\n  id: bare\nseq:\n  - id: a\n    type: u1\n", encoding="utf-8")
-    with pytest.raises(SpecError, match=r"bare\.ksy:1:1: no type of it has rows"):
+    with pytest.raises(SpecError, match=r"bare\.ksy:1:1: no type has rows: mark one"):
         formats.declare(tmp_path / "bare.ksy")
 
 

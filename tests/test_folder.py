@@ -37,7 +37,7 @@ def test_a_folder_behind_a_url_is_the_same() -> None:
 
 def test_a_file_that_is_larger_than_it_should_be_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_bytes(bytes(100))
-    with pytest.raises(SourceError, match="100 bytes, and 99 are the most"):
+    with pytest.raises(SourceError, match="has 100 bytes; at most 99 are read"):
         Folder(str(tmp_path)).read("manifest.json", 99)
 
 

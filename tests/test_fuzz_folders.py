@@ -102,14 +102,14 @@ def lines(random: Random, format_name: str, made: FolderMutant, at: str) -> Iter
         yield [part.format(at=at, file=file, out="../out") for part in shlex.split(line)]
 
 
-def problem(ran: Ran, taken: float) -> str:
+def problem(ran: Ran, taken: float, *, is_csv: bool = False) -> str:
     text = ran.out + ran.err
     if "Traceback" in text or "mistake in thawline" in text:
         places = re.findall(r'File "[^"]*/(\w+\.py)", line (\d+), in (\w+)', ran.err)
         return f"traceback: {ran.err.strip().splitlines()[-2][:150]} at {places[-1] if places else '?'}"
     if ran.code not in {0, 1, 2, 3}:
         return f"exit code {ran.code}"
-    if "\x1b" in text:
+    if "\x1b" in (ran.err if is_csv else text):  # CSV is data and has names as they are: SECURITY.md
         return "an escape sequence reaches the terminal"
     return f"slow: {taken:.1f} s of CPU" if taken > LONGEST else ""
 
@@ -121,7 +121,7 @@ def judged(line: list[str], folder: Path) -> str:
             ran = on_pipe(line, folder)
     except Hangs:
         return "hangs"
-    return problem(ran, time.process_time() - start)
+    return problem(ran, time.process_time() - start, is_csv="csv" in line)
 
 
 def broken(format_name: str, number: int, below: Path, seed: int = SEED) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,7 @@ import pytest
 from thawline.ksy import layouts
 from thawline.ksy.documents import SpecError, load_spec, load_specs
 from tools.generate.__main__ import differences
+from tools.generate.constants import constants
 from tools.generate.reserved import check_ids
 
 KSC = Path(__file__).parents[1] / "tools" / "generate" / "ksc.js"
@@ -129,3 +130,25 @@ def test_a_layout_places_bit_fields_by_bit() -> None:
     specs = load_specs()
     page = layouts.render(specs["kafka_record_batch"], specs)
     assert "| 1, bit 4 | 1 bit | b1 | is_transactional | isTransactional |" in page
+
+
+ENUM = "seq:\n  - id: kind\n    type: u1\n    enum: kind\nenums:\n  kind:\n"
+
+
+def test_a_member_of_an_enum_is_a_constant_that_is_named_after_both(tmp_path: Path) -> None:
+    write_spec(tmp_path, ENUM + "    0x41: alpha\n    0x42:\n      id: beta\n      doc: The second.\n", "letters")
+    assert constants(load_specs(tmp_path)).endswith("\n# letters, enum kind\nKIND_ALPHA = 0x41\nKIND_BETA = 0x42\n")
+
+
+def test_the_constants_of_enums_that_share_a_name_are_told_apart_by_their_specs(tmp_path: Path) -> None:
+    write_spec(tmp_path, ENUM + "    1: same\n", "one")
+    write_spec(tmp_path, ENUM + "    2: same\n", "two")
+    text = constants(load_specs(tmp_path))
+    assert "\nONE_KIND_SAME = 0x01\n" in text
+    assert "\nTWO_KIND_SAME = 0x02\n" in text
+
+
+def test_two_constants_of_one_name_are_refused(tmp_path: Path) -> None:
+    write_spec(tmp_path, ENUM + "    1: a_b\n  kind_a:\n    2: b\n")
+    with pytest.raises(SpecError, match="the enum kind_a gives native code the name KIND_A_B again"):
+        constants(load_specs(tmp_path))

@@ -246,9 +246,9 @@ STATED = {
     "16 MiB | each entry": ("aerospike.text", "LONGEST_ENTRY", 16 << 20),
     "`metadata.yaml` of an Aerospike backup | 16 KiB": ("aerospike.metadata", "LARGEST", 16 << 10),
     "65 536 headers": ("rbak.records", "MOST_HEADERS", 1 << 16),
-    "a manifest of an RBAK backup | 64 MiB": ("rbak.side_files", "LARGEST", 64 << 20),
-    "2 097 152 values": ("rbak.side_files", "MOST_VALUES", 2_097_152),
-    "the definitions of an RBAK backup | 32 MiB": ("rbak.backup", "LARGEST_DEFINITIONS", 32 << 20),
+    "a manifest of an RBAK backup | 64 MiB": ("rbak.manifest", "LARGEST", 64 << 20),
+    "2 097 152 values": ("rbak.manifest", "MOST_VALUES", 2_097_152),
+    "the definitions of an RBAK backup | 32 MiB": ("rbak.folder", "LARGEST_DEFINITIONS", 32 << 20),
     "64 MiB an index": ("kafka.lookup", "LARGEST_INDEX", 64 << 20),
     "16 MiB a checkpoint": ("kafka.checkpoints", "LARGEST", 16 << 20),
 }

@@ -11,9 +11,9 @@ import pytest
 from accounts import GOLDEN
 
 from thawline import specs
-from thawline.formats.kafka.control import CONTROL, control_batches, integers, plain
-from thawline.formats.kafka.heads import Heads, walk
-from thawline.formats.kafka.segment import Segment
+from thawline.formats.kafka.transactions import CONTROL, big_endian, control_batches, plain
+from thawline.formats.kafka.units import Heads, heads_from
+from thawline.formats.kafka.walk import Walk
 from thawline.source import LocalSource
 from tools.mutants import mutants
 from tools.samples.kafka.codings import GZIP
@@ -24,7 +24,7 @@ COMMIT_KEY = bytes([0, 0, 0, 1])
 
 def control_rows(data: bytes, columns: Sequence[str] = tuple(CONTROL.names)) -> list[dict[str, Any]]:
     source = LocalSource("x.log", data)
-    heads = [item for item in Segment(source).items(is_explained=False) if isinstance(item, Heads)]
+    heads = [item for item in Walk(source).items() if isinstance(item, Heads)]
     batches = [batch for item in heads for batch in control_batches(source, item, columns)]
     for batch in batches:
         batch.validate(full=True)
@@ -191,7 +191,7 @@ def test_only_columns_that_are_asked_for_are_there_in_the_tables_order() -> None
 
 def test_integers_are_taken_from_slices_too() -> None:
     values = pa.array([b"skipped", b"\x00\x01\x02", None, b"\xff\xff", b"\x00"], pa.binary())
-    assert integers(values.slice(1), 0, "h").to_pylist() == [1, None, -1, None]
+    assert big_endian(values.slice(1), 0, "h").to_pylist() == [1, None, -1, None]
 
 
 def test_no_bytes_break_the_decoding_of_content() -> None:
@@ -209,7 +209,7 @@ def test_no_bytes_break_the_decoding_of_content() -> None:
 def test_a_marker_that_a_broker_wrote_is_read(vectors: Path) -> None:
     # Its checksum is wrong (MANIFEST.json), so its head is walked to.
     source = LocalSource("x", (vectors / "kafka/kafka-python/control_batch_data_v2.bin").read_bytes())
-    (heads,) = walk(source, 0)
+    (heads,) = heads_from(source, 0)
     assert isinstance(heads, Heads)
     (batch,) = control_batches(source, heads, ["type", "version", "value"])
     assert batch.to_pylist() == [{"type": "abort", "version": 0, "value": b"opaque-control-message"}]

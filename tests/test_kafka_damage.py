@@ -12,7 +12,7 @@ from partitions import batch as batch_at
 
 from thawline.batches import last
 from thawline.cold import ColdFile, open_cold
-from thawline.formats.kafka import rescue
+from thawline.formats.kafka import salvage as kafka_salvage
 from thawline.verbs.salvage import salvage
 
 SEGMENTS = segments()
@@ -89,7 +89,7 @@ def test_what_is_salvaged_may_keep_the_name_of_the_segment(name: str, tmp_path: 
 def test_what_is_salvaged_is_without_damage_where_offsets_were_judged_often_enough(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rescue, "ROUNDS", 0)
+    monkeypatch.setattr(kafka_salvage, "ROUNDS", 0)
     for data in every_kind(SEGMENTS[name], SEEDS + 1):
         check_salvage(data, tmp_path / "intact.log", recover=bool(len(data) % 2))
 
@@ -97,7 +97,7 @@ def test_what_is_salvaged_is_without_damage_where_offsets_were_judged_often_enou
 def test_the_longest_series_of_offsets_is_kept_where_nothing_else_helps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rescue, "ROUNDS", 0)
+    monkeypatch.setattr(kafka_salvage, "ROUNDS", 0)
     found = [0, 4, 8, 100, 104, 12, 16, 20]
     data = b"".join(batch_at(offset).build() for offset in found) + b"\xff" * 20
     with opened(data) as cold:

@@ -20,7 +20,7 @@ from test_kafka_wrappers import message
 from thawline.batches import last
 from thawline.cold import open_cold, open_folder
 from thawline.errors import SourceError
-from thawline.formats.kafka import dense, records
+from thawline.formats.kafka import records, resync
 from thawline.options import BadOption
 from thawline.verbs.salvage import salvage, write_indexes
 from thawline.verbs.stats import stats
@@ -276,7 +276,7 @@ def test_what_is_followed_in_one_step_is_what_is_found_step_by_step(name: str, m
     data = b"".join(make(index) for index in range(UNITS // 3))
     with open_cold(data, "kafka") as cold:
         quick = list(cold.scan())
-    monkeypatch.setattr(dense._Window, "_follow", lambda *_: None)
+    monkeypatch.setattr(resync._Window, "_follow", lambda *_: None)
     with open_cold(data, "kafka") as cold:
         assert list(cold.scan()) == quick
     assert len(quick) > 1 or name in {"old and new", "single and compressed"}
@@ -316,3 +316,78 @@ def batch_of(count: int, more: int = 0) -> bytes:
 def record(index: int) -> bytes:
     body = b"\0\0" + varint(2 * index) + b"\1\1\0"
     return varint(2 * len(body)) + body
+
+
+# Messages that nothing shows to be inside of a wrapper or not.
+
+
+def raw_snappy(data: bytes) -> bytes:
+    """Snappy without a frame, which has no magic, with the data as one literal."""
+    return varint(len(data)) + b"\xf4" + (len(data) - 1).to_bytes(2, "little") + data
+
+
+HIDDEN = {
+    "raw snappy": (2, raw_snappy, 34),
+    "gzip without its head": (1, lambda data: gzip.compress(data, 0, mtime=0), 34 + 10),
+}
+"""Attributes, how to compress, and how many bytes have to be destroyed."""
+
+
+def marks(data: bytes | Path) -> list[tuple[int, bool]]:
+    with open_cold(data, "kafka") as cold:
+        rows = [row for found in cold.batches(["offset", "suspect"]) for row in found.to_pylist()]
+    return [(row["offset"], row["suspect"]) for row in rows]
+
+
+def wrapped(offset: int) -> bytes:
+    return message(1, offset, gzip.compress(message(1, 0, b"wrapped"), mtime=0), attributes=1)
+
+
+@pytest.mark.parametrize("between", [b"", b"\xff"], ids=["alone", "among much damage"])
+@pytest.mark.parametrize("first", [[0], []], ids=["a wrapper before", "none before"])
+@pytest.mark.parametrize("name", HIDDEN)
+def test_messages_that_may_be_in_a_destroyed_wrapper_are_suspect(
+    name: str, first: list[int], between: bytes, tmp_path: Path
+) -> None:
+    attributes, compress, destroyed = HIDDEN[name]
+    inner = b"".join(message(1, 50 + index, b"inner %d" % index) for index in range(5))
+    wrapper = message(1, 90, compress(inner), attributes=attributes)
+    before = [*map(wrapped, first), *(message(1, 1 + index, b"plain") + between for index in range(20))]
+    plain, after = message(1, 91, b"after"), [wrapped(92), message(1, 93, b"plain")]
+    data = b"".join((*before, b"\xff" * destroyed, wrapper[destroyed:], plain, *after))
+    trusted = [*first, *range(1, 21), 92, 93]
+    doubtful = {50, 51, 52, 53, 54, 91}
+    found = marks(data)
+    assert {offset for offset, is_suspect in found if offset >= 50 and is_suspect} == doubtful
+    assert [offset for offset, _ in found] == sorted({*trusted, *doubtful})
+    with open_cold(data, "kafka") as cold:
+        assert "KAF209" in {finding.code.id for finding in cold.findings()}
+        done = salvage(cold, tmp_path / "intact.log")
+        salvage(cold, tmp_path / "all.log", include_suspects=True)
+    with open_cold(tmp_path / "intact.log", "kafka") as cold:
+        assert cold.verify().ok
+        kept = offsets(tmp_path / "intact.log")
+    assert not doubtful & set(kept)
+    assert {92, 93} < set(kept)
+    assert done.suspects == sum(is_suspect for _, is_suspect in found)
+    assert set(offsets(tmp_path / "all.log")) == {offset for offset, _ in found}
+
+
+def test_messages_after_damage_are_not_suspect_where_there_are_no_wrappers() -> None:
+    whole = [message(1, offset, b"value") for offset in range(9)]
+    assert marks(b"".join((*whole[:3], b"\xff" * 60, *whole[4:]))) == [(at, False) for at in range(9) if at != 3]
+
+
+@pytest.mark.parametrize("change", ["checksum", "length", "no length", "stream"])
+def test_messages_are_not_suspect_where_the_broken_unit_is_known_to_end(change: str) -> None:
+    broken = bytearray(message(1, 1, gzip.compress(message(1, 0, b"value") * 3, 0, mtime=0), attributes=1))
+    if change == "checksum":
+        broken[-20] ^= 1
+    elif change == "length":
+        broken[10] ^= 1
+    elif change == "no length":
+        broken[8] = 0xFF
+    else:
+        broken[:34] = b"\xff" * 34
+    data = b"".join((wrapped(0), bytes(broken), message(1, 2, b"plain"), wrapped(3)))
+    assert marks(data) == [(0, False), (2, False), (3, False)]

@@ -16,7 +16,7 @@ from accounts import golden_files
 from thawline import native
 from thawline.engine import columns
 from thawline.engine.chunks import Chunk
-from thawline.formats.kafka.indexes import IndexBuilder, Indexes, NotIndexable, build_indexes
+from thawline.formats.kafka.salvage import IndexBuilder, Indexes, NotIndexable, build_indexes
 from thawline.native import plain
 
 Head = tuple[int, int, int]

@@ -10,8 +10,8 @@ import pytest
 from kafka_written import append_all, numbered
 
 import thawline
-from thawline.formats.kafka import segment
-from thawline.formats.kafka.writer import KafkaSegmentWriter
+from thawline.formats.kafka import walk
+from thawline.formats.kafka.write import KafkaSegmentWriter
 from thawline.source import LocalSource
 from tools.bench.kafka_segment import MEASURED, write
 
@@ -31,7 +31,7 @@ def test_what_was_read_of_a_segment_is_given_back(tmp_path: Path, monkeypatch: p
     with KafkaSegmentWriter(path, batch_records=10, indexes=False) as writer:
         append_all(writer, numbered(0, 40_000))
     released: list[int] = []
-    monkeypatch.setattr(segment, "RELEASE_BYTES", 50_000)
+    monkeypatch.setattr(walk, "RELEASE_BYTES", 50_000)
     monkeypatch.setattr(LocalSource, "release", lambda _source, end: released.append(end))
     with thawline.open(path) as cold:
         for read in (lambda: cold.verify().rows, lambda: sum(batch.num_rows for batch in cold.batches())):

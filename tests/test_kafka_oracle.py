@@ -13,7 +13,7 @@ from kafka_oracle import Oracle, oracle, oracle_records, unhex
 from kafka_written import BATCHES, CODECS, START, Written, append_all, numbered, write_everything
 
 import thawline
-from thawline.formats.kafka.writer import KafkaSegmentWriter
+from thawline.formats.kafka.write import KafkaSegmentWriter
 from thawline.verbs.salvage import salvage
 from tools.samples.kafka.batches import MANY
 

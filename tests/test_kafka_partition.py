@@ -26,7 +26,7 @@ from partitions import (
 import thawline
 from thawline.errors import SourceError
 from thawline.folder import Folder
-from thawline.formats.kafka import partition
+from thawline.formats.kafka import folder as partition
 from thawline.formats.kafka.findings import CODES
 
 CHECKPOINT = "00000000000000000100-0000000004.checkpoint"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from kafka_written import BATCHES, CODECS, START, Written, append_all, numbered, write_everything
 
-from thawline.formats.kafka.writer import KafkaSegmentWriter
+from thawline.formats.kafka.write import KafkaSegmentWriter
 
 READERS = {
     "kafka-python": ("kafka.record.memory_records", "MemoryRecords"),

@@ -22,8 +22,8 @@ from thawline import codecs
 from thawline.checksums import crc32c
 from thawline.formats import get
 from thawline.formats.contract import read
-from thawline.formats.kafka import checks
-from thawline.formats.kafka.checks import rising
+from thawline.formats.kafka.units import BUDGET
+from thawline.formats.kafka.walk import rising
 from thawline.model import Finding, Run, Span
 from thawline.native import fast, plain
 from thawline.source import open_source
@@ -408,7 +408,7 @@ def test_the_cost_of_nested_claims_stays_linear(size: int, monkeypatch: pytest.M
         data += head
     data = data[:size] + THREE.replace((10).to_bytes(8, "big"), (10**6).to_bytes(8, "big"), 1)
     assert [row[0] for row in rows_of(bytes(data))] == [10**6, 10**6 + 1, 10**6 + 2]
-    assert sum(work) <= (checks.BUDGET + 1) * 2 * len(data)
+    assert sum(work) <= (BUDGET + 1) * 2 * len(data)
 
 
 def test_a_record_may_have_a_time_that_no_calendar_has() -> None:

@@ -26,36 +26,36 @@ from partitions import (
     written,
 )
 
-from thawline.formats.kafka import checkpoints, sidecars
-from thawline.formats.kafka.checkpoints import BadText
-from thawline.formats.kafka.sidecars import KINDS, SCHEMAS
+from thawline.formats.contract import Depth
+from thawline.formats.kafka import Kafka, sidecars
+from thawline.formats.kafka.sidecars import SCHEMAS, SIDECARS, BadText, sidecar_of
 from thawline.model import Finding, Run, report
 from thawline.source import LocalSource
 from tools.damage import damages
 from tools.samples.kafka import wire
 from tools.samples.kafka.entries import START, Message
 
-INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT = (KINDS[name] for name in ("index", "timeindex", "txnindex", "snapshot"))
-SIDE_FILES = [golden for golden in golden_files("kafka") if sidecars.kind_of(golden.name)]
+INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT = SIDECARS
+SIDE_FILES = [golden for golden in golden_files("kafka") if sidecar_of(golden.name)]
 each_side_file = pytest.mark.parametrize("golden", SIDE_FILES, ids=lambda golden: golden.name)
 FIELDS = {"index": "entries", "timeindex": "entries", "txnindex": "entries", "producers": "producers"}
 
 
 def scanned(data: bytes, name: str) -> list[Run | Finding]:
     source = LocalSource(name, data)
-    kind = sidecars.kind_of(name)
+    kind = sidecar_of(name)
     assert kind is not None
-    items = list(sidecars.scan(source, kind))
+    items = list(kind.walk(source, Depth.EVERYTHING))
     assert report(name, "kafka", len(data), items).size == len(data)  # which refuses gaps and overlaps
     return items
 
 
 def parts(data: bytes, name: str) -> list[pa.RecordBatch]:
-    kind, source = sidecars.kind_of(name), LocalSource(name, data)
+    kind, source = sidecar_of(name), LocalSource(name, data)
     assert kind is not None
-    runs = [item for item in sidecars.scan(source, kind) if isinstance(item, Run)]
-    names = SCHEMAS[kind.table].names
-    return [part for run in runs for part in sidecars.batches(source, run, kind, names)]
+    runs = [item for item in kind.walk(source, Depth.EVERYTHING) if isinstance(item, Run)]
+    reading = kind.rows(source, runs, kind.table, SCHEMAS[kind.table].names)
+    return [part for item in reading if not isinstance(item, Finding) for part in item[1]]
 
 
 def rows(data: bytes, name: str) -> list[dict[str, Any]]:
@@ -84,7 +84,7 @@ def times(*pairs: tuple[int, int]) -> bytes:
 
 @each_side_file
 def test_a_golden_side_file_has_the_rows_of_its_account(golden: Golden) -> None:
-    kind = sidecars.kind_of(golden.name)
+    kind = sidecar_of(golden.name)
     assert kind is not None
     expected = golden.account["units"][0]["fields"][FIELDS[kind.table]]
     found = rows(golden.data, golden.name)
@@ -115,15 +115,17 @@ def test_every_byte_of_a_damaged_side_file_is_accounted_for(golden: Golden) -> N
 def test_units_tile_the_runs_and_their_spec_reads_them(golden: Golden) -> None:
     from thawline import specs  # noqa: PLC0415 - only here
 
-    kind = sidecars.kind_of(golden.name)
+    kind = sidecar_of(golden.name)
     assert kind is not None
     for run in scanned(golden.data, golden.name):
         if isinstance(run, Run):
-            spans = list(sidecars.units(run, kind))
+            spans = list(kind.units(LocalSource(golden.name, golden.data), run))
             assert len(spans) == run.units
             assert sum(span.size for span in spans) == run.span.size
             for span in spans:
-                specs.parse(sidecars.unit_spec(kind), golden.data[span.start : span.end])
+                specs.parse(
+                    kind.spec_at(LocalSource(golden.name, golden.data), span.start), golden.data[span.start : span.end]
+                )
 
 
 # Names and claims.
@@ -148,17 +150,17 @@ def test_the_name_says_the_offset_that_entries_count_from() -> None:
     ],
 )
 def test_a_side_file_is_claimed_by_its_name(name: str, data: bytes, confidence: str, table: str) -> None:
-    claim = sidecars.claim(LocalSource(name, data))
+    claim = Kafka().claim(LocalSource(name, data))
     assert claim is not None
     assert (claim.confidence, claim.table) == (confidence, table)
 
 
 def test_other_names_are_not_claimed() -> None:
     for name in ("x.log", "index", "leader-epoch-checkpoint", "x.index.bak"):
-        assert sidecars.claim(LocalSource(name, offsets((1, 2)))) is None
+        assert Kafka().claim(LocalSource(name, offsets((1, 2)))) is None
     for name in ("x.index", "x.timeindex", "x.txnindex", "x.snapshot"):
-        assert sidecars.claim(LocalSource(name, b"somebody else's index, in text")) is None
-        assert sidecars.claim(LocalSource(name, b"")) is None
+        assert Kafka().claim(LocalSource(name, b"somebody else's index, in text")) is None
+        assert Kafka().claim(LocalSource(name, b"")) is None
 
 
 # Damage to files by themselves.
@@ -246,12 +248,12 @@ def test_an_index_that_rises_is_intact(steps: list[tuple[int, int]], zeros: int)
 )  # fmt: skip
 def test_a_leader_epoch_checkpoint_that_kafka_would_not_write_is_refused(data: bytes) -> None:
     with pytest.raises(BadText):
-        checkpoints.leader_epochs(data)
+        sidecars.leader_epochs(data)
 
 
 def test_a_leader_epoch_checkpoint_is_read_with_and_without_its_last_line_feed() -> None:
-    assert checkpoints.leader_epochs(b"0\n0\n") == []
-    assert checkpoints.leader_epochs(b"0\n2\n0 0\n7 120") == checkpoints.leader_epochs(b"0\n2\n0 0\n7 120\n")
+    assert sidecars.leader_epochs(b"0\n0\n") == []
+    assert sidecars.leader_epochs(b"0\n2\n0 0\n7 120") == sidecars.leader_epochs(b"0\n2\n0 0\n7 120\n")
 
 
 @pytest.mark.parametrize(
@@ -264,7 +266,7 @@ def test_a_leader_epoch_checkpoint_is_read_with_and_without_its_last_line_feed()
 )  # fmt: skip
 def test_a_partition_metadata_that_kafka_would_not_write_is_refused(data: bytes) -> None:
     with pytest.raises(BadText):
-        checkpoints.topic_id(data)
+        sidecars.topic_id(data)
 
 
 # Against the segment.

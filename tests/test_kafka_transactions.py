@@ -9,9 +9,9 @@ from accounts import golden_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thawline.formats.kafka.heads import Heads
-from thawline.formats.kafka.segment import Segment
 from thawline.formats.kafka.transactions import Transactions
+from thawline.formats.kafka.units import Heads
+from thawline.formats.kafka.walk import Walk
 from thawline.source import LocalSource
 from tools.samples.kafka.control import CONTROL_TYPES
 from tools.samples.kafka.entries import Batch, Record
@@ -40,11 +40,11 @@ def source_of(batches: Sequence[Batch]) -> LocalSource:
 
 
 def transactions_of(*segments: Sequence[Batch]) -> Transactions:
-    return Transactions.of(lambda: [source_of(batches) for batches in segments])
+    return Transactions(lambda: [source_of(batches) for batches in segments])
 
 
 def heads_of(source: LocalSource) -> Iterator[pa.RecordBatch]:
-    return (item.rows for item in Segment(source).items(is_explained=False) if isinstance(item, Heads))
+    return (item.rows for item in Walk(source).items() if isinstance(item, Heads))
 
 
 def outcomes(transactions: Transactions, batches: Sequence[Batch]) -> list[str]:
@@ -158,7 +158,7 @@ def test_every_batch_behind_the_last_stable_offset_is_known_to_be_open_or_not(
 def test_golden_segments_have_the_outcomes_that_their_accounts_name(name: str) -> None:
     golden = next(golden for golden in golden_files("kafka") if golden.name == name)
     notes = golden.account["notes"]
-    found = Transactions.of(lambda: [LocalSource(name, golden.data)])
+    found = Transactions(lambda: [LocalSource(name, golden.data)])
     assert [item._asdict() for item in found.aborted()] == notes.get("aborted", [])
     assert [item._asdict() for item in found.open()] == notes.get("open", [])
     assert found.last_stable_offset == notes.get("last_stable_offset")
@@ -192,7 +192,7 @@ def test_a_batch_with_a_damaged_producer_id_opens_no_transaction() -> None:
     damaged = bytearray(log[1].build())
     damaged[50] ^= 0xFF  # the last byte of the producer id
     whole = LocalSource("x", log[0].build() + bytes(damaged) + log[2].build())
-    found = Transactions.of(lambda: [whole])
+    found = Transactions(lambda: [whole])
     assert found.open() == []
     assert found.last_stable_offset is None
     assert [found.outcomes(rows).to_pylist() for rows in heads_of(whole)] == [["committed"], ["committed"]]
@@ -224,7 +224,7 @@ def test_segments_are_looked_at_once_and_only_when_asked() -> None:
         looked.append(1)
         return [source_of([data(0, 7)])]
 
-    found = Transactions.of(sources)
+    found = Transactions(sources)
     assert found.outcomes(next(heads_of(source_of([plain(0)])))).to_pylist() == ["none"]
     assert looked == []
     assert (found.last_stable_offset, len(found.open()), looked) == (0, 1, [1])

@@ -36,8 +36,8 @@ from kafka_written import (
 
 from thawline import specs
 from thawline.errors import SourceError, ThawlineError
-from thawline.formats.kafka import writer as writer_module
-from thawline.formats.kafka.writer import (
+from thawline.formats.kafka import write as writer_module
+from thawline.formats.kafka.write import (
     BadRecord,
     KafkaSegmentWriter,
     OutOfTurn,

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 from kafka_written import HEADERS, START, Written, append_all, names, numbered, one_column, records
 
-from thawline.formats.kafka import record_columns
-from thawline.formats.kafka import writer as writer_module
-from thawline.formats.kafka.writer import BadCompression, BadRecord, KafkaSegmentWriter
+from thawline.formats.kafka import rows
+from thawline.formats.kafka import write as writer_module
+from thawline.formats.kafka.write import BadCompression, BadRecord, KafkaSegmentWriter
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_table_is_not_taken_for_a_batch(tmp_path: Path) -> None:
 
 
 def test_a_row_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (record_columns, writer_module):
+    for module in (rows, writer_module):
         monkeypatch.setattr(module, "LONGEST_RECORD", 1000)
     long = pa.RecordBatch.from_pydict({"key": [b"k", b"k" * 400], "value": [bytes(300), bytes(900)]})
     with KafkaSegmentWriter(tmp_path / "segment.log", batch_bytes=1000) as writer:

@@ -11,8 +11,10 @@ from types import ModuleType
 import pytest
 from accounts import GOLDEN, golden_files
 from engines import plainly
+from thawline.generated.kernels import constants
 
 import thawline
+from thawline import specs
 from thawline.cold import ColdFile
 from thawline.errors import SourceError
 from thawline.formats import FORMATS
@@ -65,6 +67,13 @@ def test_the_stub_is_what_the_sources_give() -> None:
     assert STUB.read_text(encoding="utf-8") == stub()
 
 
+def test_letters_of_native_code_are_those_of_the_parsers() -> None:
+    parser = specs.parser("aerospike_record")
+    for prefix, enum in (("BIN_TYPE_", parser.BinType), ("KEY_TYPE_", parser.KeyType)):
+        named = {name: value for name, value in vars(constants).items() if name.startswith(prefix)}
+        assert named == {f"{prefix}{member.name.upper()}": member.value for member in enum}
+
+
 @pytest.mark.parametrize("format_", sorted(FORMATS))
 def test_the_golden_files_read_the_same_with_and_without_the_extension_module(format_: str) -> None:
     for golden in golden_files(format_):
@@ -94,3 +103,42 @@ def test_backups_have_the_same_rows_without_the_native_module_and_without_cython
     assert (plain.returncode, plain.stderr) == (0, "")
     assert plain.stdout == python(RUN, "cat", path).stdout
     assert '{\\"$bytes\\": \\"AP8K\\"}' in plain.stdout  # a collection, which the longest of the loops writes
+
+
+SCANNED = {
+    "rbf_frames": "rbf/many-frames.rbf", "borg_blobs": "borg/none-types.pack",
+    "kafka_batches": "kafka/many-records.log",
+    "kafka_messages": "kafka/v1-plain.log", "kafka_time_index": "kafka/many-records.timeindex",
+}  # fmt: skip
+
+
+SCAN = """
+import sys
+from pathlib import Path
+{before}
+from thawline.engine import columns
+for table, path in zip(sys.argv[1::2], sys.argv[2::2]):
+    for part in columns.scan(table, Path(path).read_bytes(), max_rows=5):
+        print(part.batch.to_pylist() if isinstance(part, columns.Chunk) else (part.failure.path, part.start, part.at))
+"""
+
+
+def scanned(before: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    arguments = [word for table, path in SCANNED.items() for word in (table, str(GOLDEN / path))]
+    command = [sys.executable, "-c", SCAN.format(before=before), *arguments]
+    return subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=True)
+
+
+def test_switched_off_the_parsers_serve_the_same_rows_in_silence() -> None:
+    native, plainly = scanned(), scanned(THAWLINE_NATIVE="0")
+    assert plainly.stdout == native.stdout
+    assert len(native.stdout.splitlines()) > len(SCANNED)
+    assert (native.stderr, plainly.stderr) == ("", "")
+
+
+def test_where_it_is_not_built_the_parsers_serve_the_same_rows_and_one_line_says_so() -> None:
+    plainly = scanned(before='sys.modules["thawline.native.fast"] = None')
+    assert plainly.stdout == scanned().stdout
+    assert plainly.stderr == (
+        "thawline: the native module is not built; reading with the plain parsers, which is slower\n"
+    )

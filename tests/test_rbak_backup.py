@@ -12,8 +12,7 @@ from rbak_segments import START, records, rows, segment
 
 import thawline
 from thawline.cli import run
-from thawline.formats.rbak.encoding import BadRecord
-from thawline.formats.rbak.writer import Closed, RbakWriter, record
+from thawline.formats.rbak.write import BadRecord, Closed, RbakWriter, record
 from thawline.model import Finding
 from tools.samples.rbak import RECORD
 

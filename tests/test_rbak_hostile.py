@@ -19,10 +19,11 @@ from rbak_segments import CODECS, START, codes, document, head, only, records, r
 import thawline
 from thawline.cli import run
 from thawline.errors import CodecError
-from thawline.formats.rbak import backup as rbak_backup
-from thawline.formats.rbak import payload, side_files
-from thawline.formats.rbak.lz4_prefix import PIECE, decoded_prefix
-from thawline.formats.rbak.segment import Segment, find
+from thawline.formats.rbak import folder as rbak_folder
+from thawline.formats.rbak import manifest as rbak_manifest
+from thawline.formats.rbak import payload
+from thawline.formats.rbak.payload import PIECE, lz4_prefix
+from thawline.formats.rbak.walk import Segment, find_segments
 from thawline.model import Finding
 from thawline.source import open_source
 from tools.samples.rbak import RECORD
@@ -36,7 +37,9 @@ def castagnoli(covered: bytes) -> bytes:
 
 def found_in(data: bytes) -> list[tuple[int, int, str]]:
     with open_source(data) as source:
-        return [(item.span.start, item.span.end, item.proof) for item in find(source) if isinstance(item, Segment)]
+        return [
+            (item.span.start, item.span.end, item.proof) for item in find_segments(source) if isinstance(item, Segment)
+        ]
 
 
 def test_every_segment_is_found_whatever_stands_between_them() -> None:
@@ -131,13 +134,13 @@ def test_more_headers_than_a_message_can_have_are_no_headers() -> None:
 def test_a_large_block_decodes_piece_by_piece_to_what_it_holds(size: int) -> None:
     chance = random.Random(size)
     data = (chance.randbytes(70_000) + b"abc" * 40_000)[:size].ljust(size, b"x")
-    pieces = list(decoded_prefix(memoryview(lz4.block.compress(data)), 1 << 30))
+    pieces = list(lz4_prefix(memoryview(lz4.block.compress(data)), 1 << 30))
     assert b"".join(pieces) == data
     assert max(map(len, pieces)) < 2 * PIECE
 
 
 def test_a_block_that_yields_more_than_the_bound_gives_what_fits_and_says_so() -> None:
-    pieces = decoded_prefix(memoryview(lz4.block.compress(bytes(5000))), 1000)
+    pieces = lz4_prefix(memoryview(lz4.block.compress(bytes(5000))), 1000)
     assert next(pieces) == bytes(1000)
     with pytest.raises(CodecError, match="more than the 1"):
         next(pieces)
@@ -229,10 +232,10 @@ def test_a_manifest_that_nests_too_deeply_or_holds_too_much_cannot_be_read(
     for levels, is_read in ((125, True), (130, False), (900, False), (100_000, False)):
         nested = json.dumps(listing()).encode()[:-1] + b',"x":' + b"[" * levels + b"]" * levels + b"}"
         assert (reasons(a_backup(tmp_path / str(levels), nested), "RBK126") == []) is is_read
-    monkeypatch.setattr(side_files, "MOST_VALUES", 100)
+    monkeypatch.setattr(rbak_manifest, "MOST_VALUES", 100)
     crowded = listing() | {"x": [0] * 100}
     assert "100 are the most" in reasons(a_backup(tmp_path / "crowded", crowded), "RBK126")[0]
-    monkeypatch.setattr(rbak_backup, "LARGEST", 100)
+    monkeypatch.setattr(rbak_folder, "LARGEST", 100)
     assert "100 are the most" in reasons(a_backup(tmp_path / "large", listing()), "RBK126")[0]
 
 
@@ -248,7 +251,7 @@ def test_a_key_of_many_parts_takes_no_longer_than_its_length(tmp_path: Path) -> 
 def test_missing_segments_are_named_up_to_a_bound_and_then_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rbak_backup, "NAMED", 3)
+    monkeypatch.setattr(rbak_folder, "NAMED", 3)
     manifest = listing()
     manifest["queues"][0]["segments"] = [{"key": f"gone-{number}"} for number in range(10)]
     missing = [finding for finding in findings(a_backup(tmp_path / "b", manifest)) if finding.code.id == "RBK124"]

@@ -1,8 +1,7 @@
-"""The native reader of records, its uncompiled twin and the plain one agree with each other and with json."""
+"""Records are the same whether compiled code decodes them, the same code uncompiled, or Python's json."""
 
 from __future__ import annotations
 
-import importlib
 import json
 import random
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import orjson
 import pyarrow as pa
 import pytest
+import rbak_documents
 from engines import calling, plainly
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,14 +17,13 @@ from rbak_segments import document, records, rows, segment, stored, verified
 
 from thawline.engine import columns
 from thawline.engine.chunks import Chunk
-from thawline.formats.rbak import plain
+from thawline.formats.rbak import records as wire
 from thawline.formats.rbak.records import NOT_A_BYTE, NOT_JSON, WIRE, WRONG_TYPE, Decoded
 from thawline.native import plain as native_plain
 from tools.samples.rbak import ALL_PROPERTIES, HEADER_SHAPES, RECORD
 from tools.sanitize import exactly
 
 fast = pytest.importorskip("thawline.native.fast")
-native = importlib.import_module("thawline.formats.rbak.native")
 KINDS = {NOT_JSON, NOT_A_BYTE, WRONG_TYPE}
 
 
@@ -132,7 +131,7 @@ def test_the_readers_agree_on_samples_and_mutants(most: int) -> None:
         chance = random.Random(5)
         for _ in range(60):
             documents = [*SAMPLES, *(mutant(chance) for _ in range(40))]
-            agree(decoded(native, documents), decoded(plain, documents))
+            agree(decoded(wire, documents), decoded(rbak_documents, documents))
     finally:
         fast.read_numbers_with(2)
 
@@ -145,7 +144,7 @@ def test_nothing_is_read_behind_the_buffer() -> None:
         payload = framed([*documents, documents[0][: number % (len(documents[0]) + 1)]])
         (chunk,) = chunks(payload)
         with exactly(payload) as view:
-            assert native.decode(view, chunk, WIRE.names).batch.num_rows <= 4
+            assert wire.decode(view, chunk, WIRE.names).batch.num_rows <= 4
 
 
 @pytest.mark.fuzz
@@ -154,15 +153,15 @@ def test_the_readers_agree_on_many_mutants(seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(1000):
         documents = [mutant(chance) for _ in range(100)]
-        agree(decoded(native, documents), decoded(plain, documents))
+        agree(decoded(wire, documents), decoded(rbak_documents, documents))
 
 
 def test_compiled_and_uncompiled_give_the_same() -> None:
     chance = random.Random(6)
     documents = [*SAMPLES, *(mutant(chance) for _ in range(60))]
-    compiled = decoded(native, documents)
+    compiled = decoded(wire, documents)
     with calling(native_plain):
-        agree(compiled, decoded(native, documents))
+        agree(compiled, decoded(wire, documents))
 
 
 def test_without_the_native_module_rows_are_the_same() -> None:
@@ -214,7 +213,7 @@ def test_whatever_json_writes_is_read_back(
         key: extra,
         "properties": {"message_id": text, "priority": tag % 256, key: extra},
     }
-    found = decoded(native, [dump(given_record)])
+    found = decoded(wire, [dump(given_record)])
     (row,) = found.batch.to_pylist()
     assert (row["body"], row["exchange"], int(row["delivery_tag"]), row["backed_up_at"]) == (body, text, tag, at)
     assert (row["message_id"], row["priority"]) == (text, tag % 256)
@@ -231,7 +230,7 @@ def _pair(entry: Any) -> tuple[str, Any]:
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=60) | st.builds(orjson.dumps, st.dictionaries(TEXT, st.text(max_size=9))))
 def test_what_orjson_refuses_is_refused_and_nothing_crashes(data: bytes) -> None:
-    found = decoded(native, [data])
+    found = decoded(wire, [data])
     try:
         is_json = isinstance(orjson.loads(data), dict)
     except orjson.JSONDecodeError:
@@ -243,7 +242,7 @@ def test_what_orjson_refuses_is_refused_and_nothing_crashes(data: bytes) -> None
 @pytest.mark.parametrize("size", [*range(70), 127, 128, 129, 1000, 65_536])
 def test_bodies_of_every_length_and_every_byte(size: int) -> None:
     body = random.Random(size).randbytes(size)
-    found = decoded(native, [document(body=list(body)), document(body=list(body[::-1]))])
+    found = decoded(wire, [document(body=list(body)), document(body=list(body[::-1]))])
     assert found.batch["body"].to_pylist() == [body, body[::-1]]
 
 
@@ -254,7 +253,7 @@ def test_bodies_of_every_length_and_every_byte(size: int) -> None:
 def test_an_element_that_is_no_byte_is_found_wherever_it_stands(element: bytes, place: int) -> None:
     elements = [b"%d" % (number * 7 % 256) for number in range(100)]
     elements[place] = element
-    found = decoded(native, [b'{"body":[' + b",".join(elements) + b'],"exchange":"' + b"x" * 80 + b'"}'])
+    found = decoded(wire, [b'{"body":[' + b",".join(elements) + b'],"exchange":"' + b"x" * 80 + b'"}'])
     assert (found.batch.num_rows, len(found.faults)) == (0, 1)
 
 

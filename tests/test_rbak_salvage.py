@@ -10,7 +10,7 @@ from rbak_segments import CODECS, codes, document, head, records, rows, sealed, 
 
 import thawline
 from thawline.errors import CodecError
-from thawline.formats.rbak.lz4_prefix import decoded_prefix
+from thawline.formats.rbak.payload import lz4_prefix
 from thawline.verbs.salvage import Salvaged, salvage
 from tools.samples.rbak import RECORD
 
@@ -131,7 +131,7 @@ def test_unverified_rows_are_given_when_they_are_asked_for_and_marked() -> None:
 def test_a_whole_lz4_block_decodes_to_what_the_library_decodes() -> None:
     for size in (0, 1, 12, 13, 100, 70_000):
         data = bytes(index * 7 % 11 for index in range(size)) + b"x" * size
-        assert b"".join(decoded_prefix(memoryview(lz4.block.compress(data)), 1 << 20)) == data
+        assert b"".join(lz4_prefix(memoryview(lz4.block.compress(data)), 1 << 20)) == data
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_a_whole_lz4_block_decodes_to_what_the_library_decodes() -> None:
 )
 def test_a_hostile_lz4_block_ends_in_an_error(hostile: bytes) -> None:
     with pytest.raises(CodecError):
-        list(decoded_prefix(memoryview(hostile), 1 << 16))
+        list(lz4_prefix(memoryview(hostile), 1 << 16))
 
 
 def test_every_cut_of_a_segment_can_be_salvaged(tmp_path: Path) -> None:

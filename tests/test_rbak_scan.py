@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import tracemalloc
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 import zstandard
@@ -374,3 +376,11 @@ def test_reading_twice_gives_the_same_report() -> None:
 
     data = flipped(segment(records(50), CODECS["zstd"]), 200)
     assert of(verified(data)) == of(verified(data))
+
+
+@pytest.mark.parametrize("codec", ["none", "zstd"])
+def test_the_name_of_a_segment_that_is_not_utf8_is_escaped(tmp_path: Path, codec: str) -> None:
+    path = tmp_path / os.fsdecode(b"\xff\xfe.log")
+    path.write_bytes(segment(records(5), CODECS[codec]))
+    with thawline.open(path, "rbak") as cold:
+        assert {row["segment"] for batch in cold.batches() for row in batch.to_pylist()} == {r"\udcff\udcfe.log"}

@@ -11,7 +11,7 @@ from crc32c import crc32c
 from rbak_segments import CODECS, START, document, head, records, rows, sealed, segment, stored
 
 import thawline
-from thawline.formats.rbak import small
+from thawline.formats.rbak import rows as rbak_rows
 from thawline.model import Finding, Run
 
 COVERED = head(0, 1) + b"\2\0\0\0{}"
@@ -84,13 +84,13 @@ def test_rows_and_damage_keep_their_order() -> None:
 @pytest.fixture
 def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many documents are decoded together, each time."""
-    sizes, decode = [], small.decoder()
+    sizes, decode = [], rbak_rows.decode
 
     def counted(view: memoryview, chunk: Any, *given: Any) -> Any:
         sizes.append(len(chunk))
         return decode(view, chunk, *given)
 
-    monkeypatch.setattr(small, "decoder", lambda: counted)
+    monkeypatch.setattr(rbak_rows, "decode", counted)
     return sizes
 
 

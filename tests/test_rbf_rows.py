@@ -8,7 +8,8 @@ import pytest
 
 import thawline
 from thawline.engine import columns
-from thawline.formats.rbf import Rbf, rows
+from thawline.formats.contract import Depth, read
+from thawline.formats.rbf import Log, Rbf, rows
 from thawline.formats.rbf.findings import leading_fences
 from thawline.model import Finding, Run
 from thawline.source import open_source
@@ -42,17 +43,17 @@ def test_each_run_gives_the_rows_that_it_gives_alone(
 ) -> None:
     names = rows.SCHEMA.names
     with open_source(LOGS[name]) as source:
-        log = Rbf(tag=tag)
+        log = Log(Rbf(tag=tag))
         alone = [
             found
-            for item in log.scan(source)
-            for found in given(log.read_run(source, item, "frames", names) if isinstance(item, Run) else [item])
+            for item in log.walk(source, Depth.EVERYTHING)
+            for found in given(log.rows(source, [item], "frames", names) if isinstance(item, Run) else [item])
         ]
-        assert given(log.read(source, "frames", names)) == alone
+        assert given(read(log, source, "frames", names)) == alone
         monkeypatch.setattr(columns, "MAX_ROWS", 7)
-        assert given(log.read(source, "frames", names)) == alone
+        assert given(read(log, source, "frames", names)) == alone
         monkeypatch.setattr(rows, "MOST_ITEMS", 3)
-        assert given(log.read(source, "frames", names)) == alone
+        assert given(read(log, source, "frames", names)) == alone
 
 
 def test_rows_and_damage_keep_their_order() -> None:

@@ -19,8 +19,8 @@ from thawline.generated.structures.rbf_frame import RbfFrame
 from thawline.checksums import crc32c
 from thawline.cold import open_cold
 from thawline.errors import SourceError, ThawlineError
-from thawline.formats.rbf import writer as rbf_writer
-from thawline.formats.rbf.writer import (
+from thawline.formats.rbf import write as rbf_write
+from thawline.formats.rbf.write import (
     LONGEST_FRAME,
     LONGEST_PAYLOAD,
     BadFrame,
@@ -43,7 +43,7 @@ def numbered(number):
 VICTIMS = f"""
 import os, sys
 import thawline
-from thawline.formats.rbf.writer import RbfWriter, encode
+from thawline.formats.rbf.write import RbfWriter, encode
 {NUMBERED}
 thawline.open(b"RBF1" + encode(1, b"") + b"torn").verify()
 def append_for_ever(path, number):
@@ -184,7 +184,7 @@ def test_the_longest_payload_fills_the_longest_frame_that_an_address_can_tell() 
 def test_a_frame_that_is_too_long_is_refused_and_the_writer_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rbf_writer, "LONGEST_PAYLOAD", 1000)
+    monkeypatch.setattr(rbf_write, "LONGEST_PAYLOAD", 1000)
     with RbfWriter(tmp_path / "log.rbf") as writer:
         with pytest.raises(BadFrame, match="a payload of 1001 bytes does not fit"):
             writer.append(1, bytes(1001))
@@ -200,7 +200,7 @@ def test_a_frame_that_is_too_long_is_refused_and_the_writer_goes_on(
 def test_a_builder_writes_the_same_frame_as_append(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_memory: int
 ) -> None:
-    monkeypatch.setattr(rbf_writer, "IN_MEMORY", in_memory)
+    monkeypatch.setattr(rbf_write, "IN_MEMORY", in_memory)
     parts = [b"", b"abc", bytearray(b"defgh"), memoryview(b"xyz"), bytes(1000)]
     with RbfWriter(tmp_path / "built.rbf") as writer:
         with writer.begin(b"DATA", tombstone=True) as builder:
@@ -215,7 +215,7 @@ def test_a_builder_writes_the_same_frame_as_append(
 def test_an_aborted_frame_leaves_no_trace_in_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_memory: int
 ) -> None:
-    monkeypatch.setattr(rbf_writer, "IN_MEMORY", in_memory)
+    monkeypatch.setattr(rbf_write, "IN_MEMORY", in_memory)
     path = tmp_path / "log.rbf"
     with RbfWriter(path) as writer:
         builder = writer.begin(1)
@@ -279,7 +279,7 @@ def test_a_frame_is_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         return sizes[-1]
 
     monkeypatch.setattr(os, "pwritev", counted)
-    monkeypatch.setattr(rbf_writer, "IN_MEMORY", 100)
+    monkeypatch.setattr(rbf_write, "IN_MEMORY", 100)
     with RbfWriter(path) as writer:
         writer.append(1, bytes(1 << 20))
         with writer.begin(2) as builder:
@@ -351,7 +351,7 @@ def test_every_prefix_of_a_log_reads_as_a_prefix_of_its_frames_and_can_be_contin
         kept = content[: max(ends.index(whole) - 1, 0)]
         assert frames(path) == kept
         if size not in ends:
-            with pytest.raises(NotAppendable, match="does not end in a fence behind a valid frame"):
+            with pytest.raises(NotAppendable, match="does not end in a fence after a valid frame"):
                 RbfWriter(path)
             assert path.read_bytes() == data[:size]
         with RbfWriter(path, truncate_torn_tail=True) as writer:

@@ -23,7 +23,7 @@ import zstandard
 
 from thawline.formats import FORMATS, get
 from thawline.formats.contract import Depth
-from thawline.formats.recognition import LOOKED_AT, MOST_ZEROS, NAMES, advice, resemblance, suspects
+from thawline.formats.recognition import MOST_ZEROS, NAMES, SEARCHED, advice, resemblance, suspects
 from thawline.source import LocalSource, open_source
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -106,9 +106,9 @@ def test_the_format_with_more_units_comes_first() -> None:
 
 def test_only_the_start_of_a_long_file_is_searched() -> None:
     batches = golden("kafka/many-records.log")
-    near = bytes(50) + b"x" + batches + bytes(2 * LOOKED_AT)
+    near = bytes(50) + b"x" + batches + bytes(2 * SEARCHED)
     assert "in its first MiB: try" in advice(named(near))
-    assert suspects(named(b"x" * LOOKED_AT + batches)) == []
+    assert suspects(named(b"x" * SEARCHED + batches)) == []
 
 
 def tarred() -> bytes:
@@ -151,8 +151,8 @@ LOOKS = {
     "JSON": (b' {"a": [1, 2]}\n', "it begins like JSON"),
     "text": ("größer als\nnichts\n".encode(), "it begins like text"),
     "empty": (b"", "it is empty"),
-    "all zero": (bytes(3 * LOOKED_AT), "it is all zero"),
-    "zeros": (bytes(LOOKED_AT) + b"a", "it begins with zeros"),
+    "all zero": (bytes(3 * SEARCHED), "it is all zero"),
+    "zeros": (bytes(SEARCHED) + b"a", "it begins with zeros"),
     "": (b"\xff\xfe\x00\x01" * 9, ""),
 }
 
@@ -183,14 +183,14 @@ def test_what_a_compressed_file_is_called_does_not_hide_that_it_is_compressed() 
 
 
 HOSTILE = {
-    "fences": b"RBF1" * (LOOKED_AT // 4),
-    "blobs": b"BORG_OBJ" * (LOOKED_AT // 8),
-    "footers": b"XRBAK" + b"KABR" * (LOOKED_AT // 4),
-    "batches": (bytes(8) + b"\0\0\0\x40" + bytes(4) + b"\2") * (LOOKED_AT // 17),
-    "long batches": (bytes(8) + b"\0\x08\0\0" + bytes(4) + b"\1") * (LOOKED_AT // 17),
-    "records": b"x\n" + b"+ n a\n+ d AAAA\n" * (LOOKED_AT // 15),
-    "escaped line feeds": b"x\n" + b"+ n a\\\n" * (LOOKED_AT // 7),
-    "keys": b"x" + b"\n+ k S 1000 " * (LOOKED_AT // 12),
+    "fences": b"RBF1" * (SEARCHED // 4),
+    "blobs": b"BORG_OBJ" * (SEARCHED // 8),
+    "footers": b"XRBAK" + b"KABR" * (SEARCHED // 4),
+    "batches": (bytes(8) + b"\0\0\0\x40" + bytes(4) + b"\2") * (SEARCHED // 17),
+    "long batches": (bytes(8) + b"\0\x08\0\0" + bytes(4) + b"\1") * (SEARCHED // 17),
+    "records": b"x\n" + b"+ n a\n+ d AAAA\n" * (SEARCHED // 15),
+    "escaped line feeds": b"x\n" + b"+ n a\\\n" * (SEARCHED // 7),
+    "keys": b"x" + b"\n+ k S 1000 " * (SEARCHED // 12),
     "a bomb": zstandard.compress(bytes(1 << 28)),
 }
 
@@ -199,7 +199,7 @@ HOSTILE = {
 def test_hostile_files_are_looked_at_in_bounded_time(name: str) -> None:
     started = time.process_time()
     data = HOSTILE[name]
-    once = named(data * (4 * LOOKED_AT // len(data) + 1))
+    once = named(data * (4 * SEARCHED // len(data) + 1))
     advice(once)
     assert time.process_time() - started < 8
 

@@ -14,7 +14,7 @@ from thawline.cold import open_cold
 from thawline.errors import SourceError, ThawlineError
 from thawline.formats.rbf import salvage as rbf_salvage
 from thawline.formats.rbf.salvage import BadCut
-from thawline.formats.rbf.writer import encode
+from thawline.formats.rbf.write import encode
 from thawline.verbs.salvage import Salvaged, salvage, truncate
 from tools.mutants import mutants
 

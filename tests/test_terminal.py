@@ -19,7 +19,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from thawline.cli.progress import Progress
-from thawline.formats.kafka.writer import KafkaSegmentWriter
+from thawline.formats.kafka.write import KafkaSegmentWriter
 from thawline.rendering.console import console
 from thawline.rendering.folding import cut, folded, shortened
 from thawline.rendering.rows import Terminal

@@ -18,8 +18,8 @@ from accounts import GOLDEN
 from in_process import Ran, on_pipe, on_terminal
 from pyarrow import ipc, parquet
 
-from thawline.formats.kafka.writer import KafkaSegmentWriter
-from thawline.formats.rbf.writer import RbfWriter
+from thawline.formats.kafka.write import KafkaSegmentWriter
+from thawline.formats.rbf.write import RbfWriter
 from thawline.options import BadOption, Option
 from thawline.values import iso_times, json_line
 from thawline.wording import printable, quoted

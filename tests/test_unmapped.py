@@ -136,6 +136,26 @@ def test_faults_that_touch_are_one_and_a_second_read_adds_none(log: Path, monkey
         assert reads.faults() == (Fault(2 * PAGE, 4 * PAGE, FAILED), Fault(7 * PAGE, 8 * PAGE, FAILED))
 
 
+def test_a_disk_with_many_bad_pages_costs_few_faults(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log.write_bytes(bytes(400 * PAGE))
+    fail_at(monkeypatch, *range(0, 400, 2))
+    with log.open("rb") as file:
+        reads = Reads(file)
+        reads.read(0, 400 * PAGE)
+        found = reads.faults()
+    assert (len(found), found[0]) == (unmapped.MOST_FAULTS, Fault(0, PAGE, FAILED))
+    assert all(any(one.start <= page * PAGE < one.end for one in found) for page in range(0, 400, 2))
+
+
+def test_a_lack_of_memory_is_no_fault_of_the_disk(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def reading(*_: int) -> bytes:
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    monkeypatch.setattr(os, "pread", reading)
+    with log.open("rb") as file, pytest.raises(OSError, match="Cannot allocate"):
+        Reads(file).read(0, PAGE)
+
+
 @pytest.mark.usefixtures("unguarded")
 def test_an_open_file_is_known_as_an_input_until_it_is_closed(log: Path) -> None:
     status = log.stat()

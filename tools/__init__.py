@@ -1,3 +1,3 @@
-"""What the project is built, sampled, damaged and measured with; not part of the package."""
+"""Tools to build, sample, damage and measure the project; not part of the package."""
 
 from __future__ import annotations

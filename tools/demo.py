@@ -1,4 +1,4 @@
-"""`make demo`: cold files of a shop that lost its brokers, taken in on Spark, and questions to what came out."""
+"""`make demo`: cold files of a shop that lost its brokers, ingested on Spark, and queries of the result."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from thawline.cli import run
 from thawline.cli.ingest import talking_to
 from thawline.formats.aerospike.units import Bin, Key, Record
 from thawline.formats.aerospike.writer import AsbWriter, digest_of
-from thawline.formats.kafka.writer import KafkaSegmentWriter
-from thawline.formats.rbak.writer import RbakWriter, record
-from thawline.formats.rbf.writer import RbfWriter
+from thawline.formats.kafka.write import KafkaSegmentWriter
+from thawline.formats.rbak.write import RbakWriter, record
+from thawline.formats.rbf.write import RbfWriter
 from thawline.spark import session
 from tools.damage import damaged
 
@@ -92,7 +92,7 @@ def harm(folder: Path) -> None:
 
 
 def main() -> int:
-    """Build, damage, take in, and ask."""
+    """Build, damage, ingest and query."""
     begun = time.monotonic()
     shutil.rmtree(PLACE, ignore_errors=True)
     cold, lake = PLACE / "cold", PLACE / "lake"

@@ -1,7 +1,7 @@
-"""Fresh memory that holds the worst that memory can hold, so that whoever reads a slot that was never written is seen.
+"""Fresh memory filled with the worst values, so that a read of a slot that was never written shows.
 
-What a process gets from the system is zeros, and most wrong reads of those are harmless; what it gets back from itself
-is anything. A plugin of pytest, which `tools.sanitize` uses: `THAWLINE_FILL=least pytest -p tools.filled`.
+Memory from the system is zero, and most wrong reads of zeros are harmless; memory that the process reuses holds
+anything. A plugin of pytest, which `tools.sanitize` uses: `THAWLINE_FILL=least pytest -p tools.filled`.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from contextlib import contextmanager
 import pyarrow as pa
 
 PATTERNS = {
-    "least": bytes(7) + b"\x80",  # the most negative number of 64 bits, from which nothing can be taken away
+    "least": bytes(7) + b"\x80",  # the most negative 64-bit integer, from which nothing can be subtracted
     "minus-one": b"\xff" * 8,
     "far": b"\x7f" * 8,
 }
-"""What is repeated, by its name; numbers are little-endian."""
+"""The repeated bytes, by name; numbers are little-endian."""
 
 Allocate = Callable[..., pa.Buffer]
 
 
 @contextmanager
 def filled(name: str) -> Iterator[None]:
-    """Let every buffer of Arrow's start with a pattern in it."""
+    """Fill every buffer that Arrow allocates with a pattern."""
     plain = pa.allocate_buffer
     pa.allocate_buffer = _filling(plain, PATTERNS[name])
     try:
@@ -43,6 +43,6 @@ def _filling(allocate: Allocate, pattern: bytes) -> Allocate:
 
 
 def pytest_configure() -> None:
-    """Fill memory for the length of the tests, if the environment asks for it."""
+    """Fill memory during the tests, if the environment says so."""
     if name := os.environ.get("THAWLINE_FILL"):
         filled(name).__enter__()

@@ -1,12 +1,12 @@
 """The kernels under AddressSanitizer and with bounds checks: `python -m tools.sanitize`.
 
-Builds the native module that way into a temporary folder, proves that it sees what it is there to see, and runs
-`tests/test_agreement.py` with it: golden files, vectors and mutants in blocks of memory that end where they end. Memory
-that is fresh is filled with each of `filled.PATTERNS` in turn, so that a slot nobody wrote is seen when read.
+Builds the native module that way in a temporary folder, proves that both guards work, and runs tests of the kernels
+with it: golden files, vectors and mutants in blocks of memory without a byte to spare. Fresh memory is filled with each
+of `filled.PATTERNS` in turn, so that a read of a slot that was never written shows.
 
-Two guards watch, since neither sees all. AddressSanitizer sees what C code does with addresses (checksums, memcpy),
-but only at the end of a block, and Arrow rounds its blocks up. Cython's bounds checks see every index into a buffer or
-an array, but raise an exception that a kernel cannot pass on: it is written to stderr, which the tests count as failed.
+Neither guard sees all. AddressSanitizer sees what C code does with addresses (checksums, memcpy), but only at the end
+of a block, and Arrow rounds its blocks up. Cython's bounds checks see every index into a buffer or an array, but raise
+an exception that a kernel cannot pass on: it is written to stderr, which counts as a failed test.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ from tools.filled import PATTERNS
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ("src", "generated", "setup.py", "pyproject.toml", "README.md")
+KERNELS = ("tests/test_engine_bounds.py", "tests/test_engine_chunks.py", "tests/test_engine_values.py")
 TESTS = "exact_size or ranges or range or outgrows or native_checksums"
-"""Tests that read with compiled kernels only, or that make them read in uncommon ways."""
+"""Tests that read only with compiled kernels, or that make them read in uncommon ways."""
 QUICK_LOOK = ("tests/test_aerospike_memory.py", "tests/test_aerospike_soundness.py")
-"""Tests of what works on the arrays that kernels leave."""
+"""Tests of functions that work on the arrays of kernels."""
 MUTANTS = 5_000
 
 _PYBUF_READ = 0x100
@@ -38,7 +39,7 @@ _PYBUF_READ = 0x100
 
 @contextmanager
 def exactly(data: bytes) -> Iterator[memoryview]:
-    """The bytes in a block of memory that ends where they end, which no object of Python's does: they end with a 0."""
+    """The bytes in a block of memory of exactly their size. Python's own objects have a zero byte more."""
     libc = ctypes.CDLL(None)
     libc.malloc.argtypes, libc.malloc.restype = [ctypes.c_size_t], ctypes.c_void_p
     libc.free.argtypes = [ctypes.c_void_p]
@@ -55,7 +56,7 @@ def exactly(data: bytes) -> Iterator[memoryview]:
 
 
 def main() -> int:
-    """Build, prove, run; the exit code is that of the tests."""
+    """Build, prove and run; returns the exit code of the tests."""
     arguments = argparse.ArgumentParser(prog="python -m tools.sanitize", description=__doc__.partition("\n")[0])
     arguments.add_argument(
         "--mutants",
@@ -73,12 +74,12 @@ def main() -> int:
 
 
 def build(folder: Path, more: str = "") -> Path:
-    """A copy of the package with the native module, and more in it, built for sanitizers; where to import it from."""
+    """A copy of the package with the native module, and more source in it, built for sanitizers; returns its folder."""
     copy(folder)
     with (folder / "src" / "thawline" / "native" / "sources" / "fast.pyx").open("a", encoding="utf-8") as module:
         module.write(more)
     command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
-    # CPython's own flags let integers wrap around; where a compiler does not know that flag, overflow is undefined.
+    # CPython's own flags let integers wrap around; with other compilers, overflow is undefined.
     environment = os.environ | {"THAWLINE_SANITIZE": "1", "CFLAGS": f"{os.environ.get('CFLAGS', '')} -fno-wrapv"}
     run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     package = folder / "src"
@@ -100,11 +101,11 @@ def copy(folder: Path) -> None:
 
 def sanitized(package: Path, mutants: int) -> dict[str, str]:
     """The environment in which Python runs with the sanitizer and imports the package from a folder."""
-    # The sanitizer has to come first, and before it starts it wants to see the C++ library that throws in pyarrow.
+    # The sanitizer has to be loaded first, and needs the C++ library that throws in pyarrow before it starts.
     libraries = [library("libasan.so"), library("libstdc++.so.6")]
     return os.environ | {
         "LD_PRELOAD": " ".join(libraries),
-        "ASAN_OPTIONS": "detect_leaks=0",  # CPython leaks on purpose at its end
+        "ASAN_OPTIONS": "detect_leaks=0",  # CPython leaks on purpose when it ends
         "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
         "PYTHONMALLOC": "malloc",  # Python's own allocator would hide blocks from the sanitizer,
         "ARROW_DEFAULT_MEMORY_POOL": "system",  # and so would Arrow's
@@ -114,14 +115,14 @@ def sanitized(package: Path, mutants: int) -> dict[str, str]:
 
 
 def library(name: str) -> str:
-    """Path of one of the compiler's own libraries."""
+    """Path of a library of the compiler."""
     compiler = os.environ.get("CC", "gcc")
     found = subprocess.run([compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=True)
     return found.stdout.strip()
 
 
 def prove(environment: Mapping[str, str], package: Path) -> None:
-    """Exit unless reads of one byte too many are seen by the guard that has to see them."""
+    """Exit unless each guard sees a read of one byte too many."""
     overflow = "heap-buffer-overflow"
     expected = {"checksum": overflow, "checksum of an array": overflow, "kernel": "Out of bounds on buffer access"}
     for part, message in expected.items():
@@ -134,7 +135,7 @@ def prove(environment: Mapping[str, str], package: Path) -> None:
 
 
 def read_one_byte_too_many(part: str, package: str) -> None:
-    """What no input may make the module do. Its functions trust their caller about the places in a buffer."""
+    """Read one byte too many. Functions of the module trust their caller about positions in a buffer."""
     from thawline.generated.kernels.tables import TABLES  # noqa: PLC0415
 
     from thawline.engine import kernels  # noqa: PLC0415 - the sanitized ones
@@ -153,15 +154,15 @@ def read_one_byte_too_many(part: str, package: str) -> None:
 
 
 def run_tests(environment: Mapping[str, str], more: list[str]) -> int:
-    """Run the tests in memory that is filled; what a kernel cannot pass on is an error."""
+    """Run the tests in filled memory; an exception that a kernel cannot pass on is an error."""
     print(f"fresh memory holds the pattern {environment['THAWLINE_FILL']}", flush=True)
     pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tools.filled", "--durations=3"]
     pytest += ["-W", "error::pytest.PytestUnraisableExceptionWarning"]
-    pytest += ["--capture=sys"]  # what the sanitizer says as it ends the process must not be held back
-    agreement = ["tests/test_agreement.py", "-m", "fuzz or not fuzz", "-k", TESTS]
+    pytest += ["--capture=sys"]  # the last words of the sanitizer must not be captured
+    kernels = [*KERNELS, "-m", "fuzz or not fuzz", "-k", TESTS]
     codes = [
         subprocess.run([*pytest, *selection], cwd=ROOT, env=environment, check=False).returncode
-        for selection in (agreement, [*QUICK_LOOK, *more])
+        for selection in (kernels, [*QUICK_LOOK, *more])
     ]
     return max(codes)
 

@@ -1,7 +1,7 @@
-"""The stub of the native module, made from its sources: `python -m tools.stubs [--check]`.
+"""The stub of the native module, derived from its sources: `python -m tools.stubs [--check]`.
 
-Parameters have the types that the sources declare for C. What a function returns is told by its `return` statements:
-numbers, unless they are plainly something else.
+Parameters have the types that the sources declare for C. The `return` statements tell what a function returns: integers
+unless they show something else.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _kind(value: ast.expr) -> str:
 
 
 def main() -> int:
-    """Write the stub, or with `--check` say whether it is as it should be."""
+    """Write the stub; with `--check`, say whether it is up to date."""
     made = stub()
     if "--check" not in sys.argv:
         STUB.write_text(made, encoding="utf-8")

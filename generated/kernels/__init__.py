@@ -1,1 +1,1 @@
-"""Scan kernels by the columnar backend, and the tables they fill."""
+"""Scan kernels by the columnar backend, the tables they fill, and constants for native code."""

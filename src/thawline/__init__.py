@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from thawline.api import convert, identify, salvage, verify
     from thawline.cold import ColdFile, ColdFolder, open_folder
-    from thawline.cold import open_cold as open  # noqa: A004 - `thawline.open` is what it is called
+    from thawline.cold import open_cold as open  # noqa: A004 - the public name is `thawline.open`
 
 __version__ = "0.2.0.dev0"
-"""The one place that has it: the build reads it here."""
+"""The version; the build reads it from here."""
 
 __all__ = ["ColdFile", "ColdFolder", "convert", "identify", "open", "open_folder", "salvage", "verify"]
 
@@ -31,7 +31,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    # Arrow takes a while to import; `thawline --help` does not need it.
+    # Arrow is slow to import, and `thawline --help` does not need it.
     if name not in _HOMES:
         raise AttributeError(f"module 'thawline' has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""One call for one job: what `thawline.identify`, `verify`, `salvage` and `convert` do."""
+"""The functions `thawline.identify`, `verify`, `salvage` and `convert`: one call for one job."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from thawline.verbs.salvage import Salvaged
 
 NAMED = 5
-"""Files that a warning names."""
+"""At most this many files are named in a warning."""
 
 __all__ = ["convert", "identify", "salvage", "verify"]
 
 
 def identify(source: Readable) -> Claim:
-    """Which format a file is of, how sure that is, and why; `UnknownFormat` if none claims it.
+    """The format of a file, how certain that is, and why; `UnknownFormat` if no format claims it.
 
     >>> identify(b"RBF1").format
     'rbf'
     """
     with open_source(source) as opened:
         claim = formats.resolve(opened, None, {})[1]
-        assert claim is not None  # noqa: S101 - a format that is not named is one that claims the file
+        assert claim is not None  # noqa: S101 - without a format name, only a claim selects the format
         return claim
 
 
@@ -43,7 +43,7 @@ def verify(
     heads_only: bool = False,
     **options: Any,
 ) -> Report:
-    """The account of a file: every byte of it is intact, damaged, or named for what it is.
+    """The report on a file: every byte is intact, damaged, or described by a finding.
 
     >>> verify(b"RBF1").ok
     True
@@ -62,8 +62,8 @@ def salvage(
     include_suspects: bool = False,
     **options: Any,
 ) -> Salvaged:
-    """Write everything that is intact in a file to a new one; what went into it, and what did not."""
-    from thawline.verbs.salvage import salvage as copy  # noqa: PLC0415 - only who salvages needs it
+    """Write everything intact in a file to a new file; returns what was written and what was lost."""
+    from thawline.verbs.salvage import salvage as copy  # noqa: PLC0415 - only `salvage` needs it
 
     with open_cold(source, format, **options) as cold:
         return copy(cold, Path(target), overwrite=overwrite, recover=recover, include_suspects=include_suspects)
@@ -80,12 +80,12 @@ def convert(
     overwrite: bool = False,
     **options: Any,
 ) -> int:
-    """Write the rows of a file, or of a folder whose files belong together, to a new one; how many rows those were.
+    """Write the rows of a file, or of a folder whose files belong together, to a new file; returns the number of rows.
 
-    The suffix of `target` says what it becomes: .parquet, .arrow, .jsonl or .csv. Damage is passed over unless
-    `on_error` says otherwise; a warning names what else lies in the folder.
+    The suffix of `target` selects the file type: .parquet, .arrow, .jsonl or .csv. Damage is skipped unless `on_error`
+    requests otherwise. A warning names files in the folder that do not belong to it.
     """
-    from thawline.verbs.cat import FileColumns  # noqa: PLC0415 - only who converts needs them
+    from thawline.verbs.cat import FileColumns  # noqa: PLC0415 - only `convert` needs them
     from thawline.verbs.convert import convert as write  # noqa: PLC0415 - as above
 
     path = Path(target)
@@ -99,9 +99,9 @@ def convert(
 
 
 def _warn(folder: ColdFolder) -> None:
-    """Warn of what lies in a folder and is none of its own: it is not read."""
-    others = [left.path for left in folder.others()]
+    """Warn of files in a folder that do not belong to its format and are not read."""
+    others = [other.path for other in folder.others()]
     if others:
         more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
-        named = ", ".join(others[:NAMED]) + more
-        warnings.warn(f"{folder.name}: not read, for it is not {folder.format.name}'s: {named}", stacklevel=3)
+        listing = ", ".join(others[:NAMED]) + more
+        warnings.warn(f"{folder.name}: not read, because it is no {folder.format.name} data: {listing}", stacklevel=3)

@@ -10,15 +10,15 @@ import pyarrow as pa
 __all__ = ["Waiting", "first", "last", "slices"]
 
 MOST_SMALL = 256
-"""Batches that wait one by one: each takes some kilobytes, however few rows it has."""
+"""Small batches are joined at this number: each costs some kilobytes, however few rows it has."""
 FEW = 64
-"""Rows that are not worth to be measured by themselves, which takes as long as to read them."""
+"""Batches up to this many rows are measured after joining: measuring takes as long as reading them."""
 UNMEASURED = 16 << 20
-"""Bytes that may wait unmeasured. Of a slice, all that it was cut from counts."""
+"""At most this many bytes wait unmeasured. For a slice, the whole of its parent's buffers counts."""
 
 
 def first(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
-    """The first rows; nothing is read that is not needed for them."""
+    """The first `rows` rows; no batch is read beyond them."""
     for batch in batches if rows else ():
         yield batch.slice(0, min(rows, batch.num_rows))
         rows -= batch.num_rows
@@ -27,7 +27,7 @@ def first(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBat
 
 
 def last(batches: Iterable[pa.RecordBatch], rows: int) -> list[pa.RecordBatch]:
-    """The last rows; no more batches are kept at any time than are needed for them.
+    """The last `rows` rows; only the batches that may hold them are kept in memory.
 
     >>> [batch.to_pydict() for batch in last([pa.record_batch({"a": [1, 2]}), pa.record_batch({"a": [3]})], 2)]
     [{'a': [2]}, {'a': [3]}]
@@ -45,7 +45,7 @@ def last(batches: Iterable[pa.RecordBatch], rows: int) -> list[pa.RecordBatch]:
 
 
 class Waiting:
-    """Batches of one schema that wait to become one.
+    """Batches of one schema that wait to be joined into one.
 
     >>> waiting = Waiting()
     >>> for number in range(1000):
@@ -63,11 +63,11 @@ class Waiting:
 
     @property
     def size(self) -> int:
-        """Bytes that wait, at most."""
+        """An upper bound of the bytes that wait."""
         return self._measured + self._bound
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Have one more wait."""
+        """Add a batch."""
         self.rows += batch.num_rows
         if batch.num_rows > FEW:
             self._join()
@@ -88,15 +88,15 @@ class Waiting:
         self._measured += batch.nbytes
 
     def take(self) -> pa.RecordBatch:
-        """All of them as one, of which there must be some; then none waits."""
-        found = [*self._joined, *self._small]
+        """All waiting batches as one, of which there must be at least one; none waits afterwards."""
+        batches = [*self._joined, *self._small]
         self._joined, self._small = [], []
         self.rows = self._measured = self._bound = 0
-        return found[0] if len(found) == 1 else pa.concat_batches(found)
+        return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
 
 
 def slices(batch: pa.RecordBatch, rows: int, size: int) -> Iterator[pa.RecordBatch]:
-    """The same rows, at most so many and so many bytes of them at a time; a row that has more is by itself.
+    """The same rows in slices of at most `rows` rows and `size` bytes; a larger row is a slice of its own.
 
     >>> batch = pa.record_batch({"a": ["x" * 50, "x" * 50, "", "x" * 500]})
     >>> [piece.num_rows for piece in slices(batch, 10, 100)]

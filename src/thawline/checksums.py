@@ -1,7 +1,7 @@
-"""Checksums of a buffer or a range of it, without copying a byte.
+"""Checksums of a buffer or of a range of it, without a copy.
 
-`start` and `end` count from the start of the buffer. A range that does not lie in it is refused: clipped silently, as
-slices are, it would give a checksum of other bytes. To go on with a CRC over several buffers, pass the last `value`.
+`start` and `end` count from the start of the buffer. A range outside of the buffer raises ValueError: clipping it, as
+slices do, would give the checksum of other bytes. To continue a CRC over several buffers, pass the previous `value`.
 """
 
 from __future__ import annotations

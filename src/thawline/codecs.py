@@ -1,7 +1,7 @@
-"""Decompressed bytes, never more than a stated bound: one registry of every codec the formats use.
+"""Bounded decompression: one registry of every codec that the formats use.
 
-`decompress` gives the whole output or an error. `decompress_chunks` streams, and gives what decodes before the error:
-what a salvager wants. `kafka_codec` and `rbak_codec` turn the compression that a header names into one of these:
+`decompress` gives the whole output or an error. `decompress_chunks` streams, and gives what decodes before the error,
+which salvage keeps. `kafka_codec` and `rbak_codec` turn the compression that a header names into one of these:
 
 =====================  ===============================================================================
 `none`                 the bytes as they are
@@ -16,8 +16,9 @@ what a salvager wants. `kafka_codec` and `rbak_codec` turn the compression that 
 `lz4_sized_block`      uint32 LE size, then one raw block (RBAK)
 =====================  ===============================================================================
 
-A size that a payload declares is a claim: it is held against the bound, and against what so few bytes can yield, before
-anything is allocated for it. Frames are walked block by block, so that all blocks before a damaged one are given.
+A size that a payload declares is a claim: it is checked against the bound, and against what the input can yield at
+most, before memory is allocated for it. Frames are walked block by block, so that all blocks before a damaged one are
+given.
 """
 
 from __future__ import annotations
@@ -61,15 +62,15 @@ __all__ = [
 ]
 
 DEFAULT_MAX_BYTES = 256 << 20
-"""The bound on one payload's output where the caller states none."""
+"""The bound on the output of one payload, unless the caller states one."""
 
 Frame = Generator[bytes, None, int]
 """Chunks of one frame; its return value is the byte after it."""
 
 _CHUNK = 256 << 10
-_FIRST_READ, _LAST_READ = 4 << 10, 64 << 10  # small, because a stream's end hands back a copy of all read past it
+_FIRST_READ, _LAST_READ = 4 << 10, 64 << 10  # small: the end of a stream returns a copy of all input after it
 _NOT_ZERO = re.compile(rb"[^\0]")
-_WINDOW_MAX = 128 << 20  # zstd's own default, hence what zstd-jni accepts; xz -9 needs half of it
+_WINDOW_MAX = 128 << 20  # zstd's default, which zstd-jni accepts; xz -9 needs half of it
 _ZSTD_MAGIC = bytes.fromhex("28b52ffd")
 _ZSTD_LONGEST_HEAD = 18  # ZSTD_FRAMEHEADERSIZE_MAX
 _UINT32 = struct.Struct("<I")
@@ -80,45 +81,46 @@ _LZ4_LEAST = 11  # a head and the EndMark
 _LZ4_RATIO = 255  # a match length grows by 255 with each further byte
 _LZ4_OUTPUT_MAX = 0x7E000000  # LZ4_MAX_INPUT_SIZE
 _XERIAL_MAGIC = b"\x82SNAPPY\0"
-_SKIPPABLE_MAGIC = 0x184D2A5  # and four more bits, in zstd and in lz4
+_SKIPPABLE_MAGIC = 0x184D2A5  # and four more bits, for zstd and lz4
 
 _idle_zstd: list[zstandard.ZstdDecompressor] = []
+_last_zstd: list[tuple[tuple[int, int], zstandard.ZstdDecompressor]] = []  # one at most, with what it has read last
 _LIBRARY_ERRORS = (zlib.error, lzma.LZMAError, zstandard.ZstdError, lz4.block.LZ4BlockError, cramjam.DecompressionError)
 
 
 def decompress(codec: str, data: Buffer, *, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes:
-    """All that `data` holds, at most `max_bytes`; `CodecError` if any of it is damaged.
+    """All decompressed bytes, at most `max_bytes`; `CodecError` if `data` is damaged.
 
     >>> decompress("snappy", bytes.fromhex("05 10 68 65 6c 6c 6f"))
     b'hello'
     """
     chunks = decompress_chunks(codec, data, max_bytes=max_bytes)
-    whole = io.BytesIO(next(chunks, b""))  # unlike a join this never holds the output twice; a lone chunk is not copied
+    whole = io.BytesIO(next(chunks, b""))  # unlike a join, it never holds the output twice
     whole.seek(0, io.SEEK_END)
     whole.writelines(chunks)
     return whole.getvalue()
 
 
 def decompress_chunks(codec: str, data: Buffer, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Iterator[bytes]:
-    """All that decodes, piece by piece; then `CodecError` if `data` is damaged, cut short or too much for the bound."""
+    """All that decodes, in chunks; then `CodecError` if `data` is damaged, cut short or exceeds the bound."""
     if codec not in _CODECS:
         raise CodecError(f"unknown codec {codec!r}; known are {', '.join(_CODECS)}")
     return _bounded(codec, _CODECS[codec](memoryview(data).cast("B"), max_bytes), max_bytes)
 
 
 class Room:
-    """Payloads decompressed one behind the other, in memory that is used again after `clear`.
+    """Payloads decompressed one after the other, in memory that is reused after `clear`.
 
-    That is up to twice as quick as `decompress`, which has to ask for fresh memory each time.
+    That is up to twice as quick as `decompress`, which allocates memory each time.
     """
 
     def __init__(self, size: int) -> None:
         self._memory = memoryview(bytearray(size))
         self.end = 0
-        """How much of it is filled."""
+        """Bytes that are filled."""
 
     def add(self, codec: str, data: Buffer, *, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
-        """Decompress behind what is there. `CodecError` as by `decompress`; what was there before is left as it was."""
+        """Append a decompressed payload. `CodecError` as by `decompress`; what was added before remains."""
         view = memoryview(data).cast("B")
         try:
             fill = _FILLS.get(codec, _fill_nothing)
@@ -128,7 +130,7 @@ class Room:
         self.end += self._copy(decompress_chunks(codec, view, max_bytes=max_bytes)) if size is None else size
 
     def _copy(self, chunks: Iterator[bytes]) -> int:
-        """Put chunks behind what is there, all of them or, if there is an error, none; how many bytes they are."""
+        """Append all chunks, or none if one raises; returns their size."""
         found = list(chunks)
         size, at = sum(map(len, found)), self.end
         self._grow(size)
@@ -139,15 +141,15 @@ class Room:
 
     @property
     def size(self) -> int:
-        """How much fits into it before it has to grow."""
+        """Bytes that fit before it has to grow."""
         return len(self._memory)
 
     def view(self) -> memoryview:
-        """All that was added; it changes with what is added after `clear`."""
+        """All that was added; what is added after `clear` overwrites it."""
         return self._memory[: self.end]
 
     def clear(self) -> None:
-        """Begin again."""
+        """Reuse the memory for the next payloads."""
         self.end = 0
 
     def _grow(self, size: int) -> None:
@@ -158,25 +160,36 @@ class Room:
 
 
 def _fill_zstd(data: memoryview, room: memoryview) -> int | None:
-    """One frame that says how large it is takes one call, which refuses all that follows but empty frames."""
+    """Decompress one frame with a content size in one call, which refuses what follows, except empty frames."""
     frame = zstandard.get_frame_parameters(data)
     size = frame.content_size
-    if size == zstandard.CONTENTSIZE_UNKNOWN and frame.window_size <= _WINDOW_MAX:
-        return int(cramjam.zstd.decompress_into(data, room))
+    if size == zstandard.CONTENTSIZE_UNKNOWN:
+        return _stream_zstd(data, room)
     if frame.window_size > _WINDOW_MAX or not 0 < size <= len(room):
         return None
-    room[:size] = memoryview(_zstd_at_once().decompress(data, size)).cast("B")  # quicker than a stream into the room
+    room[:size] = memoryview(_zstd_at_once().decompress(data, size)).cast("B")  # quicker than a stream
     return int(size)
+
+
+def _stream_zstd(data: memoryview, room: memoryview) -> int | None:
+    """Frames that do not say how large they are. Not by cramjam: Rust ends the process where memory ends."""
+    if not zstd_is_whole(data):  # a stream takes a frame that is cut short for its end
+        return None
+    filled = 0
+    with _zstd_decoder() as decoder, decoder.stream_reader(data, len(data), read_across_frames=True) as stream:
+        while more := stream.readinto(room[filled:]):
+            filled += more
+    return filled if filled < len(room) else None  # a room that is full may be too small
 
 
 @cache
 def _zstd_at_once() -> pa.Codec:
-    """Arrow's zstd, which is built with more care for speed than others, but knows no limit."""
+    """Arrow's zstd, which is the quickest, but has no limit."""
     return pa.Codec("zstd")
 
 
 def _fill_lz4(data: memoryview, room: memoryview) -> int | None:
-    """A whole frame of independent blocks takes a call for each of them, and none of the state that a stream has."""
+    """Decompress a frame of independent blocks with a call for each, without the state of a stream."""
     if len(data) < _LZ4_LEAST or (most := _lz4_plain_heads().get(bytes(data[:7]))) is None:
         return None
     at, filled, last = 7, 0, len(room) - most
@@ -184,7 +197,7 @@ def _fill_lz4(data: memoryview, room: memoryview) -> int | None:
     while word := word_at(data, at)[0]:
         start = at + 4
         at = start + (word & 0x7FFFFFFF)
-        if filled > last or word >> 31:  # little room, or a block that is stored: rare enough to be read otherwise
+        if filled > last or word >> 31:  # little room, or a stored block: rare, so the slower way reads it
             return None
         filled += decompress(data[start:at], room[filled : filled + most], output_len=most)
     return filled if at + 4 == len(data) else None
@@ -192,22 +205,22 @@ def _fill_lz4(data: memoryview, room: memoryview) -> int | None:
 
 @cache
 def _lz4_plain_heads() -> dict[bytes, int]:
-    """Heads of frames without any checksum or size, and how large their blocks are at most."""
+    """Heads of frames without checksums and sizes, with the largest size of their blocks."""
     flags = 0x40 | _LZ4_INDEPENDENT  # version 01
     heads = {size: bytes([flags, size << 4]) for size in (4, 5, 6, 7)}
     return {_LZ4_MAGIC + head + bytes([_xxh32(head) >> 8 & 0xFF]): 1 << 8 + 2 * size for size, head in heads.items()}
 
 
 def _fill_nothing(_data: memoryview, _room: memoryview) -> None:
-    """What is done for codecs that have nothing quicker than their chunks."""
+    """Fill nothing: this codec has no quicker way than its chunks."""
 
 
 _FILLS: dict[str, Callable[[memoryview, memoryview], int | None]] = {"zstd": _fill_zstd, "lz4_kafka": _fill_lz4}
-"""How many bytes of room a payload fills; None where it may be damaged, too large, or needs a closer look."""
+"""Quick ways to fill memory, which return the size; None if the payload may be damaged or too large."""
 
 
 def kafka_codec(compression: str, magic: int, data: Buffer) -> str:
-    """Name of the codec that reads a Kafka payload, given its batch's compression and magic."""
+    """The codec of a Kafka payload, from the compression and the magic of its batch."""
     if compression == "zstd" and magic in {0, 1}:
         raise CodecError(f"zstd in a message of magic {magic}: Kafka has it from magic 2 on (KIP-110)")
     if compression == "lz4":
@@ -220,7 +233,7 @@ def kafka_codec(compression: str, magic: int, data: Buffer) -> str:
 
 
 def rbak_codec(compression: str, data: Buffer) -> str:
-    """Name of the codec that reads an RBAK payload, given its segment's compression."""
+    """The codec of an RBAK payload, from the compression of its segment."""
     if compression == "lz4":  # a block of exactly 0x184D2204 bytes would look like a frame
         return "lz4" if memoryview(data)[:4] == _LZ4_MAGIC else "lz4_sized_block"
     if compression not in {"none", "zstd"}:
@@ -229,7 +242,7 @@ def rbak_codec(compression: str, data: Buffer) -> str:
 
 
 def _bounded(codec: str, chunks: Iterator[bytes], max_bytes: int) -> Iterator[bytes]:
-    """Pass on `max_bytes` of `chunks` at most; translate what the libraries raise."""
+    """At most `max_bytes` of `chunks`; errors of the libraries are translated."""
     total = 0
     try:
         for chunk in chunks:
@@ -242,15 +255,15 @@ def _bounded(codec: str, chunks: Iterator[bytes], max_bytes: int) -> Iterator[by
 
 
 def _failed(codec: str, error: Exception) -> CodecError | MemoryError:
-    """What a library's error means: damage, unless there was no memory to find out."""
+    """What an error of a library means: damage, unless memory ran out."""
     text = f"{codec}: {error}"
-    # What zstd, lz4 and zlib say of that.
+    # The messages of zstd, lz4 and zlib for that.
     is_full = "not enough memory" in text or "ERROR_allocation_failed" in text or "Error -4 " in text
     return MemoryError(text) if is_full else CodecError(text)
 
 
 def check_size(codec: str, size: int, limit: int, possible: int | None = None) -> None:
-    """Refuse a size that the bound forbids, or that the input cannot possibly yield."""
+    """Refuse a size that exceeds the bound, or that the input cannot yield."""
     if possible is not None and size > possible:
         raise CodecError(f"{codec}: declares {counted(size, 'byte')}, its input yields {grouped(possible)} at most")
     if size > limit:
@@ -292,23 +305,23 @@ def _members(codec: str, make_decoder: Callable[[], Any], data: memoryview, _lim
 
 
 def _read(decoder: Any, data: Buffer) -> Iterator[bytes]:
-    """Output of a zlib or lzma decoder for `data`; it stops by itself when a chunk is full."""
+    """Output of a zlib or lzma decoder in chunks; it stops when a chunk is full."""
     full = True
-    while full and not decoder.eof:  # a chunk that is not full means that the input is used up
+    while full and not decoder.eof:  # the input ends with a chunk that is not full
         spare: Any = decoder.copy() if hasattr(decoder, "copy") else None  # zlib's has it
         try:
             chunk = decoder.decompress(data, _CHUNK)
-        except zlib.error:  # what this call had decoded is lost, so decode it again up to the very byte that fails
+        except zlib.error:  # the output of this call is lost: decode it again, up to the byte that fails
             with suppress(zlib.error):
                 yield from (spare.decompress(bytes([byte])) for byte in memoryview(data))
             raise
         yield chunk
         full = len(chunk) == _CHUNK
-        data = getattr(decoder, "unconsumed_tail", b"")  # zlib hands it back, lzma keeps it
+        data = getattr(decoder, "unconsumed_tail", b"")  # zlib returns it, lzma keeps it
 
 
 def _frames(codec: str, read_frame: Callable[..., Frame], data: memoryview, _limit: int) -> Iterator[bytes]:
-    """Output of zstd or lz4 frames, fed to the library block by block: no step can yield more than a block."""
+    """Output of zstd or lz4 frames, decoded block by block: no step yields more than a block."""
     at = 0
     while at < len(data) or not at:
         if _uint32(codec, data, at) >> 4 == _SKIPPABLE_MAGIC:
@@ -327,14 +340,14 @@ def _zstd_decoder() -> Iterator[zstandard.ZstdDecompressor]:
     decoder = take_zstd_decoder()
     try:
         yield decoder
-    except (CodecError, zstandard.ZstdError):  # a frame that it refused leaves nothing behind for the next
+    except (CodecError, zstandard.ZstdError):  # a refused frame leaves no state for the next
         keep_zstd_decoder(decoder)
         raise
     keep_zstd_decoder(decoder)
 
 
 def take_zstd_decoder() -> zstandard.ZstdDecompressor:
-    """A decompressor that nobody else holds: no other thread, no second unfinished iterator."""
+    """A decompressor that no other thread and no unfinished iterator uses."""
     try:
         return _idle_zstd.pop()
     except IndexError:
@@ -342,7 +355,7 @@ def take_zstd_decoder() -> zstandard.ZstdDecompressor:
 
 
 def keep_zstd_decoder(decoder: zstandard.ZstdDecompressor) -> None:
-    """Let it wait for the next payload, if it stayed small: making one takes longer than decoding a small batch."""
+    """Keep it for the next payload if it is small: making one takes longer than decoding a small batch."""
     if decoder.memory_size() < _WINDOW_MAX >> 3:
         _idle_zstd.append(decoder)
 
@@ -350,30 +363,49 @@ def keep_zstd_decoder(decoder: zstandard.ZstdDecompressor) -> None:
 def _zstd_frame(decoder: zstandard.ZstdDecompressor, limit: int, data: memoryview, at: int) -> Frame:
     """Blocks of one frame."""
     behind = at
-    for behind, block in _zstd_steps(decoder, limit, data, at):  # noqa: B007 - the last one is the frame's end
+    head, frame = _zstd_head(limit, data, at)
+    for behind, block in _zstd_steps(decoder, head, frame, data, at):  # noqa: B007 - the last one is the frame's end
         yield block
     return behind
 
 
 def zstd_blocks(data: Buffer, at: int = 0) -> Iterator[tuple[int, bytes]]:
-    """What each block of the frame at `at` holds, with the byte behind the block; `CodecError` at what is damaged.
+    """The content of each block of the frame at `at`, with the position after the block; `CodecError` at damage.
 
-    The last one is behind the frame. A frame that is to be skipped holds nothing.
+    The last position is after the frame. A skippable frame has no content.
     """
     view = memoryview(data).cast("B")
-    # One that has read other frames may have more room, and refuse a block for another reason.
-    decoder = zstandard.ZstdDecompressor(max_window_size=_WINDOW_MAX)
     try:
-        if _uint32("zstd", view, at) >> 4 == _SKIPPABLE_MAGIC:
+        if view[at : at + 4] != _ZSTD_MAGIC and _uint32("zstd", view, at) >> 4 == _SKIPPABLE_MAGIC:
             yield at + 8 + len(_span("zstd", view, at + 8, _uint32("zstd", view, at + 4))), b""
-        else:
-            yield from _zstd_steps(decoder, sys.maxsize, view, at)
+            return
+        head, frame = _zstd_head(sys.maxsize, view, at)
+        sizes = frame.window_size, frame.content_size
+        decoder = _zstd_decoder_like_new(sizes)
+        try:
+            yield from _zstd_steps(decoder, head, frame, view, at)
+        finally:
+            if not _last_zstd and decoder.memory_size() < _WINDOW_MAX >> 3:
+                _last_zstd.append((sizes, decoder))
     except zstandard.ZstdError as error:
         raise _failed("zstd", error) from error
 
 
+def _zstd_decoder_like_new(sizes: tuple[int, int]) -> zstandard.ZstdDecompressor:
+    """A decompressor that refuses a frame of these window and content sizes for the same reason as a new one.
+
+    A decompressor keeps its buffers, and a larger buffer changes the reason. Frames of equal sizes need equal buffers.
+    Making a decompressor takes longer than reading a small frame.
+    """
+    try:
+        last, decoder = _last_zstd.pop()
+    except IndexError:
+        last = None
+    return decoder if last == sizes else zstandard.ZstdDecompressor(max_window_size=_WINDOW_MAX)
+
+
 def zstd_is_whole(data: Buffer, *, max_bytes: int = DEFAULT_MAX_BYTES) -> bool:
-    """Whether a payload is whole frames and nothing else, by the lengths of their blocks, and claims no more."""
+    """Whether a payload is exactly whole frames, by the lengths of their blocks, and claims at most `max_bytes`."""
     view, at = memoryview(data).cast("B"), 0
     try:
         while at < len(view) or not at:
@@ -382,14 +414,14 @@ def zstd_is_whole(data: Buffer, *, max_bytes: int = DEFAULT_MAX_BYTES) -> bool:
             is_sized = frame.content_size != zstandard.CONTENTSIZE_UNKNOWN
             if frame.window_size > _WINDOW_MAX or (is_sized and frame.content_size > max_bytes):
                 return False
-            at = _behind_zstd_blocks(view, at + zstandard.frame_header_size(view[at:])) + 4 * frame.has_checksum
+            at = _after_zstd_blocks(view, at + zstandard.frame_header_size(view[at:])) + 4 * frame.has_checksum
     except (CodecError, zstandard.ZstdError):
         return False
     return at == len(view)
 
 
-def _behind_zstd_blocks(data: memoryview, at: int) -> int:
-    """Where the blocks end that start here, as far as their heads tell."""
+def _after_zstd_blocks(data: memoryview, at: int) -> int:
+    """Position after the blocks that start here, by their heads."""
     head, last = 0, len(data) - 3
     while not head & 1:
         if at > last:
@@ -399,31 +431,34 @@ def _behind_zstd_blocks(data: memoryview, at: int) -> int:
     return at
 
 
-def _zstd_steps(
-    decoder: zstandard.ZstdDecompressor, limit: int, data: memoryview, at: int
-) -> Iterator[tuple[int, bytes]]:
-    """The byte behind each step through a frame, and what it yields (RFC 8878, section 3.1.1)."""
+def _zstd_head(limit: int, data: memoryview, at: int) -> tuple[memoryview, zstandard.FrameParameters]:
+    """The head of a frame (RFC 8878, section 3.1.1.1), and what it says."""
     _expect("zstd", data, at, _ZSTD_MAGIC)
     head = _span("zstd", data, at, zstandard.frame_header_size(_span("zstd", data, at, 5)))
     frame = zstandard.get_frame_parameters(head)
     if frame.content_size != zstandard.CONTENTSIZE_UNKNOWN:
         check_size("zstd", frame.content_size, limit)
+    return head, frame
+
+
+def _zstd_steps(
+    decoder: zstandard.ZstdDecompressor, head: memoryview, frame: zstandard.FrameParameters, data: memoryview, at: int
+) -> Iterator[tuple[int, bytes]]:
+    """The byte behind each step through a frame, and what it yields (RFC 8878, section 3.1.1)."""
     stream = decoder.decompressobj()
     stream.decompress(head)
-    at, last = at + len(head), 0
+    at, last, size = at + len(head), 0, len(data)
     while not last:
-        block = _zstd_block(data, at)
-        at, last = at + len(block), block[0] & 1
+        if at + 3 > size:
+            _span("zstd", data, at, 3)
+        block_head = data[at] | data[at + 1] << 8 | data[at + 2] << 16  # 1 bit last, 2 bits type, 21 bits size
+        last, end = block_head & 1, at + _zstd_block_size(block_head)
+        block = data[at:end] if end <= size else _span("zstd", data, at, end - at)
+        at = end
         yield at, stream.decompress(block)
     if frame.has_checksum:
         stream.decompress(_span("zstd", data, at, 4))
         yield at + 4, b""
-
-
-def _zstd_block(data: memoryview, at: int) -> memoryview:
-    """Block with its 3-byte head: 1 bit last, 2 bits type, 21 bits size."""
-    end = at + _zstd_block_size(int.from_bytes(_span("zstd", data, at, 3), "little"))
-    return data[at:end] if end <= len(data) else _span("zstd", data, at, end - at)
 
 
 def _zstd_block_size(head: int) -> int:
@@ -432,7 +467,7 @@ def _zstd_block_size(head: int) -> int:
 
 
 def _lz4_frame(data: memoryview, at: int) -> Frame:
-    """Blocks of one frame, with all that the format lets a reader check: checksums and content size."""
+    """Blocks of one frame, with every check of the format: checksums and content size."""
     context = lz4.frame.create_decompression_context()
     head = _lz4_head(data, at)
     at = yield from _lz4_blocks(context, head, data, at + len(head))
@@ -442,7 +477,7 @@ def _lz4_frame(data: memoryview, at: int) -> Frame:
 
 
 def _lz4_kafka(data: memoryview, _limit: int, *, any_checksum: bool = False) -> Iterator[bytes]:
-    """Blocks of the first frame, as Kafka's Lz4BlockInputStream reads it: content size and checksum go unchecked."""
+    """Blocks of the first frame, as Kafka's Lz4BlockInputStream reads it, without content size and checksum."""
     head = _lz4_head(data, 0)
     if head[4] & (_LZ4_INDEPENDENT | _LZ4_RESERVED | _LZ4_DICTIONARY) != _LZ4_INDEPENDENT:
         raise CodecError(f"lz4_kafka: frame flags {head[4]:#04x}: Kafka refuses linked blocks and dictionaries")
@@ -453,14 +488,14 @@ def _lz4_kafka(data: memoryview, _limit: int, *, any_checksum: bool = False) -> 
 
 
 def _lz4_head(data: memoryview, at: int) -> bytes:
-    """Magic, flags, block size, content size and dictionary id where the flags say so, checksum byte."""
+    """The head: magic, flags, block size, content size and dictionary id if the flags say so, checksum byte."""
     _expect("lz4", data, at, _LZ4_MAGIC)
     flags = _span("lz4", data, at, 5)[4]
     return bytes(_span("lz4", data, at, 7 + (flags & _LZ4_CONTENT_SIZE) + 4 * (flags & _LZ4_DICTIONARY)))
 
 
 def _lz4_blocks(context: Any, head: bytes, data: memoryview, at: int) -> Frame:
-    """Blocks from `at` on, then the byte where the EndMark is."""
+    """Blocks from `at` on, then the position of the EndMark."""
     _lz4_feed(context, head, 0)
     most, checksum = 1 << 8 + 2 * (head[5] >> 4), (head[4] & _LZ4_BLOCK_CHECKSUM) >> 2
     while word := _uint32("lz4", data, at):
@@ -478,7 +513,7 @@ def _lz4_blocks(context: Any, head: bytes, data: memoryview, at: int) -> Frame:
 def _lz4_feed(context: Any, piece: memoryview | bytes, room: int) -> bytes:
     try:
         output, used, _ended = lz4.frame.decompress_chunk(context, piece, max_length=room)
-    except RuntimeError as error:  # the only exception this library has
+    except RuntimeError as error:  # the only exception of this library
         raise _failed("lz4", error) from error
     if used != len(piece):
         raise CodecError(f"lz4: past its end a block has {counted(len(piece) - used, 'byte')}")
@@ -486,7 +521,7 @@ def _lz4_feed(context: Any, piece: memoryview | bytes, room: int) -> bytes:
 
 
 def _xxh32(data: bytes) -> int:
-    """Hash (xxHash32, seed 0) of fewer than 16 bytes: a frame's head has at most 14."""
+    """xxHash32 (seed 0) of fewer than 16 bytes: the head of a frame has at most 14."""
     prime1, prime2, prime3, prime4, prime5 = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1
     state, mask, words = prime5 + len(data), 0xFFFFFFFF, len(data) & ~3
     for at in range(0, words, 4):
@@ -513,12 +548,12 @@ def _snappy(data: memoryview, limit: int) -> Iterator[bytes]:
 
 
 def _snappy_xerial(data: memoryview, limit: int) -> Iterator[bytes]:
-    """Chunks of every stream; a chunk length that reads as the magic begins the next stream, as in snappy-java."""
+    """Chunks of every stream. As in snappy-java, a chunk length that equals the magic starts the next stream."""
     at = 0
     while at < len(data) or not at:
         if not at or data[at : at + 4] == _XERIAL_MAGIC[:4]:
             _expect("snappy_xerial", data, at, _XERIAL_MAGIC)
-            at += 8 + len(_span("snappy_xerial", data, at + 8, 8))  # two versions, which Redpanda wrote little endian
+            at += 8 + len(_span("snappy_xerial", data, at + 8, 8))  # two versions, which Redpanda wrote little-endian
             continue
         size = int.from_bytes(_span("snappy_xerial", data, at, 4), "big")
         for block in _snappy(_span("snappy_xerial", data, at + 4, size), limit):
@@ -530,7 +565,7 @@ def _snappy_xerial(data: memoryview, limit: int) -> Iterator[bytes]:
 def _lz4_block(data: memoryview, limit: int) -> Iterator[bytes]:
     most = min(limit, _LZ4_RATIO * len(data), _LZ4_OUTPUT_MAX)
     for room in sorted({min(times * len(data), most) for times in (4, 32, _LZ4_RATIO)}):
-        with suppress(lz4.block.LZ4BlockError):  # it says the same of damage and of too little room
+        with suppress(lz4.block.LZ4BlockError):  # it reports damage and too little room alike
             yield lz4.block.decompress(data, uncompressed_size=room)
             return
     raise CodecError(f"lz4_block: is damaged or cut short, or holds more than {counted(most, 'byte')}")
@@ -541,7 +576,7 @@ def _lz4_sized_block(data: memoryview, limit: int) -> Iterator[bytes]:
 
 
 def lz4_sized_block(data: memoryview, *, max_bytes: int = DEFAULT_MAX_BYTES) -> bytearray:
-    """What one such block holds, in memory that is taken once: a block may hold 255 times what it takes."""
+    """The content of one raw block, in memory that is allocated once: it may be 255 times as large as the block."""
     size = _uint32("lz4_sized_block", data, 0)
     check_size("lz4_sized_block", size, min(max_bytes, _LZ4_OUTPUT_MAX), _LZ4_RATIO * (len(data) - 4))
     output = bytearray(size)

@@ -1,4 +1,4 @@
-"""ColdFile: a file of any known format, to be read as often as you like and never written to."""
+"""ColdFile and ColdFolder: a file or a folder of any known format, opened for reading only."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ from thawline.source import Readable, Source, open_source
 from thawline.wording import printable
 
 Item = TypeVar("Item")
-TOLD_A_FORMAT = ("thawline verify ", "thawline inspect ", "thawline salvage ", "thawline cat ")
+FORMAT_COMMANDS = ("thawline verify ", "thawline inspect ", "thawline salvage ", "thawline cat ")
+"""Commands that take `--input-format`."""
 
 
 class ArrowRows(ABC):
-    """Something whose rows pyarrow, polars, pandas and duckdb read directly, as often as they like."""
+    """Rows that pyarrow, polars, pandas and duckdb read directly and repeatedly."""
 
     @property
     @abstractmethod
@@ -55,7 +56,7 @@ class ArrowRows(ABC):
         return self.batches()
 
     def __array__(self, *_dtype: Any, **_copy: Any) -> NoReturn:
-        # `pd.DataFrame(cold)` asks for an array first; else it would make a frame of batches, each of them a row.
+        # `pd.DataFrame(cold)` tries this first; without it, pandas would build a frame with a row for each batch.
         raise TypeError("rows are no array; write pd.DataFrame.from_arrow(…), pl.DataFrame(…) or pyarrow.table(…)")
 
 
@@ -94,7 +95,7 @@ class ColdFile(ArrowRows):
 
     @property
     def name(self) -> str:
-        """What the file is called."""
+        """The name of the file."""
         return self.source.name
 
     @property
@@ -104,7 +105,7 @@ class ColdFile(ArrowRows):
 
     @property
     def unit_name(self) -> str:
-        """What a unit of it is called."""
+        """The name of its units, such as `batch`."""
         return self.kind.unit_name
 
     @property
@@ -114,7 +115,7 @@ class ColdFile(ArrowRows):
 
     @property
     def every_column(self) -> pa.Schema:
-        """The schema with the columns that are only there when they are asked for by name."""
+        """The schema with the columns that are only given when they are requested by name."""
         return pa.unify_schemas([self.schema, self.format.tables[self.table].extras])
 
     def scan(self, depth: Depth = Depth.EVERYTHING) -> Iterator[Run | Finding]:
@@ -122,32 +123,32 @@ class ColdFile(ArrowRows):
         return self.watched(with_faults(self.kind.walk(self.source, depth), self.source))
 
     def watched(self, items: Iterator[Item]) -> Iterator[Item]:
-        """The items of a scan on their way to whoever asked for them."""
+        """The items of a scan; subclasses override this to count them."""
         return items
 
     def findings(self) -> Iterator[Finding]:
-        """Everything that is wrong, or worth knowing."""
+        """Findings of all severities, in file order."""
         return (item for item in self.scan() if isinstance(item, Finding))
 
     def verify(self, *, heads_only: bool = False) -> Report:
-        """The account of the file: every byte of it is intact, damaged, or named for what it is.
+        """The report on the file: every byte is intact, damaged, or described by a finding.
 
-        With `heads_only`, intact means that the heads of units fit each other and the file.
+        With `heads_only`, intact means that the heads of the units are consistent with each other and with the file.
         """
         items = self.scan(Depth.HEADS if heads_only else Depth.EVERYTHING)
-        return report(self.name, self.format.name, self.size, items if self.claim else map(self._as_said, items))
+        return report(self.name, self.format.name, self.size, items if self.claim else map(self._with_format, items))
 
-    def _as_said(self, item: Run | Finding) -> Run | Finding:
-        """An item whose hint works for a file that is not recognised, too: it has to be told the format again."""
-        if not isinstance(item, Finding) or not item.hint.startswith(TOLD_A_FORMAT):
+    def _with_format(self, item: Run | Finding) -> Run | Finding:
+        """An item whose hint names the format: the command in it would not recognise this file."""
+        if not isinstance(item, Finding) or not item.hint.startswith(FORMAT_COMMANDS):
             return item
         return replace(item, hint=f"{item.hint} --input-format {self.format.name}")
 
     def batches(self, columns: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Rows of the table; of its columns those that are asked for.
+        """Rows of the table with the requested columns.
 
-        What happens with damage is what `on_error` said: it is passed over, kept as a row of nulls with its bytes in
-        `_corrupt_record`, or raised.
+        `on_error` decides about damage: it is skipped, kept as a row of nulls with its bytes in `_corrupt_record`, or
+        raised.
         """
         schema = self.projected(columns)
         wanted = [name for name in schema.names if name != CORRUPT]
@@ -160,7 +161,7 @@ class ColdFile(ArrowRows):
                 yield pa.RecordBatch.from_pylist([{CORRUPT: corrupt}], schema=schema)
 
     def projected(self, columns: Collection[str] | None) -> pa.Schema:
-        """The schema of some columns, in the table's order; ValueError names those that there are."""
+        """The schema of some columns, in the table's order; an unknown one raises ValueError, which lists them all."""
         if columns is None:
             return self.schema
         offered = self.every_column
@@ -174,15 +175,14 @@ class ColdFile(ArrowRows):
     def tail(self, rows: int, columns: Collection[str] | None = None) -> list[pa.RecordBatch]:
         """The last rows of the table, as `batches` yields them, read from the end of the file where the format can.
 
-        What to do with damage in the rest of the file is only known from looking for it, so other than with
-        `on_error="skip"` the whole file is read.
+        Unless `on_error` is "skip" the whole file is read, since damage anywhere in it counts.
         """
         if rows < 0:
-            raise ValueError(f"the last {rows} rows: there are none before the first")
+            raise ValueError(f"rows is {rows}; it must be 0 or more")
         if self.on_error == "skip" and isinstance(self.kind, Tailing):
-            found = self.kind.tail(self.source, rows, self.table, self.projected(columns).names)
-            if found is not None:
-                return found
+            batches = self.kind.tail(self.source, rows, self.table, self.projected(columns).names)
+            if batches is not None:
+                return batches
         return last(self.batches(columns), rows)
 
     def __repr__(self) -> str:
@@ -198,7 +198,7 @@ class ColdFile(ArrowRows):
         return card(self.name, facts, self.table, self.schema)
 
     def close(self) -> None:
-        """Let go of the file; whoever reads from it afterwards is told so."""
+        """Close the file; reading from it afterwards raises `SourceError`."""
         self.source.close()
 
     def __enter__(self) -> Self:
@@ -229,15 +229,15 @@ def open_cold(
     on_error: OnError = "skip",
     **options: object,
 ) -> ColdFile:
-    """Open a path, `-` for stdin, a URL, bytes or a file object; the format is recognised unless it is given.
+    """Open a path, `-` for stdin, a URL, bytes or a file object; the format is recognised unless `format` names it.
 
     Options are those of the format, such as `since`; `thawline help FORMAT` lists them. Raises `UnknownFormat` if no
     format claims the file and `SourceError` if it cannot be opened.
     """
     opened = open_source(source)
     try:
-        found, claim = formats.resolve(opened, format, options)
-        return ColdFile(opened, found, table, on_error, claim)
+        resolved, claim = formats.resolve(opened, format, options)
+        return ColdFile(opened, resolved, table, on_error, claim)
     except BaseException:
         opened.close()
         raise
@@ -258,35 +258,35 @@ class ColdFolder(ArrowRows):
 
     @property
     def name(self) -> str:
-        """Where it lies."""
+        """Its path or URL."""
         return self.folder.path
 
     @cached_property
     def members(self) -> tuple[Member, ...]:
-        """The files that hold rows, in reading order, each with what the folder says about it."""
+        """The files that hold rows, in reading order, each with its format as the folder configures it."""
         return tuple(self.format.members(self.folder)) if isinstance(self.format, Foldered) else ()
 
     @property
     def schema(self) -> pa.Schema:
         """The Arrow schema of what `batches` yields."""
-        told = self.members[0].format if self.members else self.format
-        return with_damage(told.tables[self.table].schema, self.on_error)
+        configured = self.members[0].format if self.members else self.format
+        return with_damage(configured.tables[self.table].schema, self.on_error)
 
     def files(self) -> Iterator[ColdFile]:
-        """Each file that holds rows, in reading order, open until the next one is asked for.
+        """Each file that holds rows, in reading order, open until the next one is requested.
 
-        One that cannot be opened is named by a warning; with `on_error="raise"` it is raised.
+        A file that cannot be opened gives a warning, or an error with `on_error="raise"`.
         """
-        for found in self._opened():
-            if isinstance(found, ColdFile):
-                yield found
+        for file in self._opened():
+            if isinstance(file, ColdFile):
+                yield file
             elif self.on_error == "raise":
-                raise SourceError(f"{found.path}: {found.reason}")
+                raise SourceError(f"{file.path}: {file.reason}")
             else:
-                warnings.warn(f"{printable(found.path)}: not read: {printable(found.reason)}", stacklevel=2)
+                warnings.warn(f"{printable(file.path)}: not read: {printable(file.reason)}", stacklevel=2)
 
     def _opened(self) -> Iterator[ColdFile | Unread]:
-        """Each file that holds rows, or why it cannot be opened: the others can be read all the same."""
+        """Each file that holds rows, or why it cannot be opened, which does not affect the others."""
         for member in self.members:
             try:
                 source = open_source(member.path)
@@ -298,36 +298,36 @@ class ColdFolder(ArrowRows):
                 yield ColdFile(source, member.format, self.table, self.on_error, member.format.claim(source))
 
     def batches(self, columns: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Rows of all files, one after the other."""
+        """Rows of all files, in reading order."""
         for cold in self.files():
             yield from cold.batches(columns)
 
     def reports(self) -> Iterator[Report]:
-        """The account of each file, of the files beside them, and of the folder as a whole."""
-        for found in self._opened():
-            yield found.verify() if isinstance(found, ColdFile) else self._unread(found)
+        """The report on each file, on its sidecars, and on the folder as a whole."""
+        for file in self._opened():
+            yield file.verify() if isinstance(file, ColdFile) else self._unread(file)
         try:
             yield from self.format.accounts(self.folder) if isinstance(self.format, Foldered) else ()
-        except SourceError as error:  # of a folder with a file that cannot be read, there may be none as a whole
+        except SourceError as error:  # an unreadable file may prevent a report on the whole folder
             yield self._unread(Unread(self.name, str(error)))
 
-    def _unread(self, left: Unread) -> Report:
-        """The account of what nobody could look at: an error, since it should have been read."""
-        return report(left.path, self.format.name, 0, [Finding(UNREADABLE, Span(0, 0), {"reason": left.reason})])
+    def _unread(self, unread: Unread) -> Report:
+        """The report on a file that could not be read: an error, since it should have been read."""
+        return report(unread.path, self.format.name, 0, [Finding(UNREADABLE, Span(0, 0), {"reason": unread.reason})])
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Nothing is open between two reads."""
+        """Close nothing: no file stays open between two reads."""
 
     def others(self) -> Iterator[File | Unread]:
-        """What else lies below the folder: files that are none of its own, and what cannot be read, with the reason."""
-        for found in Tree(format_name=self.format.name).below(self.folder):
-            if not isinstance(found, Group):
-                yield found
-            elif found.folder != self.folder:
-                yield from map(File, sorted(found.held))
+        """Files below the folder that do not belong to it, and what cannot be read, with the reason."""
+        for item in Tree(format_name=self.format.name).below(self.folder):
+            if not isinstance(item, Group):
+                yield item
+            elif item.folder != self.folder:
+                yield from map(File, sorted(item.held))
 
     def __repr__(self) -> str:
         files = f"{len(self.members)} file{'' if len(self.members) == 1 else 's'}"
@@ -345,7 +345,7 @@ def open_folder(
     on_error: OnError = "skip",
     **options: object,
 ) -> ColdFolder:
-    """Open a folder whose files belong together; `UnknownFormat` if no format says that of it."""
+    """Open a folder whose files belong together; `UnknownFormat` if no format claims the folder."""
     folder = Folder(os.fspath(path))
     claim = claim_folder(formats.get(format), folder) if format else formats.identify_folder(folder)
     if claim is None:

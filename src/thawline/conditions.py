@@ -1,4 +1,4 @@
-"""Rows that meet conditions: columns that must have a value."""
+"""Rows that meet conditions: a column equals a value."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def matching(batches: Iterable[pa.RecordBatch], where: Mapping[str, str]) -> Ite
 
 
 def value_of(text: str, field: pa.Field) -> pa.Scalar:
-    """What a person wrote, as a value of a column; ValueError says how it is to be written."""
+    """A value of a column, from the text of an option; ValueError names what is accepted."""
     kind = field.type
     try:
         if pa.types.is_boolean(kind):

@@ -1,4 +1,4 @@
-"""What becomes of damage while rows are read: it is passed over, kept as a row with its bytes, or raised."""
+"""The policy for damage while rows are read: skip it, keep its bytes as a row, or raise."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["CORRUPT", "LONGEST_CORRUPT", "OnError", "kept"]
 
 OnError = Literal["skip", "keep", "raise"]
 CORRUPT = "_corrupt_record"
-"""The column with the bytes of damage, unless the reader is told another name."""
+"""The default name of the column with damaged bytes."""
 LONGEST_CORRUPT = 1 << 20
-"""At most this much of a damaged stretch goes into its row."""
+"""At most this many bytes of a damaged stretch go into its row."""
 
 
 def kept(finding: Finding, source: Source, on_error: OnError) -> bytes | None:
-    """The bytes of damage that become a row of their own; None where none do, `FormatError` where damage is raised."""
+    """The damaged bytes that become a row of their own, or None; raises `FormatError` with `on_error="raise"`."""
     if finding.severity != "error":
         return None
     if on_error == "raise":

@@ -1,9 +1,9 @@
-"""Everything thawline raises.
+"""The exceptions that thawline raises.
 
 ::
 
     ThawlineError
-    ├── UnknownFormat         nothing claims the file                       exit 3
+    ├── UnknownFormat         no format claims the file                     exit 3
     ├── SourceError           cannot open, read or seek (an OSError too)    exit 2
     ├── MissingExtra          a codec or engine is not installed            exit 2
     └── FormatError           the bytes break a rule of their format        exit 1
@@ -11,8 +11,8 @@
         └── CodecError        they do not decompress
             └── OutputTooLarge    they decompress to more than the bound
 
-Damage is data: a scan reports it as findings and goes on. A `FormatError` reaches a
-caller who reads one structure by itself, or who asked for `on_error="raise"`.
+Damage is data: a scan reports it as findings and continues. A `FormatError` reaches only callers that read a single
+structure, or that pass `on_error="raise"`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class UnknownFormat(ThawlineError):
     def __init__(self, message: str, *, suspect: str = "") -> None:
         super().__init__(message)
         self.suspect = suspect
-        """The format that the file's name or a unit in it speaks for, if any does."""
+        """The format that the file's name or a unit in it suggests; empty if neither suggests one."""
 
 
 class SourceError(ThawlineError, OSError):
@@ -57,7 +57,7 @@ class MissingExtra(ThawlineError, ImportError):
 
 
 class FormatError(ThawlineError):
-    """The bytes break a rule of their format, at a place that is known.
+    """The bytes break a rule of their format; carries the file, the byte, and the field of the spec where known.
 
     >>> print(FormatError("is 3, must be 2", file="a.log", offset=0x10, spec="kafka_message", path="/types/body/seq/1"))
     a.log: byte 0x10: is 3, must be 2 (kafka_message: /types/body/seq/1)

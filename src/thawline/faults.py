@@ -1,4 +1,4 @@
-"""Bytes that a disk does not give: findings for them, and no rows that are made of what stands for them."""
+"""Findings for bytes that the disk cannot read; rows from the zeros in their place are dropped."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ UNREADABLE = Code(
     "SRC101",
     "bytes that could not be read",
     "error",
-    "The disk did not give these bytes, or the file was cut while it was read. Zeros stand for them, so what the "
-    "format finds there says nothing about the file's content. Everything else was read. Copy the file to a sound disk "
-    "with a tool that goes on after errors, such as ddrescue, and verify the copy; of a file that is still being "
-    "written, take a copy first.",
+    "The disk could not read these bytes, or the file was cut while it was read. Zeros replace them, so findings of "
+    "the format at this place are not about the file's content. Everything else was read. Copy the file to a sound "
+    "disk with a tool that continues after errors, such as ddrescue, and verify the copy. If the file is still being "
+    "written, copy it first.",
 )
-"""Of any format: it is about the disk, not about the file."""
+"""Shared by all formats: it concerns the disk, not the format."""
 
 Item = TypeVar("Item")
 
 
 def with_faults(items: Iterable[Item], source: Source) -> Iterator[Item | Finding]:
-    """The items of a scan or a reading; behind what overlaps bytes that could not be read, a finding says so.
+    """The items of a scan or a reading; a finding follows each item that overlaps unreadable bytes.
 
-    The finding has no bytes of its own, since those are the item's: spans tile the file as before.
+    The finding's span is empty, since the bytes belong to the item: spans still tile the file.
     """
-    told, end = 0, 0
+    reported, end = 0, 0
     for item in items:
         yield item
-        met: Any = item[0] if isinstance(item, tuple) else item
-        end = max(end, met.span.end)
-        for fault in source.faults()[told:]:
+        tile: Any = item[0] if isinstance(item, tuple) else item
+        end = max(end, tile.span.end)
+        for fault in source.faults()[reported:]:
             if fault.start >= end:
                 break
-            told += 1
+            reported += 1
             yield _finding(fault, end)
-    yield from (_finding(fault, end) for fault in source.faults()[told:])
+    yield from (_finding(fault, end) for fault in source.faults()[reported:])
 
 
 def _finding(fault: Fault, end: int) -> Finding:
@@ -49,7 +49,7 @@ def _finding(fault: Fault, end: int) -> Finding:
 
 
 def readable(run: Run, batches: Iterable[pa.RecordBatch], source: Source) -> Iterator[pa.RecordBatch]:
-    """The rows of a run, up to where a part of it could not be read: what stands for such bytes is no data."""
+    """The rows of a run up to its first unreadable bytes: the zeros in their place are not data."""
     for batch in batches:
         if any(fault.start < run.span.end and run.span.start < fault.end for fault in source.faults()):
             return

@@ -1,7 +1,7 @@
-"""Which files there are: the one lister of the command line, Python and Spark.
+"""The lister of files for the command line, Python and Spark.
 
-`places` says what a name stands for, `Tree` what lies below a folder. Every file is listed: as one of a group, as one
-to be read by itself, or with the reason why it is not read.
+`places` resolves a name, `Tree` lists what lies below a folder. Every file is listed: as a member of a group, as a
+file of its own, or with the reason why it is not read.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ __all__ = ["Group", "Tree", "places"]
 def places(name: str) -> Iterator[File | Folder]:
     """The file or the folder that a path or a URL names, or those that a glob matches, sorted by name.
 
-    Raises `SourceError` if there is nothing of that name.
+    Raises `SourceError` if nothing of that name exists.
     """
-    with _answering(name):
+    with _as_source_error(name):
         yield from list(_remote(name) if "://" in name else _local(name))
 
 
 @contextmanager
-def _answering(name: str) -> Iterator[None]:
-    """Turn what a store says for itself, such as that it has no credentials, into `SourceError`."""
+def _as_source_error(name: str) -> Iterator[None]:
+    """Turn any error of a store, such as missing credentials, into `SourceError`."""
     try:
         yield
     except ThawlineError:
@@ -47,11 +47,11 @@ def _answering(name: str) -> Iterator[None]:
 
 
 def _local(path: str) -> Iterator[File | Folder]:
-    # A file of that very name comes first. Path.exists and Path.is_dir raise where nothing may be looked at.
+    # A file whose name looks like a glob wins. Path.exists and Path.is_dir raise where access is denied.
     if os.path.lexists(path):
         yield _place(path)
-    elif glob.has_magic(path) and (found := sorted(glob.glob(path, recursive=True))):  # noqa: PTH207 - as a shell does
-        yield from map(_place, found)
+    elif glob.has_magic(path) and (matches := sorted(glob.glob(path, recursive=True))):  # noqa: PTH207 - like a shell
+        yield from map(_place, matches)
     else:
         raise FileNotFoundError(path)
 
@@ -60,19 +60,19 @@ def _place(path: str) -> File | Folder:
     if os.path.isdir(path):  # noqa: PTH112 - as above
         return Folder(path)
     try:
-        found = Path(path).stat()
+        status = Path(path).stat()
     except OSError:
-        return File(path)  # whoever opens it says what is wrong with it
-    return File(path, found.st_size, found.st_mtime)
+        return File(path)  # opening it reports the error
+    return File(path, status.st_size, status.st_mtime)
 
 
 def _remote(url: str) -> Iterator[File | Folder]:
     filesystem, path = filesystem_of(url)
-    filesystem.invalidate_cache()  # a worker of Spark lives long
+    filesystem.invalidate_cache()  # Spark workers live long, and their caches grow stale
     if filesystem.isfile(path):
         yield file_of(filesystem.info(path), url)
-    elif glob.has_magic(path) and (found := sorted(filesystem.glob(path))):
-        for match in found:
+    elif glob.has_magic(path) and (matches := sorted(filesystem.glob(path))):
+        for match in matches:
             yield from _remote(filesystem.unstrip_protocol(match))
     elif filesystem.isdir(path):
         yield Folder(url.rstrip("/"))
@@ -89,28 +89,28 @@ class Group:
     members: tuple[Member, ...]
     """The files that hold rows, in reading order."""
     held: Mapping[str, File]
-    """All files that the format speaks for by their paths, those beside the members included."""
+    """All files that the format holds, by path: the members and their sidecars."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """How the files below a folder are found."""
+    """The options of a listing: which folders are entered, and which formats group files."""
 
     is_recursive: bool = True
     format_name: str | None = None
-    """The only format to ask; None for all of them."""
+    """The only format that may claim folders; None for all formats."""
     settings: Mapping[str, object] = field(default_factory=dict)
-    """What formats are told."""
+    """Options of the formats."""
 
     def below(self, folder: Folder) -> Iterator[Group | File | Unread]:
         """Everything in a folder and its subfolders, folder by folder, sorted by name."""
         held = _Held()
-        waiting = [folder]  # not a recursion: folders may lie deeper than Python's stack reaches
+        waiting = [folder]  # no recursion: folders may be nested deeper than Python's stack
         while waiting:
             here = waiting.pop()
             yield from self._in_folder(here, held)
             for sub in reversed(_subfolders(here)):
-                if not (reason := self._why_not(sub)):
+                if not (reason := self._reason_to_skip(sub)):
                     waiting.append(sub)
                 elif sub.path not in held.folders:
                     yield Unread(_shown(sub), reason, "left out")
@@ -127,16 +127,16 @@ class Tree:
         yield from (file for file in listed if file.path not in held.files)
         yield from folder.unread()
 
-    def _why_not(self, folder: Folder) -> str:
-        """Why a subfolder is not looked into; empty if it is."""
+    def _reason_to_skip(self, folder: Folder) -> str:
+        """Why a subfolder is not entered; empty if it is."""
         if not self.is_recursive:
             return "a subfolder; --recursive looks into it"
         return "a link to a folder, which is not followed; name it to read it" if folder.is_link else ""
 
     def _groups(self, folder: Folder, held: _Held) -> Iterator[Group]:
-        """The groups that a folder holds: of each format that speaks for files of which no other does."""
+        """The groups of a folder: one for each format that holds files that no earlier format holds."""
         if folder.path in held.folders:
-            return  # it is part of a repository or backup
+            return  # part of a repository or backup
         taken: set[str] = set()
         for name in [self.format_name] if self.format_name else formats.FORMATS:
             group = self._group(folder, name)
@@ -149,25 +149,25 @@ class Tree:
             known = formats.get(name)
             if not isinstance(known, Foldered) or known.claim_folder(folder) is None:
                 return None
-            found = formats.get(name, **self.settings)
-            assert isinstance(found, Foldered)  # noqa: S101 - the same format as above
-            members = tuple(found.members(folder))
-            return Group(folder, found, members, _listed(folder, found.holdings(folder)))
+            configured = formats.get(name, **self.settings)
+            assert isinstance(configured, Foldered)  # noqa: S101 - the same format as above
+            members = tuple(configured.members(folder))
+            return Group(folder, configured, members, _listed(folder, configured.holdings(folder)))
         except BadOption:
             raise
         except ThawlineError:
-            return None  # its files are read one by one, and say themselves what is wrong
+            return None  # its files are read one by one, which reports the error
 
 
 @dataclass(slots=True)
 class _Held:
-    """Files that groups speak for, and the folders on the way to them."""
+    """Files that groups hold, and the folders on the way to them."""
 
     files: set[str] = field(default_factory=set)
     folders: set[str] = field(default_factory=set)
 
     def add(self, group: Group) -> None:
-        """Take in the files of a group."""
+        """Add the files of a group."""
         self.files.update(group.held)
         for path in group.held:
             parent = path.rpartition("/")[0]
@@ -177,27 +177,27 @@ class _Held:
 
 
 def _listed(folder: Folder, paths: Iterable[str]) -> dict[str, File]:
-    """Files of a folder and its subfolders with what their listings tell about them."""
-    wanted = sorted(set(paths))
-    parents = {path.rpartition("/")[0] for path in wanted}
+    """Files of a folder and its subfolders with the facts of their listings."""
+    unique = sorted(set(paths))
+    parents = {path.rpartition("/")[0] for path in unique}
     folders = [folder, *(Folder(parent) for parent in parents if parent and parent != folder.path.rstrip("/"))]
     known = {file.path: file for each in folders for file in each.listed()}
-    return {path: known.get(path, File(path)) for path in wanted}
+    return {path: known.get(path, File(path)) for path in unique}
 
 
 def _subfolders(folder: Folder) -> list[Folder]:
     try:
         return [folder.folder(name) for name in folder.subfolders()]
     except SourceError:
-        return []  # its files could not be listed either, which has been said
+        return []  # listing its files failed too, and that has been reported
 
 
 def _shown(folder: Folder) -> str:
-    """The path of a folder, which its end tells from that of a file."""
+    """The path of a folder with a slash at its end, to tell it from a file."""
     return f"{folder.path.rstrip('/')}/"
 
 
 def _reason(error: OSError, path: str) -> str:
-    """What an error says, without the path that stands before it."""
+    """The message of an error without the path before it."""
     text = str(error.strerror or error)
     return text.removeprefix(f"{path}: ").lower()

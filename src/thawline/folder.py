@@ -1,4 +1,4 @@
-"""A folder of cold files, on disk or behind a URL: what is in it by name; nothing is read before it is asked for."""
+"""A folder of cold files, on disk or behind a URL: its entries by name, listed on first use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from thawline.source import LocalSource, RemoteSource, filesystem_of, open_besid
 __all__ = ["File", "Folder", "Unread"]
 
 Status = Literal["unreadable", "unknown", "left out"]
-"""Why something was not looked at: it could not be read, no format recognises it, or it is no data."""
+"""Why a file was not read: it is unreadable, no format recognises it, or it is not data."""
 
 LARGEST_READ = 16 << 20
 SPECIAL = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
@@ -25,19 +25,19 @@ SPECIAL = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a d
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file as the listing of its folder has it."""
+    """A file as the listing of its folder describes it."""
 
     path: str
     size: int = 0
     modified: float | None = None
-    """Seconds since 1970, where that is known."""
+    """Seconds since 1970; None where the listing does not give it."""
     etag: str = ""
-    """What a store calls this very content of it."""
+    """The store's identifier of its content; empty on disk."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A file or folder that was not looked at, and why."""
+    """A file or folder that was not read, and why."""
 
     path: str
     reason: str
@@ -45,13 +45,13 @@ class Unread:
 
     @property
     def is_failure(self) -> bool:
-        """Whether it should have been read; else it was left out for what it is."""
+        """Whether it should have been read; otherwise it was left out on purpose."""
         return self.status == "unreadable"
 
 
 @dataclass(frozen=True, slots=True)
 class _Entries:
-    """What a folder holds, by name."""
+    """The entries of a folder, by name."""
 
     files: dict[str, File]
     folders: list[str]
@@ -76,20 +76,20 @@ class Folder:
 
     @property
     def is_remote(self) -> bool:
-        """Whether it lies behind a URL."""
+        """Whether it is behind a URL."""
         return "://" in self.path
 
     @property
     def is_link(self) -> bool:
-        """Whether it is a link, which may lead anywhere, also above itself."""
-        return not self.is_remote and os.path.islink(self.path.rstrip("/"))  # noqa: PTH114 - one of many
+        """Whether it is a link; following it may lead to a cycle."""
+        return not self.is_remote and os.path.islink(self.path.rstrip("/"))  # noqa: PTH114 - faster for many folders
 
     def files(self) -> dict[str, int]:
         """Names of the files in it with their sizes, sorted by name."""
         return {name: file.size for name, file in self._entries.files.items()}
 
     def listed(self) -> Iterable[File]:
-        """The same files with all that the listing tells about them."""
+        """The same files with all facts of the listing."""
         return self._entries.files.values()
 
     def subfolders(self) -> list[str]:
@@ -97,21 +97,21 @@ class Folder:
         return self._entries.folders
 
     def unread(self) -> list[Unread]:
-        """What else is in it: hidden files, links that lead nowhere, pipes and devices."""
+        """Its other entries: hidden files, broken links, pipes and devices."""
         return self._entries.unread
 
     def folder(self, name: str) -> Folder:
-        """A folder in this one, which need not be there."""
+        """A folder in this one, which need not exist."""
         return Folder(self.path_of(name))
 
     def above(self) -> Folder | None:
-        """The folder that this one lies in, which need not be readable; None where there is none."""
+        """The parent folder, which need not be readable; None for the root."""
         path = self.path.rstrip("/") if self.is_remote else os.path.abspath(self.path)  # noqa: PTH100 - as in `name`
         parent = path.rpartition("/")[0] or ("" if self.is_remote else "/")
         return None if parent.endswith(("/", ":")) and self.is_remote else Folder(parent)
 
     def has(self, name: str) -> bool:
-        """Whether there is a file of this name."""
+        """Whether it has a file of this name."""
         return name in self._entries.files
 
     def path_of(self, name: str) -> str:
@@ -119,16 +119,14 @@ class Folder:
         return f"{self.path.rstrip('/')}/{name}" if self.is_remote else str(Path(self.path, name))
 
     def open(self, name: str) -> LocalSource | RemoteSource:
-        """A file in it."""
+        """A file in it, opened for reading."""
         return open_beside(self.path_of(name))
 
     def read(self, name: str, most: int = LARGEST_READ) -> bytes:
-        """All bytes of a small file in it; `SourceError` if it is larger than that."""
+        """All bytes of a small file in it; `SourceError` if it has more than `most` bytes."""
         with self.open(name) as source:
             if source.size > most:
-                raise SourceError(
-                    f"{source.name}: has {source.size} bytes, and {most} are the most that are read of it"
-                )
+                raise SourceError(f"{source.name}: has {source.size} bytes; at most {most} are read of it")
             return bytes(source.view(0, source.size))
 
     @cached_property
@@ -140,32 +138,32 @@ class Folder:
 
 
 def _listed(path: str) -> _Entries:
-    found = _Entries({}, [], [])
+    listing = _Entries({}, [], [])
     with os.scandir(path) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
             place = str(Path(path, entry.name))
             try:
-                _add(found, entry.name, place, entry.stat())
+                _add(listing, entry.name, place, entry.stat())
             except OSError as error:
-                found.unread.append(Unread(place, _broken_link(place) or (error.strerror or str(error)).lower()))
-    return found
+                listing.unread.append(Unread(place, _broken_link(place) or (error.strerror or str(error)).lower()))
+    return listing
 
 
-def _add(found: _Entries, name: str, path: str, status: os.stat_result) -> None:
+def _add(listing: _Entries, name: str, path: str, status: os.stat_result) -> None:
     if name.startswith("."):
         mark = "/" if stat.S_ISDIR(status.st_mode) else ""
-        found.unread.append(Unread(path + mark, "hidden", "left out"))
+        listing.unread.append(Unread(path + mark, "hidden", "left out"))
     elif stat.S_ISDIR(status.st_mode):
-        found.folders.append(name)
+        listing.folders.append(name)
     elif stat.S_ISREG(status.st_mode):
-        found.files[name] = File(path, status.st_size, status.st_mtime)
+        listing.files[name] = File(path, status.st_size, status.st_mtime)
     else:
         kind = SPECIAL.get(stat.S_IFMT(status.st_mode), "no regular file")
-        found.unread.append(Unread(path, kind, "left out"))
+        listing.unread.append(Unread(path, kind, "left out"))
 
 
 def _broken_link(path: str) -> str:
-    """Where a link leads that leads to no file; empty for anything else."""
+    """The target of a broken link, in words; empty for anything else."""
     try:
         target = str(Path(path).readlink())
     except OSError:
@@ -176,32 +174,32 @@ def _broken_link(path: str) -> str:
 def _listed_remote(url: str) -> _Entries:
     filesystem, path = filesystem_of(url)
     try:
-        filesystem.invalidate_cache(path)  # a worker of Spark lives long
-        listed: list[dict[str, Any]] = filesystem.ls(path, detail=True)
+        filesystem.invalidate_cache(path)  # Spark workers live long, and their caches grow stale
+        entries: list[dict[str, Any]] = filesystem.ls(path, detail=True)
     except OSError:
         raise
-    except Exception as error:  # a store raises what it likes, such as that it has no credentials
+    except Exception as error:  # stores raise errors of any class, such as for missing credentials
         raise SourceError(f"{url}: {error}") from error
-    found = _Entries({}, [], [])
-    for entry in sorted(listed, key=lambda entry: str(entry["name"])):
+    listing = _Entries({}, [], [])
+    for entry in sorted(entries, key=lambda entry: str(entry["name"])):
         if name := entry["name"].rstrip("/").rpartition("/")[2]:
-            _add_remote(found, name, file_of(entry, f"{url.rstrip('/')}/{name}"), str(entry["type"]))
-    return found
+            _add_remote(listing, name, file_of(entry, f"{url.rstrip('/')}/{name}"), str(entry["type"]))
+    return listing
 
 
-def _add_remote(found: _Entries, name: str, file: File, kind: str) -> None:
+def _add_remote(listing: _Entries, name: str, file: File, kind: str) -> None:
     if name.startswith("."):
-        found.unread.append(Unread(file.path, "hidden", "left out"))
+        listing.unread.append(Unread(file.path, "hidden", "left out"))
     elif kind == "directory":
-        found.folders.append(name)
+        listing.folders.append(name)
     elif kind == "file":
-        found.files[name] = file
+        listing.files[name] = file
     else:
-        found.unread.append(Unread(file.path, f"no file, but {kind}", "left out"))
+        listing.unread.append(Unread(file.path, f"no file, but {kind}", "left out"))
 
 
 def file_of(entry: dict[str, Any], url: str) -> File:
-    """A file as the listing of a store has it."""
+    """A file as the listing of a store describes it."""
     modified = entry.get("LastModified") or entry.get("mtime") or entry.get("last_modified") or entry.get("created")
     seconds = modified.timestamp() if isinstance(modified, datetime) else modified
     return File(url, int(entry["size"] or 0), seconds, str(entry.get("ETag") or entry.get("etag") or ""))

@@ -1,7 +1,7 @@
-"""Payloads decompressed into memory that is there already, as much at a time as fits.
+"""Payloads decompressed into memory that is allocated already, a buffer at a time.
 
-The same bytes as from `codecs.decompress_chunks`, and then the same error; but memory is not asked for again and again,
-which takes as long as the decompression itself.
+The same bytes as from `codecs.decompress_chunks`, then the same error. Reusing memory saves allocations, which take as
+long as the decompression itself.
 """
 
 from __future__ import annotations
@@ -18,22 +18,25 @@ if TYPE_CHECKING:
 
 
 class Inflow(Protocol):
-    """Something that memory can be filled from."""
+    """A stream that fills memory."""
 
     def readinto(self, room: memoryview) -> int:
-        """Fill the start of some room; how much of it, 0 at the end. `CodecError` behind all that decodes."""
+        """Fill the start of `room`; returns the number of bytes, 0 at the end.
+
+        Raises `CodecError` after everything that decodes.
+        """
         ...
 
 
 class Pieces:
-    """Pieces of bytes, one behind the other."""
+    """A stream over pieces of bytes, in order."""
 
     def __init__(self, pieces: Iterator[bytes | memoryview]) -> None:
         self._pieces = pieces
         self._piece = memoryview(b"")
 
     def readinto(self, room: memoryview) -> int:
-        """Fill room from one piece."""
+        """Fill `room` from one piece."""
         while not self._piece:
             piece = next(self._pieces, None)
             if piece is None:
@@ -46,16 +49,16 @@ class Pieces:
 
 
 def decompressing(codec: str, data: Buffer, *, max_bytes: int = codecs.DEFAULT_MAX_BYTES) -> Inflow:
-    """What a payload holds, at most `max_bytes` of it."""
+    """A stream over the decompressed payload, of at most `max_bytes` bytes."""
     if codec == "zstd" and codecs.zstd_is_whole(data, max_bytes=max_bytes):
         return _Zstd(data, max_bytes)
     return Pieces(codecs.decompress_chunks(codec, data, max_bytes=max_bytes))
 
 
 class _Zstd:
-    """Frames that zstd writes into memory by itself; from where it fails on, they are read block by block.
+    """Frames that zstd decompresses straight into memory; after a failure they are read block by block.
 
-    It does not tell how much it wrote before it found damage, and all blocks before that are to be given.
+    zstd does not report how much it wrote before damage, and all blocks before the damage must be given.
     """
 
     def __init__(self, data: Buffer, max_bytes: int) -> None:
@@ -63,22 +66,22 @@ class _Zstd:
         decoder = codecs.take_zstd_decoder()
         self._decoder: zstandard.ZstdDecompressor | None = decoder
         self._stream = decoder.stream_reader(memoryview(data), read_across_frames=True)
-        self._given = 0
+        self._size = 0
         self._by_blocks: Inflow | None = None
 
     def readinto(self, room: memoryview) -> int:
-        """Fill room by one call of zstd, if that goes well."""
+        """Fill `room` by one call of zstd, or from its blocks after a failure."""
         if self._by_blocks is None:
-            size = self._readinto(room[: self._max_bytes - self._given])
+            size = self._readinto(room[: self._max_bytes - self._size])
             if size is not None:
-                self._given += size
+                self._size += size
                 return size
             blocks = codecs.decompress_chunks("zstd", self._data, max_bytes=self._max_bytes)
-            self._by_blocks = Pieces(_behind(blocks, self._given))
+            self._by_blocks = Pieces(_after(blocks, self._size))
         return self._by_blocks.readinto(room)
 
     def _readinto(self, room: memoryview) -> int | None:
-        """How much zstd wrote; None where it fails, and where the bound is reached: blocks tell whether more follow."""
+        """The number of bytes that zstd wrote; None where it fails, or at the bound, where blocks show what follows."""
         if not room:
             return None
         try:
@@ -91,8 +94,8 @@ class _Zstd:
         return size
 
 
-def _behind(pieces: Iterator[bytes], size: int) -> Iterator[bytes]:
-    """What comes behind so many bytes."""
+def _after(pieces: Iterator[bytes], size: int) -> Iterator[bytes]:
+    """The bytes after the first `size` bytes."""
     for piece in pieces:
         yield piece[size:]
         size = max(size - len(piece), 0)

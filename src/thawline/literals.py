@@ -1,6 +1,6 @@
-"""Arrow values of Python's own, made of their bytes.
+"""Arrow values from Python values, built from their bytes.
 
-`pyarrow.scalar` and `pyarrow.array` import pandas wherever it is installed, which takes longer than to verify 50 MB.
+`pyarrow.scalar` and `pyarrow.array` import pandas where it is installed, which takes longer than verifying 50 MB.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from itertools import accumulate
 
 import pyarrow as pa
 
+from thawline.wording import utf8
+
 LARGEST_SHARED = 1 << 20
-"""Characters of a column of one text that are kept for the next one: a folder of segments has a name for each."""
+"""A column of one text with more characters is not cached: each segment of a folder has a file name of its own."""
 
 
 def integer(value: int) -> pa.Int64Scalar:
-    """An integer of 64 bits.
+    """A 64-bit integer scalar.
 
     >>> integer(5)
     <pyarrow.Int64Scalar: 5>
@@ -26,24 +28,24 @@ def integer(value: int) -> pa.Int64Scalar:
 
 
 def null(type_: pa.DataType) -> pa.Scalar:
-    """The null of a type."""
+    """The null scalar of a type."""
     return pa.nulls(1, type_)[0]
 
 
 def texts(values: Sequence[str]) -> pa.StringArray:
-    """Some texts.
+    r"""A column of texts. What is not UTF-8, as a file name may be, is escaped.
 
-    >>> texts(["a", "bc"]).to_pylist()
-    ['a', 'bc']
+    >>> texts(["a", "b\udcff"]).to_pylist()
+    ['a', 'b\\udcff']
     """
-    encoded = [value.encode() for value in values]
+    encoded = [utf8(value).encode() for value in values]
     ends = array("i", accumulate(map(len, encoded), initial=0))
     buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))]
     return pa.Array.from_buffers(pa.string(), len(encoded), buffers)
 
 
 def repeated(value: int | str | None, kind: pa.DataType, rows: int) -> pa.Array:
-    """A column of one value. Columns of the same value share their memory, since nobody writes to it.
+    """A column of one value. Columns of the same value share their memory, which is never written to.
 
     >>> repeated("a", pa.string(), 3).to_pylist()
     ['a', 'a', 'a']

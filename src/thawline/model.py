@@ -1,7 +1,7 @@
-"""Span, Run, Finding and Report: what a scan of a file says.
+"""Span, Run, Finding and Report: the results of a scan of a file.
 
-A format's `scan` yields runs and findings in file order, and their spans tile the file: no gap, no overlap, their
-sizes add up to the file's. Everything else (verify, cat, salvage, a Spark partition) is a fold over that stream.
+A kind's `walk` yields runs and findings in file order. Their spans tile the file: no gap, no overlap, and their sizes
+add up to the file's. Everything else (verify, cat, salvage, a Spark task) is a fold over that stream.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Span:
 
     @property
     def size(self) -> int:
-        """How many bytes it covers."""
+        """The number of bytes in it."""
         return self.end - self.start
 
     def __str__(self) -> str:
@@ -42,35 +42,35 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A kind of finding: declared once, at the top of its format's module."""
+    """A kind of finding, declared once in its format."""
 
     id: str
-    """Three letters and three digits, such as `RBF104`."""
+    """Three upper-case letters and three digits, such as `RBF104`."""
     message: str
-    """One line, lower case, without a full stop; the same for every finding of the kind."""
+    """One line, lower case, without a full stop; the same for every finding with this code."""
     severity: Severity
     explanation: str
     """What it means, what is lost and what to do: the text of `thawline explain`."""
     is_pruning: bool = False
-    """Whether it says that a stretch was not read because nothing in it was requested."""
+    """Whether it marks a stretch that was not read because nothing in it was requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong, or worth knowing, at one place of a file."""
+    """One thing that is wrong, or worth knowing, at one span of a file."""
 
     code: Code
     span: Span
     detail: Mapping[str, object] = field(default_factory=dict)
-    """Facts about this one: what was expected, what is lost."""
+    """Facts about this finding, such as what was expected and what is lost."""
     hint: str = ""
-    """What the reader can do about it: a command."""
+    """A command that helps; empty if none does."""
     is_given: bool = False
-    """Whether all rows that it is about are given all the same, by the run before it."""
+    """Whether the run before it gives all of its rows in spite of the damage."""
 
     @property
     def message(self) -> str:
-        """What is wrong, in a line."""
+        """The message of its code."""
         return self.code.message
 
     @property
@@ -79,20 +79,24 @@ class Finding:
         return self.code.severity
 
     def to_dict(self) -> dict[str, Any]:
-        """The finding as JSON holds it. Keys may be added, never changed or removed."""
-        return {
-            "code": self.code.id,
-            "severity": self.severity,
-            "start": self.span.start,
-            "end": self.span.end,
-            "message": self.message,
-            "detail": dict(self.detail),
-            "hint": self.hint,
-        }
+        """The finding as a JSON object. Keys may be added, never changed or removed."""
+        return _object(self.code, self.span.start, self.span.end, dict(self.detail), self.hint)
+
+
+def _object(code: Code, start: int, end: int, detail: dict[str, object], hint: str) -> dict[str, Any]:
+    return {
+        "code": code.id,
+        "severity": code.severity,
+        "start": start,
+        "end": end,
+        "message": code.message,
+        "detail": detail,
+        "hint": hint,
+    }
 
 
 class Findings(Sequence[Finding]):
-    """Findings in file order; a file can have so many of them that they are packed, and made anew when asked for.
+    """Findings in file order, packed: a hostile file can have very many. They are unpacked on access.
 
     >>> two = Findings([Finding(Code("XXX101", "torn", "error", ""), Span(at, at + 1)) for at in (3, 5)])
     >>> two[-1].span.start, two.errors, two == list(two)
@@ -103,24 +107,29 @@ class Findings(Sequence[Finding]):
 
     def __init__(self, findings: Iterable[Finding] = ()) -> None:
         self._packed = Packed()
-        self._codes: dict[Code, int] = {}
+        self._codes: dict[str, Code] = {}
         self.errors = 0
-        """How many of them are about damage."""
+        """The number of findings with severity `error`."""
         for finding in findings:
             self.append(finding)
 
     def append(self, finding: Finding) -> None:
-        """Add a finding behind the others."""
-        code = self._codes.setdefault(finding.code, len(self._codes))
-        span, detail = finding.span, dict(finding.detail)
-        self._packed.append((code, span.start, span.end, detail, finding.hint, finding.is_given))
-        self.errors += finding.severity == "error"
+        """Add a finding after the others."""
+        code, span = finding.code, finding.span
+        self._codes[code.id] = code
+        self._packed.append((code.id, span.start, span.end, dict(finding.detail), finding.hint, finding.is_given))
+        self.errors += code.severity == "error"
+
+    def to_dicts(self) -> Iterator[dict[str, Any]]:
+        """`to_dict` of every finding, without making the finding: a hostile file has a hundred thousand."""
+        codes = self._codes
+        return (_object(codes[code], start, end, detail, hint) for code, start, end, detail, hint, _ in self._packed)
 
     def __len__(self) -> int:
         return len(self._packed)
 
     def __iter__(self) -> Iterator[Finding]:
-        return self._made(self._packed)
+        return self._unpacked(self._packed)
 
     @overload
     def __getitem__(self, index: int) -> Finding: ...
@@ -128,11 +137,11 @@ class Findings(Sequence[Finding]):
     def __getitem__(self, index: slice) -> list[Finding]: ...
     def __getitem__(self, index: int | slice) -> Finding | list[Finding]:
         if isinstance(index, slice):
-            return list(self._made(self._packed[index]))
-        return next(self._made([self._packed[index]]))
+            return list(self._unpacked(self._packed[index]))
+        return next(self._unpacked([self._packed[index]]))
 
-    def _made(self, packed: Iterable[tuple[int, int, int, dict[str, object], str, bool]]) -> Iterator[Finding]:
-        codes = list(self._codes)
+    def _unpacked(self, packed: Iterable[tuple[str, int, int, dict[str, object], str, bool]]) -> Iterator[Finding]:
+        codes = self._codes
         for code, start, end, detail, hint, is_given in packed:
             yield Finding(codes[code], Span(start, end), detail, hint, is_given)
 
@@ -141,19 +150,19 @@ class Findings(Sequence[Finding]):
             return NotImplemented
         return len(self) == len(other) and all(ours == theirs for ours, theirs in zip(self, other, strict=True))
 
-    __hash__ = None  # type: ignore[assignment]  # as that of a list
+    __hash__ = None  # type: ignore[assignment]  # not hashable, like a list
 
     def __repr__(self) -> str:
         return repr(list(self))
 
 
 class Payload:
-    """What a kind's `walk` tells its `rows` about a run: a frozen dataclass of the kind."""
+    """What a kind's `walk` passes to its `rows` with a run; kinds subclass it as a frozen dataclass."""
 
     __slots__ = ()
 
     def portable(self) -> Payload | None:
-        """The same for another process, or for a part of the run: without what was only kept to save work here."""
+        """The payload for another process or for a part of the run, without caches; None if nothing remains."""
         return self
 
 
@@ -173,80 +182,60 @@ class Run:
     units: int
     rows: int
     """Rows of the format's default table."""
-    labels: Mapping[str, object] = field(default_factory=dict)
     _: KW_ONLY
     suspect: str = ""
-    """Why its units may not be what they seem, such as `nested`; empty where nothing speaks against them."""
+    """Why its units may not be genuine, such as `nested`; empty if they are."""
     recovered: str = ""
-    """The code of the finding about its units, where readers reject them and they are proven or decode all the same."""
+    """The code of the finding about its units, where other readers reject them but they are proven or decode."""
     given: Span | None = None
-    """The span of the finding that follows, where its rows count as damaged and are given all the same.
+    """The span of the finding that follows, where its rows count as damaged but are given.
 
-    The bytes are those of the finding; the run itself has none.
+    The bytes belong to the finding; the run's own span is empty.
     """
     left_out: LeftOut | None = None
-    """What of it was not decoded because nothing in it was requested."""
+    """The units of the run that were not decoded because nothing in them was requested."""
     payload: Payload | None = None
-    """What the kind needs to read its rows."""
-
-    def __post_init__(self) -> None:
-        """Take labels of the first edition as what they are now."""
-        told = self.labels
-        if not told:
-            return
-        marks = {"nested_suspect": "nested", "suspect": "suspect", "one_tool_only": "one tool only"}
-        found = next((word for label, word in marks.items() if label in told), "")
-        object.__setattr__(self, "suspect", self.suspect or found)
-        object.__setattr__(self, "recovered", self.recovered or told.get("recovered", ""))
-        object.__setattr__(self, "given", self.given or told.get("given"))
-        if "left_out" in told:
-            object.__setattr__(self, "left_out", LeftOut(*told["left_out"]))  # type: ignore[misc]
-        if "skipped" in told:
-            object.__setattr__(self, "left_out", LeftOut(self.units, self.span.size))
+    """What the kind needs to read the run's rows."""
 
     def cut(self, span: Span, units: int) -> Run:
-        """A part of it that starts where a unit starts; how many rows that has is not known."""
-        labels = {name: value for name, value in self.labels.items() if name != "left_out"}
-        return replace(self.portable(), span=span, units=units, rows=0, left_out=None, labels=labels)
+        """A part of the run that starts at a unit; its number of rows is not known and is 0."""
+        return replace(self.portable(), span=span, units=units, rows=0, left_out=None)
 
     def portable(self) -> Run:
-        """The same for another process."""
+        """The run for another process."""
         return replace(self, payload=self.payload.portable()) if self.payload else self
 
 
 OUT = "\ue000"
-"""Stands for the path of a new file in advice about it: a character that no path has."""
+"""A placeholder for the path of the new file in advice: a private-use character, which paths do not contain."""
 
 
 @dataclass(frozen=True, slots=True)
 class Salvage:
-    """What a new file is made of, where files are named by their content and a repair can be proven by the name."""
+    """The content of a salvaged file, in formats that name files by their content, so that the name proves it."""
 
     parts: tuple[bytes | memoryview, ...]
     name: str
-    """What its content says that it is called."""
+    """The file's name, derived from its content."""
     units: int
     rows: int
     lost: tuple[Finding, ...] = ()
     """Damage of which nothing was recovered."""
     repaired: tuple[str, ...] = ()
-    """What was rebuilt and proven, place by place."""
+    """What was rebuilt and proven, a line for each place."""
     suspects: int = 0
-    """Units that were left out because they may not be what they seem."""
+    """The number of units that were left out as suspects."""
     advice: tuple[str, ...] = ()
     """How to put the new file to use, line by line; `OUT` stands for its path."""
 
 
-Rescue = Salvage
-
-
 class TilingError(Exception):
-    """Spans of a scan that overlap or leave a gap: a mistake in the format's code, never in the file."""
+    """Spans of a scan overlap or leave a gap: a bug in the format's code, never damage of the file."""
 
 
 @dataclass(slots=True)
 class Report:
-    """The account of one file: how much of it is intact, and what is wrong with the rest."""
+    """The verdict on one file: how much of it is intact, and the findings about the rest."""
 
     file: str
     format: str
@@ -257,23 +246,23 @@ class Report:
     damaged_bytes: int = 0
     findings: Findings = field(default_factory=Findings)
     position: int = 0
-    """Up to where the file has been accounted for."""
+    """The end of the last span that was added."""
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong with the file. Notes and warnings are no damage."""
+        """Whether the file is undamaged. Notes and warnings are no damage."""
         return not self.findings.errors
 
     def __bool__(self) -> bool:
-        """The same as `ok`, so that `if report:` does not take a damaged file for a good one."""
+        """The same as `ok`, so that `if report:` is false for a damaged file."""
         return self.ok
 
     def to_dict(self) -> dict[str, Any]:
         """The report as `thawline verify --format jsonl` prints it. Keys may be added, never changed or removed."""
-        return {**self.head(), "findings": [finding.to_dict() for finding in self.findings]}
+        return {**self.head(), "findings": list(self.findings.to_dicts())}
 
     def head(self) -> dict[str, Any]:
-        """The same without the findings, which may be many."""
+        """The report without the findings, which may be many."""
         return {
             "file": self.file,
             "status": "ok" if self.ok else "damaged",
@@ -287,7 +276,7 @@ class Report:
         }
 
     def add(self, item: Run | Finding) -> None:
-        """Account for the next stretch of the file."""
+        """Add the next span of the file."""
         if item.span.start != self.position or item.span.end < item.span.start:
             raise TilingError(f"{self.file}: {item.span} does not start at {self.position:#x}")
         self.position = item.span.end
@@ -299,16 +288,25 @@ class Report:
             self.findings.append(item)
             self.damaged_bytes += item.span.size if item.severity == "error" else 0
 
+    def join(self, other: Report) -> None:
+        """Add the report on another part of the same file."""
+        self.units += other.units
+        self.rows += other.rows
+        self.intact_bytes += other.intact_bytes
+        self.damaged_bytes += other.damaged_bytes
+        for finding in other.findings:
+            self.findings.append(finding)
+
     def complete(self) -> Report:
-        """The report itself, once it is sure that every byte of the file is in it."""
+        """The report itself; raises `TilingError` unless the spans cover the file to its end."""
         if self.position != self.size:
             raise TilingError(f"{self.file}: {self.position:#x}..{self.size:#x} is not accounted for")
         return self
 
 
 def report(file: str, format_name: str, size: int, items: Iterable[Run | Finding]) -> Report:
-    """The account of a file, from what its scan yields."""
-    account = Report(file, format_name, size)
+    """The report on a file, from the items of its scan."""
+    verdict = Report(file, format_name, size)
     for item in items:
-        account.add(item)
-    return account.complete()
+        verdict.add(item)
+    return verdict.complete()

@@ -1,4 +1,4 @@
-"""What a notebook shows of a file: what it is, and the columns of its rows."""
+"""The HTML that a notebook shows for a file: its facts, and the columns of its rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["card"]
 
 
 def card(name: str, facts: Mapping[str, str], table: str, schema: pa.Schema) -> str:
-    """A small HTML table; what comes from the file is escaped.
+    """A small HTML table; text from the file is escaped.
 
     >>> "&lt;b&gt;" in card("<b>", {"size": "4 bytes"}, "frames", pa.schema([]))
     True

@@ -1,6 +1,6 @@
-"""What formats can be told about reading a file: one catalogue, from which the command line and Spark derive theirs.
+"""The options of all formats: one catalogue, from which the command line and Spark derive theirs.
 
-An option is a line here and a field of the same name in the dataclass that is the format; the field has the default.
+An option is an entry here and a field of the same name in the format's dataclass; the field has the default.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FOUR_LETTERS = 4
 LARGEST = (1 << 63) - 1
 """The largest number that columns, positions and counts hold."""
 LONGEST_NUMBER = 32
-"""Characters of a number: more than 64 bits take."""
+"""Longer texts are no numbers: 64 bits take at most 20 characters."""
 
 
 class BadOption(ThawlineError, ValueError):
@@ -29,17 +29,17 @@ class BadOption(ThawlineError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option: its name, the formats that have it, and what its value is."""
+    """One option: its name, the formats that have it, and the type of its value."""
 
     name: str
     formats: tuple[str, ...]
     kind: Kind
     help: str
     choices: tuple[str, ...] = ()
-    """The values of a choice; of a switch the one word that switches it off."""
+    """The values of a choice; for a switch, the one word that switches it off."""
 
-    def value(self, given: object) -> object:
-        """What was given, as the format takes it; text is read the way a person writes it.
+    def value(self, setting: object) -> object:
+        """A setting as the format takes it; text is parsed, such as times, sizes and ranges.
 
         >>> Option("since", ("kafka", "rbak"), "time", "").value("2026-11-16T12:00:00Z")
         1794830400000
@@ -47,11 +47,11 @@ class Option:
         (5, None)
         """
         try:
-            return self._read(given) if isinstance(given, str) else _bounded_all(given)
+            return self._parsed(setting) if isinstance(setting, str) else _bounded_all(setting)
         except ValueError as error:
-            raise BadOption(f"{self.name} is {given!r}: {error}") from None
+            raise BadOption(f"{self.name} is {setting!r}: {error}") from None
 
-    def _read(self, text: str) -> object:
+    def _parsed(self, text: str) -> object:
         match self.kind:
             case "flag" | "switch":
                 return _flag(text)
@@ -71,8 +71,8 @@ class Option:
 
 
 def _int64(text: str) -> int:
-    """A number of 64 bits: what files hold and Arrow compares with."""
-    # A longer text takes time that grows with the square of its length.
+    """A 64-bit number: Arrow compares columns with nothing larger."""
+    # int() takes quadratic time in the length of its text.
     return _bounded(int(text) if len(text) <= LONGEST_NUMBER else LARGEST + 1)
 
 
@@ -82,12 +82,12 @@ def _bounded(number: int) -> int:
     return number
 
 
-def _bounded_all(given: object) -> object:
-    """What was given in Python, the numbers in it bounded."""
-    for part in given if isinstance(given, tuple) else (given,):
+def _bounded_all(setting: object) -> object:
+    """A setting from Python, after a check that its numbers fit 64 bits."""
+    for part in setting if isinstance(setting, tuple) else (setting,):
         if isinstance(part, int):
             _bounded(part)
-    return given
+    return setting
 
 
 def _flag(text: str) -> bool:
@@ -97,7 +97,7 @@ def _flag(text: str) -> bool:
 
 
 def _milliseconds(text: str) -> int:
-    """Milliseconds since 1970 of a number of them, or of a time in ISO 8601; without a zone it is UTC."""
+    """Milliseconds since 1970, from their number or from a time in ISO 8601, which is UTC unless it has a zone."""
     if re.fullmatch(r"-?\d+", text, re.ASCII):
         return _int64(text)
     try:
@@ -109,24 +109,24 @@ def _milliseconds(text: str) -> int:
 
 
 def _bytes(text: str) -> int:
-    found = re.fullmatch(r"(\d+)\s*([kmg]?)(?:i?b)?", text.lower())
-    if not found:
+    match = re.fullmatch(r"(\d+)\s*([kmg]?)(?:i?b)?", text.lower())
+    if not match:
         raise ValueError("it is a number of bytes, such as 268435456 or 256MiB")
-    return _bounded(_int64(found[1]) << (SIZES[found[2]] if found[2] else 0))
+    return _bounded(_int64(match[1]) << (SIZES[match[2]] if match[2] else 0))
 
 
 def _span(text: str) -> tuple[int | None, int | None]:
-    """Both ends of `a..b`; either may be left out, and a number alone is both."""
-    found = re.fullmatch(r"(-?\d*)(?:(\.\.)(-?\d*))?", text)
-    if not found or not (found[1] or found[3]):
+    """Both ends of `a..b`; either may be omitted, and a single number is both."""
+    match = re.fullmatch(r"(-?\d*)(?:(\.\.)(-?\d*))?", text)
+    if not match or not (match[1] or match[3]):
         raise ValueError("it is a range such as 100..200, 100.. or ..200")
-    first = _int64(found[1]) if found[1] else None
-    last = first if not found[2] else _int64(found[3]) if found[3] else None
+    first = _int64(match[1]) if match[1] else None
+    last = first if not match[2] else _int64(match[3]) if match[3] else None
     return first, last
 
 
 def _names(text: str) -> tuple[str, ...]:
-    r"""Names with commas between them; a comma in a name has a backslash before it.
+    r"""Names separated by commas; a backslash escapes a comma in a name.
 
     >>> _names(r"orders,a\,b")
     ('orders', 'a,b')
@@ -135,7 +135,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _tag(text: str) -> int:
-    """A tag as a number, or as the four letters that it spells.
+    """A tag as a number, from a number or from the four letters that it spells.
 
     >>> _tag("0x100"), _tag("AUDT")
     (256, 1413764417)
@@ -173,10 +173,10 @@ OPTIONS: tuple[Option, ...] = (
         "prune",
         ("rbak", "aerospike"),
         "choice",
-        "How far headers and manifests are believed: hint only where nothing speaks against them, off reads all.",
+        "How far headers and manifests are trusted: hint only where nothing contradicts them, off reads all.",
         ("hint", "strict", "off"),
     ),
-    Option("unverified", ("rbak",), "flag", "Also give rows that no checksum vouches for, as far as damage lets."),
+    Option("unverified", ("rbak",), "flag", "Also give rows that no checksum vouches for, as far as damage allows."),
     Option("max_payload", ("rbak",), "size", "The most that a segment may decompress to; 1 GiB by default."),
     Option("bins", ("aerospike",), "choice", "A list in each record, or columns of their own.", ("list", "columns")),
     Option(
@@ -194,11 +194,11 @@ def names(format_name: str) -> set[str]:
     return {option.name for option in OPTIONS if format_name in option.formats}
 
 
-def check(format_name: str, given: Mapping[str, object]) -> dict[str, object]:
-    """The options as a format takes them; `BadOption` names the nearest one, or the formats that have it."""
+def check(format_name: str, settings: Mapping[str, object]) -> dict[str, object]:
+    """The settings as a format takes them; `BadOption` suggests the nearest option, or the formats that have it."""
     known = {option.name: option for option in OPTIONS}
     checked = {}
-    for name, value in given.items():
+    for name, value in settings.items():
         option = known.get(name)
         if option is None or format_name not in option.formats:
             raise BadOption(_unknown(format_name, name, option))

@@ -1,9 +1,9 @@
 """Files that appear under their name when they are complete, or not at all.
 
-An output is written beside its target under a temporary name. It gets its own name once its last byte is on the disk;
-an error or Ctrl-C removes it, and what a killed run has left goes with the next one. What stood under that name before
-is replaced only if the caller said so, and never if it is an input: a file that is open for reading here, or that the
-command was told to protect, by whatever name.
+An output is written beside its target under a temporary name, and renamed once its last byte is on the disk. An error
+or Ctrl-C removes it; the next run removes what a killed run left. An existing target is replaced only if the caller
+requests it, and never if it is an input: a file that this process has open for reading, or that the command protects,
+under whatever name.
 """
 
 from __future__ import annotations
@@ -39,32 +39,32 @@ class _Inputs:
 
     @cached_property
     def identities(self) -> frozenset[Identity]:
-        """Which files those are, whatever leads to them."""
-        return frozenset(found for name in self.names if (found := identity_of(name)))
+        """Device and inode of each, so that links to them are recognised."""
+        return frozenset(identity for name in self.names if (identity := identity_of(name)))
 
 
 def protect(names: Iterable[str]) -> None:
-    """Take files for inputs from now on, in this context: nothing is written to them, whatever links point where."""
+    """Protect inputs in this context: from now on nothing is written to them, not even through a link."""
     _PROTECTED.set((*_PROTECTED.get(), _Inputs(tuple(names))))
 
 
 def _refuse_input(target: Path) -> None:
-    """Raise `SourceError` if the target is an input, by the file that its name leads to: inputs are never written."""
-    found = identity_of(str(target))
-    if found and (found in open_files() or any(found in inputs.identities for inputs in _PROTECTED.get())):
+    """Raise `SourceError` if the target is an input, by device and inode: inputs are never written to."""
+    identity = identity_of(str(target))
+    if identity and (identity in open_files() or any(identity in inputs.identities for inputs in _PROTECTED.get())):
         raise SourceError(f"{target}: is an input, which is never written to; choose another name")
 
 
 @contextmanager
 def replacing(target: Path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
-    """A file to write to, which is called `target` once the block has ended without an error.
+    """A file to write to, which gets the name `target` when the block ends without an error.
 
-    `SourceError` if the target is there already, unless it may be overwritten; if there is no folder to put it in; or
-    if a write fails. Another process that makes the target meanwhile is not overwritten either.
+    Raises `SourceError` if the target exists and `overwrite` is false, if its folder does not exist, or if a write
+    fails. A target that another process creates meanwhile is not overwritten either.
     """
     _refuse_input(target)
     _refuse(target, overwrite=overwrite)
-    # To write to a link is to write where it points; replacing the link itself would leave the old file behind.
+    # Writing to a link writes to its target; replacing the link itself would leave the old file unchanged.
     target = Path(os.path.realpath(target))
     partials.sweep(target.parent)
     partial = partials.new(target)
@@ -73,7 +73,7 @@ def replacing(target: Path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             raw.sync()
-        _refuse_input(target)  # once more: inputs may have been opened since
+        _refuse_input(target)  # again: inputs may have been opened since
         (_replace if overwrite else _link)(partial, target)
         _sync_folder(target.parent)
     finally:
@@ -117,7 +117,7 @@ def _refuse(target: Path, *, overwrite: bool) -> None:
 
 
 def _create(partial: Path, target: Path) -> _Output:
-    """A new file that nobody takes for one that was left behind; made again if somebody did before it was locked."""
+    """A new, locked file; created again if another process swept it away before it was locked."""
     while True:
         try:
             raw = _Output(partial, target)
@@ -132,7 +132,7 @@ def _create(partial: Path, target: Path) -> _Output:
 
 
 def _link(partial: Path, target: Path) -> None:
-    """Give a file its name unless something has that name: a link is made or refused in one step, a rename is not."""
+    """Give a file its name unless that name exists: link() fails atomically if it does, rename() replaces it."""
     try:
         os.link(partial, target)
     except FileExistsError as error:
@@ -142,7 +142,7 @@ def _link(partial: Path, target: Path) -> None:
 
 
 def _claim(partial: Path, target: Path) -> None:
-    """The same by way of an empty file of that name, which is ours alone if it could be made."""
+    """The same through an empty file of that name: creating it exclusively reserves the name."""
     try:
         target.open("xb").close()
     except FileExistsError as error:

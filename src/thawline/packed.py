@@ -1,4 +1,4 @@
-"""Packed: many small records in little memory, for what a hostile file may hold a hundred thousand times."""
+"""Packed: many small records in little memory; a hostile file may cause hundreds of thousands of them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, overload
 __all__ = ["PAGE", "Packed"]
 
 PAGE = 1024
-"""Records that are packed together; fewer are kept as they are."""
+"""Records that are compressed together; fewer are kept as they are."""
 QUICK = 1
-"""How hard zlib tries: records of a file repeat each other, so that this is enough."""
+"""The zlib level: the records of a file repeat each other, so the fastest level is enough."""
 
 Page = bytes | list[Any]
 
@@ -20,10 +20,10 @@ Page = bytes | list[Any]
 class Packed(Sequence[Any]):
     """Tuples and dicts of numbers and text, in the order in which they were added.
 
-    Full pages are compressed, and unpacked one at a time. What `marshal` does not know is kept as it is.
+    Full pages are compressed, and unpacked one at a time. A page that `marshal` does not support stays uncompressed.
 
-    >>> found = Packed((number, "the same text") for number in range(5000))
-    >>> len(found), found[4321], [number for number, _ in found[-2:]]
+    >>> records = Packed((number, "the same text") for number in range(5000))
+    >>> len(records), records[4321], [number for number, _ in records[-2:]]
     (5000, (4321, 'the same text'), [4998, 4999])
     """
 
@@ -37,7 +37,7 @@ class Packed(Sequence[Any]):
             self.append(record)
 
     def append(self, record: Any) -> None:
-        """Add a record behind the others."""
+        """Add a record after the others."""
         self._open.append(record)
         if len(self._open) == PAGE:
             self._pages.append(_packed(self._open))
@@ -71,12 +71,12 @@ class Packed(Sequence[Any]):
 def _packed(records: list[Any]) -> Page:
     try:
         return zlib.compress(marshal.dumps(records), QUICK)
-    except ValueError:  # an object of a class that marshal does not know
+    except ValueError:  # an object of a class that marshal does not support
         return records
 
 
 def _unpacked(page: Page) -> list[Any]:
     if isinstance(page, list):
         return page
-    records: list[Any] = marshal.loads(zlib.decompress(page))  # noqa: S302 - packed above, never read from a file
+    records: list[Any] = marshal.loads(zlib.decompress(page))  # noqa: S302 - packed by _packed, never read from a file
     return records

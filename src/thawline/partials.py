@@ -1,7 +1,7 @@
-"""Temporary files of outputs: each is locked by who writes it, so that what nobody writes any more can be removed.
+"""Temporary files of outputs: each is locked by its writer, so that abandoned ones can be removed.
 
-A lock goes with its process, however that ends. It is seen by every process of the same machine, and the name of a file
-says on which one it was made; what comes from another, or from before the last boot, is named and left alone.
+A lock ends with its process, however that ends. Every process on the same machine sees it, and the name of a file
+identifies the machine and its boot. A file from another machine, or from before the last boot, is reported and kept.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SWEPT: set[Path] = set()
 
 
 def new(target: Path) -> Path:
-    """A temporary name beside a target, which is kept in mind until it is forgotten."""
+    """A temporary name beside a target, registered until `forget`."""
     path = target.with_name(f".thawline-{_machine()}-{os.urandom(6).hex()}.partial")
     _KNOWN.add(path)
     return path
@@ -36,7 +36,7 @@ def new(target: Path) -> Path:
 
 @cache
 def _machine() -> str:
-    """What stands for this machine since it was started: locks are seen by all that run on it."""
+    """Identifies this boot of this machine: all of its processes see each other's locks."""
     try:
         boot = BOOT.read_text(encoding="ascii")
     except OSError:
@@ -45,31 +45,31 @@ def _machine() -> str:
 
 
 def lock(descriptor: int) -> bool:
-    """Lock a new file until it is closed; whether it is still there, since it was not locked when it was made."""
+    """Lock a new file until it is closed; false if another process removed it before it was locked."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return False  # somebody is about to remove it
-    except OSError:  # a file system without locks, where nothing is removed either
+        return False  # another process is about to remove it
+    except OSError:  # a file system without locks; nothing is swept there
         return True
     return os.fstat(descriptor).st_nlink > 0
 
 
 def forget(path: Path) -> None:
-    """Remove a temporary file, if it has not got another name by now."""
+    """Remove a temporary file unless it has been renamed, and unregister it."""
     path.unlink(missing_ok=True)
     _KNOWN.discard(path)
 
 
 def abandon() -> None:
-    """Remove all temporary files of this process, which is about to end."""
+    """Remove all temporary files of this process before it ends."""
     for path in tuple(_KNOWN):
         with suppress(OSError):
             path.unlink()
 
 
 def sweep(folder: Path) -> None:
-    """Remove what runs that were killed have left in a folder, and say so; a process looks once."""
+    """Remove what killed runs left in a folder, and log it; once per folder and process."""
     if folder in _SWEPT:
         return
     _SWEPT.add(folder)
@@ -80,12 +80,12 @@ def sweep(folder: Path) -> None:
 
 
 def _sweep(path: Path) -> None:
-    found = path.lstat()
-    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+    status = path.lstat()
+    if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
         return
     descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # an error where it is being written
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises while it is being written
         if not os.path.samestat(os.fstat(descriptor), path.lstat()):
             return
         if path.name.startswith(f".thawline-{_machine()}-"):

@@ -1,6 +1,6 @@
-"""RIPEMD-160, by OpenSSL, or by the steps of its paper where that does not have it.
+"""RIPEMD-160 from OpenSSL, or in Python where OpenSSL does not offer it.
 
-OpenSSL 3 keeps it in its legacy provider, which many systems switch off.
+OpenSSL 3 has it in its legacy provider, which many systems disable. The Python steps follow the paper:
 https://homes.esat.kuleuven.be/~bosselae/ripemd160/pdf/AB-9601/AB-9601.pdf
 """
 
@@ -19,7 +19,7 @@ START = (0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476, 0xC3D2E1F0)
 LEFT_CONSTANTS = (0, 0x5A827999, 0x6ED9EBA1, 0x8F1BBCDC, 0xA953FD4E)
 RIGHT_CONSTANTS = (0x50A28BE6, 0x5C4DD124, 0x6D703EF3, 0x7A6D76E9, 0)
 FIRST_TURN = (7, 4, 13, 1, 10, 6, 15, 3, 12, 0, 9, 5, 2, 14, 11, 8)
-"""The permutation that makes the order of words of a round from that of the round before it."""
+"""The permutation from one round's order of words to the next."""
 SHIFTS = (
     (11, 14, 15, 12, 5, 8, 7, 9, 11, 13, 14, 15, 6, 7, 9, 8),
     (12, 13, 11, 15, 6, 9, 9, 7, 12, 15, 11, 13, 7, 8, 7, 7),
@@ -27,11 +27,11 @@ SHIFTS = (
     (14, 11, 12, 14, 8, 6, 5, 5, 15, 12, 15, 14, 9, 9, 8, 6),
     (15, 12, 13, 13, 9, 5, 8, 6, 14, 11, 12, 11, 8, 6, 5, 5),
 )
-"""The rotation that goes with each word, in each round; the same for both lines."""
+"""The rotation for each word, in each round; the same for both lines."""
 
 
 def ripemd160(data: bytes) -> bytes:
-    """The hash of a message, 20 bytes.
+    """The RIPEMD-160 hash of a message, 20 bytes.
 
     >>> ripemd160(b"abc").hex()
     '8eb208f7e05d987a9b044a8e98c6b087f15a0bfc'
@@ -49,7 +49,7 @@ def _best() -> Callable[[bytes], bytes]:
 
 
 def by_steps(data: bytes) -> bytes:
-    """The hash without any library."""
+    """The hash in pure Python."""
     state: Sequence[int] = START
     padded = data + b"\x80" + bytes(-(len(data) + 9) % 64) + struct.pack("<Q", 8 * len(data))
     for at in range(0, len(padded), 64):

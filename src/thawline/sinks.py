@@ -1,4 +1,4 @@
-"""Rows of a table as files: JSON lines, a JSON array, CSV, Arrow or Parquet, written as they come."""
+"""Rows of a table as files: JSON lines, a JSON array, CSV, Arrow or Parquet, written batch by batch."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from thawline.values import Bytes, flat, guarded, json_bytes, json_line, listed
 FileKind = Literal["jsonl", "json", "csv", "arrow", "arrow-file", "parquet"]
 
 SLICE, SLICE_BYTES = 1024, 1 << 20
-"""Rows, and bytes of them, that are text at the same time: as objects of Python, lists of short items take up to 50
-times the memory that they take in a batch."""
+"""At most this many rows and bytes are converted to text at once: as Python objects, lists of short items take up to 50
+times the memory of the batch."""
 MOST_ROWS = 65_536
 MOST_BYTES = 32 << 20
-"""Small batches are joined up to this size: a row group of Parquet or a batch of Arrow has a price of its own."""
+"""Small batches are joined up to this size: each Parquet row group and each Arrow batch has a fixed cost."""
 
 
 class MixedTables(ThawlineError):
@@ -29,17 +29,17 @@ class MixedTables(ThawlineError):
 
 
 class RowWriter(Protocol):
-    """Something that takes batches, which all have the schema that it was made with unless `is_mixed`."""
+    """Writes batches of one schema, or of any schema if `is_mixed`."""
 
     is_mixed: bool
-    """Whether rows name their own columns, so that files of different formats can follow one another."""
+    """Whether each row names its columns, so that batches of different schemas can follow each other."""
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Write some rows."""
+        """Write the rows of a batch."""
         ...
 
     def close(self) -> None:
-        """Write what ends the output. The file stays open."""
+        """Write the end of the output. The file stays open."""
         ...
 
 
@@ -52,12 +52,12 @@ class JsonLines:
         self.file, self.mode = file, mode
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Write some rows."""
+        """Write the rows of a batch."""
         for piece in slices(batch, SLICE, SLICE_BYTES):
             self.file.write(b"".join([json_line(row) for row in objects(piece, self.mode)]))
 
     def close(self) -> None:
-        """Nothing ends JSON lines."""
+        """Do nothing: JSON lines have no end mark."""
 
 
 class JsonArray:
@@ -70,7 +70,7 @@ class JsonArray:
         self.separator = b"[\n"
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Write some rows."""
+        """Write the rows of a batch."""
         for piece in slices(batch, SLICE, SLICE_BYTES):
             for row in objects(piece, self.mode):
                 self.file.write(self.separator)
@@ -83,7 +83,7 @@ class JsonArray:
 
 
 class Csv:
-    """Comma separated values with a header; text is quoted, so that an empty text is not a null."""
+    """Comma separated values with a header; text is quoted, to tell an empty text from a null."""
 
     is_mixed = False
 
@@ -93,21 +93,21 @@ class Csv:
         self.writer = csv.CSVWriter(file, self._flat(empty).schema)
 
     def _flat(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        made = flat(batch, self.mode)
-        return guarded(made) if self.is_guarded else made
+        columns = flat(batch, self.mode)
+        return guarded(columns) if self.is_guarded else columns
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Write some rows."""
+        """Write the rows of a batch."""
         for piece in slices(batch, MOST_ROWS, SLICE_BYTES):
             self.writer.write_batch(self._flat(piece))
 
     def close(self) -> None:
-        """Write what is held back."""
+        """Write what is still buffered."""
         self.writer.close()
 
 
 class Arrow:
-    """Arrow IPC: a stream for a pipe, or a file that can be mapped."""
+    """Arrow IPC: a stream for a pipe, or a file that readers can map."""
 
     is_mixed = False
 
@@ -115,7 +115,7 @@ class Arrow:
         self.writer = (pa.ipc.new_stream if is_stream else pa.ipc.new_file)(file, schema)
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Write some rows."""
+        """Write the rows of a batch."""
         self.writer.write_batch(batch)
 
     def close(self) -> None:
@@ -134,7 +134,7 @@ class Parquet:
         self.writer = parquet.ParquetWriter(file, schema, compression="zstd")
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Write some rows."""
+        """Write the rows of a batch."""
         self.writer.write_batch(batch)
 
     def close(self) -> None:
@@ -159,34 +159,34 @@ def _without_nulls(row: dict[str, Any], names: list[str]) -> dict[str, Any]:
 
 
 def joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches that are worth writing; rows before an error come before the error."""
-    held = Waiting()
+    """The same rows in batches large enough to write; rows before an error are given before it is raised."""
+    waiting = Waiting()
     try:
         for batch in batches:
-            if held.rows and (held.rows + batch.num_rows > MOST_ROWS or held.size > MOST_BYTES):
-                yield held.take()
+            if waiting.rows and (waiting.rows + batch.num_rows > MOST_ROWS or waiting.size > MOST_BYTES):
+                yield waiting.take()
             if batch.num_rows:
-                held.add(batch)
+                waiting.add(batch)
     except ThawlineError:
-        if held.rows:
-            yield held.take()
+        if waiting.rows:
+            yield waiting.take()
         raise
-    if held.rows:
-        yield held.take()
+    if waiting.rows:
+        yield waiting.take()
 
 
 class RowSink:
-    """Rows of one file after another, as one output; with `is_mixed` they name their own columns."""
+    """The rows of several files as one output; with `is_mixed`, each row names its columns."""
 
     def __init__(self, make: Callable[[pa.Schema], RowWriter], *, is_mixed: bool) -> None:
         self.rows = 0
         self._make = make
         self._schema: pa.Schema | None = None
-        # JSON needs no schema, and `[]` is the right output where no file could be read.
+        # JSON needs no schema, and the output must be `[]` even if no file could be read.
         self._writer: RowWriter | None = make(pa.schema([])) if is_mixed else None
 
     def add(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch], name: str) -> None:
-        """Write the rows of the next file, which is called `name`."""
+        """Write the rows of the next file, named `name`."""
         if self._writer is None:
             self._writer = self._make(schema)
         elif self._schema is not None and not self._writer.is_mixed and not schema.equals(self._schema):
@@ -208,13 +208,13 @@ class RowSink:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # Also after an error: Arrow's writers complain if they are left open when their file is closed.
+        # After an error, too: Arrow's writers raise if their file is closed before them.
         with suppress(Exception) if error else nullcontext():
             self.close()
 
 
 MIXED: frozenset[str] = frozenset({"jsonl", "json"})
-"""Kinds in which rows name their own columns, so that files of different formats can follow one another."""
+"""File types in which each row names its columns, so that rows of different schemas can follow each other."""
 
 
 def file_writer(kind: FileKind, file: BinaryIO, mode: Bytes, schema: pa.Schema, *, csv_safe: bool = False) -> RowWriter:

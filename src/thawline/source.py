@@ -1,7 +1,7 @@
-"""Bytes of a file, wherever it lies: a path, bytes, a file object, stdin or a URL.
+"""The bytes of a path, a URL, stdin, a file object or a bytes object.
 
-Local files are mapped, so a view costs nothing and nothing is read that is not looked at; without a guard against pages
-that cannot be read they are read in blocks (`unmapped`). Remote files are read in ranges, never as a whole. Inputs are
+Local files are mapped: a view is free, and only accessed pages are read. Without a guard against unreadable pages they
+are read in blocks instead (`unmapped`). Remote files are read in ranges. Inputs are
 opened for reading only and never locked.
 """
 
@@ -28,11 +28,11 @@ STDIN = "-"
 SHRUNK = "the file was cut while it was read"
 FAILED = "the disk gave an input/output error"
 EXTRAS = {"s3": "s3", "s3a": "s3"}
-"""Schemes of URLs, and the extra that reads them."""
+"""URL schemes, and the extra that is installed to read them."""
 PAGE = mmap.ALLOCATIONGRANULARITY
 
 Identity = tuple[int, int]
-"""Device and inode of a file: the same by whatever name, link or hard link it is reached."""
+"""Device and inode of a file: the same for every name, link and hard link of it."""
 _OPEN: WeakSet[LocalSource | RemoteSource] = WeakSet()
 
 Readable = str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes]
@@ -41,7 +41,7 @@ Readable = str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Bytes `[start, end)` that could not be read: zeros stand for them."""
+    """Bytes `[start, end)` that could not be read; zeros replace them."""
 
     start: int
     end: int
@@ -49,31 +49,31 @@ class Fault:
 
 
 class Source(Protocol):
-    """A file to read from at any position."""
+    """A file that is read at any position."""
 
     name: str
     size: int
     is_local: bool
-    """Whether views of any size cost nothing."""
+    """Whether views of any size are free."""
 
     def view(self, start: int, end: int) -> memoryview:
-        """The bytes `[start, end)`; `SourceError` where the file has not got them."""
+        """The bytes `[start, end)`; `SourceError` if they are not all in the file."""
         ...
 
     def release(self, end: int) -> None:
-        """Say that bytes before `end` are not needed for now, so that they need not stay in memory."""
+        """Allow bytes before `end` to leave memory; they can still be read again."""
         ...
 
     def on_disk(self) -> Source:
-        """The same file where views of any size cost nothing: itself if it is local, else a copy on disk."""
+        """A source of the same bytes whose views are free: itself if it is local, else a copy on disk."""
         ...
 
     def faults(self) -> Sequence[Fault]:
-        """What could not be read so far, and was read as zeros; it grows while the file is read."""
+        """The bytes that could not be read so far, and were read as zeros; the list grows during a read."""
         ...
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         ...
 
 
@@ -109,7 +109,7 @@ class LocalSource:
             raise SourceError(f"{self.name}: is closed; open it again to read it") from error
 
     def release(self, end: int) -> None:
-        """Drop mapped pages before `end` from memory; they come back from the file when they are looked at."""
+        """Drop mapped pages before `end` from memory; the next access reads them from the file again."""
         if self._map is not None and end >= PAGE and hasattr(mmap, "MADV_DONTNEED"):
             self._map.madvise(mmap.MADV_DONTNEED, 0, end // PAGE * PAGE)
 
@@ -118,12 +118,12 @@ class LocalSource:
         return self
 
     def faults(self) -> Sequence[Fault]:
-        """Pages that the disk did not give, or that were cut off while the file was read."""
+        """Pages with an input/output error, or cut off while the file was read."""
         return [*self._faults, *self._guard.faults()] if self._guard else self._faults
 
     @property
     def is_guarded(self) -> bool:
-        """Whether a page that cannot be read is a fault, and does not end the process."""
+        """Whether an unreadable page becomes a fault instead of ending the process."""
         return self._map is None or (self._guard is not None and self._guard.is_on)
 
     def close(self) -> None:
@@ -136,7 +136,7 @@ class LocalSource:
             try:
                 self._map.close()
             except BufferError:
-                self._map = None  # a column still points into it; it is unmapped when that goes
+                self._map = None  # an Arrow column still refers to it, and unmaps it when it is freed
             else:
                 if self._guard:
                     self._guard.stop()
@@ -153,37 +153,40 @@ class LocalSource:
 
 
 class _Guard:
-    """Lets reads of a mapped file go on where a page of it cannot be read; without it, that ends the process.
+    """Replaces unreadable pages of a mapped file by zeros; without it, SIGBUS ends the process.
 
-    Only the native module can do it, and for some files at a time.
+    Only the native module can do this, and for a limited number of files at a time.
     """
 
     def __init__(self, mapped: mmap.mmap, file: IO[bytes]) -> None:
-        from thawline.native import functions  # noqa: PLC0415 - not needed to say what a file is called
+        from thawline.native import functions  # noqa: PLC0415 - slow to import, and not needed before a file is mapped
 
         self._functions = functions
         self._slot = functions.guard(mapped, file.fileno())
         self.is_on = self._slot >= 0
         """Whether there is one."""
         self._last: tuple[Fault, ...] = ()
-        # The slot is given back when the map goes, be it closed, dropped, or held by a column that points into it.
+        # The slot is freed with the map: on close, or later if an Arrow column still refers to it.
         self._end = finalize(mapped, functions.unguard, self._slot) if self._slot >= 0 else None
 
     def faults(self) -> Sequence[Fault]:
-        """What could not be read so far, in the order of the file."""
+        """The bytes that could not be read so far, in file order."""
         if self._slot < 0:
             return self._last
-        found = sorted(self._functions.faults(self._slot))
-        return [Fault(start, end, SHRUNK if is_cut else FAILED) for start, end, is_cut in found]
+        faults = self._functions.faults(self._slot)
+        if not faults:
+            return ()
+        faults.sort()
+        return [Fault(start, end, SHRUNK if is_cut else FAILED) for start, end, is_cut in faults]
 
     def close(self) -> None:
-        """Keep what is known of the file, and stop, unless something still points into it."""
+        """Keep the faults so far; the slot stays in use until the file is unmapped."""
         if self._slot >= 0:
             self._last = tuple(self.faults())
             self._slot = -1
 
     def stop(self) -> None:
-        """Give the slot back: the file is unmapped."""
+        """Free the slot: the file is unmapped."""
         if self._end:
             self._end()
 
@@ -193,8 +196,9 @@ class RemoteSource:
 
     is_local = False
     block = 4 << 20
-    """Small views are served from blocks of this size, of which the last few are kept."""
+    """Small views are served from blocks of this size."""
     kept = 8
+    """The number of blocks that are cached."""
 
     identity: Identity | None = None
 
@@ -206,7 +210,7 @@ class RemoteSource:
         self._is_closed = False
 
     def view(self, start: int, end: int) -> memoryview:
-        """The bytes `[start, end)`, fetched unless they are in a block that was fetched lately."""
+        """The bytes `[start, end)`, fetched unless they lie in a cached block."""
         if self._copy is not None:
             return self._copy.view(start, end)
         if not 0 <= start <= end <= self.size:
@@ -240,12 +244,12 @@ class RemoteSource:
             raise SourceError(f"{self.name}: is closed; open it again to read it")
 
     def release(self, end: int) -> None:
-        """Drop pages of the copy on disk, if there is one; else only a few blocks are kept at any time."""
+        """Drop pages of the copy on disk, if one exists; the cache of blocks is bounded anyway."""
         if self._copy is not None:
             self._copy.release(end)
 
     def on_disk(self) -> LocalSource:
-        """A copy on disk, fetched in blocks the first time it is asked for; from then on views are views of it."""
+        """A copy on disk, fetched in blocks on the first call; from then on, views are views of the copy."""
         if self._copy is None:
             copy = tempfile.TemporaryFile()  # noqa: SIM115 - the source closes it
             try:
@@ -261,7 +265,7 @@ class RemoteSource:
         return self._copy
 
     def faults(self) -> Sequence[Fault]:
-        """What could not be read of the copy on disk, if there is one; a range that cannot be fetched is an error."""
+        """The faults of the copy on disk, if one exists; a range that cannot be fetched raises instead."""
         return self._copy.faults() if self._copy is not None else ()
 
     def close(self) -> None:
@@ -288,13 +292,13 @@ def open_files() -> set[Identity]:
 
 
 def identity_of(name: str) -> Identity | None:
-    """Which file a name leads to, be it a path, a URL of a local file or stdin; None if it is none on this machine."""
+    """The identity of the file that a path, a `file://` URL or stdin leads to; None if that is no local file."""
     scheme, _, path = name.rpartition("://")
     try:
         if name in {STDIN, "<stdin>"}:
             return _identity(os.fstat(sys.stdin.fileno()))
         return _identity(Path(path if scheme in {"file", "local"} else name).stat())
-    except (OSError, ValueError, AttributeError):  # no such file, a name that no path can be, or a closed stdin
+    except (OSError, ValueError, AttributeError):  # no such file, a name that is no valid path, or a closed stdin
         return None
 
 
@@ -308,7 +312,7 @@ def _identity(status: os.stat_result) -> Identity:
 
 
 def open_source(readable: Readable, name: str | None = None) -> LocalSource | RemoteSource:
-    """A source over whatever was given; `SourceError` if it cannot be opened.
+    """A source over anything readable; `SourceError` if it cannot be opened.
 
     >>> open_source(b"RBF1").view(0, 4).tobytes()
     b'RBF1'
@@ -324,9 +328,9 @@ def open_source(readable: Readable, name: str | None = None) -> LocalSource | Re
 
 
 def open_beside(path: str) -> LocalSource | RemoteSource:
-    """A file that nobody named, such as the index beside a segment; `SourceError` unless it is a regular one.
+    """A file that the user did not name, such as the index beside a segment; `SourceError` unless it is a regular file.
 
-    A pipe of that name would be waited for.
+    Opening a pipe would block.
     """
     if "://" not in path and not os.path.isfile(path):  # noqa: PTH113 - Path.is_file raises for a name with a NUL
         raise SourceError(f"{path}: is no regular file")
@@ -347,7 +351,7 @@ def _map_file(name: str, file: IO[bytes]) -> LocalSource | RemoteSource:
     try:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError):
-        # Nothing to map, as it seems: a pipe, a device, a file of /proc; or it is empty. Keep a copy on disk.
+        # Not mappable: a pipe, a device, a file of /proc, or an empty file. Read a copy on disk instead.
         with file:
             return _spooled(name, file)
     source = LocalSource(name, mapped, file)
@@ -381,7 +385,7 @@ def _map_copy(name: str, copy: IO[bytes], faults: Sequence[Fault] = ()) -> Local
 
 
 def _of_file_object(name: str | None, file: IO[bytes]) -> LocalSource | RemoteSource:
-    """A source over an open file, which is left open; one that can be mapped is also left where it was."""
+    """A source over an open file, which stays open; a mapped one also keeps its position."""
     shown = name or str(getattr(file, "name", "<file>"))
     if isinstance(file, io.BytesIO):
         return LocalSource(shown, file.getvalue())
@@ -395,10 +399,10 @@ def _of_file_object(name: str | None, file: IO[bytes]) -> LocalSource | RemoteSo
 
 
 def _is_plain(file: Any) -> bool:
-    """Whether what is read from a file object are the bytes of a file on disk.
+    """Whether a file object reads the bytes of a file on disk unchanged.
 
-    A descriptor alone does not tell: gzip's file object has that of the compressed file, and a pipe's bytes may have
-    been read ahead into the object.
+    The descriptor is not enough: gzip's file object has that of the compressed file, and bytes of a pipe may already
+    be in the object's buffer.
     """
     file = getattr(file, "file", file)  # what `tempfile` wraps
     raw = getattr(file, "raw", file)
@@ -411,18 +415,18 @@ def _remote(url: str) -> LocalSource | RemoteSource:
         if url.startswith(("file://", "local://")):
             return _mapped(url, path)
         file = filesystem.open(path, "rb", cache_type="none")
-        if file.size is None:  # a server that does not say, and so cannot be asked for ranges
+        if file.size is None:  # a server that does not send the size does not serve ranges
             with file:
                 return _spooled(url, file)
         return RemoteSource(url, file, int(file.size))
     except FileNotFoundError as error:
         raise SourceError(error.errno, f"{url}: no such file") from error
-    except Exception as error:  # a store raises what it likes, such as that it has no credentials
+    except Exception as error:  # stores raise errors of any class, such as for missing credentials
         raise SourceError(f"{url}: {error}") from error
 
 
 def filesystem_of(url: str) -> tuple[Any, str]:
-    """The file system of a URL, and the path there; `MissingExtra` says what to install for one of its kind."""
+    """The file system of a URL, and the path in it; `MissingExtra` names the package to install for its scheme."""
     import fsspec  # noqa: PLC0415 - only URLs need it
 
     try:

@@ -1,7 +1,7 @@
-"""The fields of one structure with their places, also of a damaged one up to the field that cannot be read.
+"""The fields of one structure with their positions; of a damaged one, up to the field that cannot be read.
 
-`trace` reads with the build that records positions (`generated/structures`) and lists what it found in file order:
-which bytes are which field, what they mean, where reading stopped and why. It raises nothing, whatever the bytes are.
+`trace` reads with the parsers that record positions (`generated/structures`). It lists in file order which bytes are
+which field, what they mean, and where and why reading stopped. It never raises because of the bytes.
 """
 
 from __future__ import annotations
@@ -19,69 +19,69 @@ from thawline import specs
 from thawline.model import Span
 
 MAX_FIELDS = 2_000
-"""A trace lists this many fields; the one at which reading failed is there in any case."""
+"""A trace lists at most this many fields, and always the one at which reading failed."""
 MAX_DEPTH = 32
 LONGEST_VALUE = 1_024
-"""Bytes or characters of a value that are kept."""
+"""At most this many bytes or characters of a value are kept."""
 
 Value = int | float | bytes | str
-"""What a field holds: a number, a flag or a member of an enum (all are ints), bytes, text."""
+"""The value of a field: a number, a flag or an enum member (all are ints), bytes, or text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a structure; of a repeated field one item."""
+    """One field of a structure, or one item of a repeated field."""
 
     keys: tuple[str, ...]
     """The names that lead to it, its own last, such as `("body", "status[1]", "reserved")`."""
     label: str
-    """The same for a person: without the structures that are all the rest of what holds them, such as `body`."""
+    """The path to it for display, without structures that fill the rest of their parent, such as `body`."""
     start: int
     end: int
-    """Behind its last byte; of a field that was cut off, behind the last byte that is there."""
+    """The end of its last byte; for a truncated field, the end of the data."""
     spec: str
     path: str
     """Its path in its spec, such as `/types/frame_status/seq/1`."""
     is_leaf: bool
-    """Whether it is shown as one value, and not as the fields that follow it one level deeper."""
+    """Whether it is shown as one value; otherwise its fields follow, one level deeper."""
     value: Value | None = None
     """None for a structure, and for a field that was not read to its end."""
     left_out: int = 0
-    """How much of a long value was not kept."""
+    """The bytes or characters of a long value that were not kept."""
     reason: str = ""
     """Why reading failed at this field; empty for all others."""
 
     @property
     def name(self) -> str:
-        """Its own name, with its index where it is an item."""
+        """Its own name, with the index if it is an item."""
         return self.keys[-1]
 
     @property
     def depth(self) -> int:
-        """How many structures it lies in; 0 for a field of the traced one."""
+        """Its nesting depth; 0 for a field of the traced structure."""
         return len(self.keys) - 1
 
     @property
     def spec_name(self) -> str:
-        """What the format's own document calls it; empty where that is no other name."""
+        """Its name in the format's own document; empty where that is the same name."""
         type_ = self.path.rpartition("/types/")[2].partition("/")[0] if "/types/" in self.path else self.spec
         return _spec_names(self.spec).get((type_, self.name.partition("[")[0]), "")
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What was read of a structure, in file order: each structure before its fields."""
+    """The fields of a structure in file order; a nested structure comes before its fields."""
 
     spec: str
     size: int
-    """How many bytes were there to read."""
+    """The size of the data."""
     fields: tuple[Field, ...]
     end: int
-    """Behind the last byte that was taken from the data, for whatever field."""
+    """The end of the last byte that any field read."""
     is_truncated: bool
     """Whether reading failed because the bytes ended."""
     is_cut: bool
-    """Whether there are more fields than are listed."""
+    """Whether the list of fields is incomplete because of `max_fields`."""
 
     @property
     def failing(self) -> Field | None:
@@ -90,22 +90,22 @@ class Trace:
 
     @property
     def leaves(self) -> tuple[Field, ...]:
-        """The fields without the structures that they lie in. They do not overlap, unless they are bits of a byte."""
+        """The fields without the structures around them. Leaves do not overlap, unless they are bits of a byte."""
         return tuple(field for field in self.fields if field.is_leaf)
 
     @property
     def unread(self) -> tuple[Span, ...]:
-        """The stretches of the data that lie in no leaf, in order."""
-        found, position = [], 0
+        """The spans of the data that no leaf covers, in order."""
+        gaps, position = [], 0
         for leaf in self.leaves:
             if leaf.start > position:
-                found.append(Span(position, leaf.start))
+                gaps.append(Span(position, leaf.start))
             position = max(position, leaf.end)
-        return (*found, Span(position, self.size)) if position < self.size else tuple(found)
+        return (*gaps, Span(position, self.size)) if position < self.size else tuple(gaps)
 
 
 def trace(spec: str, data: bytes, *params: object, max_fields: int = MAX_FIELDS) -> Trace:
-    """The fields of the structure that starts with `data`; positions count from its start.
+    """The fields of the structure at the start of `data`; positions count from there.
 
     >>> for field in trace("kafka_offset_index", bytes([0, 0, 0, 7, 0, 0, 0, 42, 1])).leaves:
     ...     print(field.start, field.end, field.label, field.reason or field.value)
@@ -117,14 +117,14 @@ def trace(spec: str, data: bytes, *params: object, max_fields: int = MAX_FIELDS)
         return Trace(spec, len(data), (), 0, is_truncated=False, is_cut=False)
     root, error = specs.read(spec, data, *params)
     walk = _Walk(max_fields)
-    # An instance that failed lies ahead of the fields around it; everything else is found in file order.
+    # A failed instance may lie before the fields around it; everything else comes in file order.
     fields = tuple(sorted(walk.fields(root, 0, (), "", error), key=lambda field: field.start))
     end = max((field.end for field in fields if field.depth == 0), default=0)
     return Trace(spec, len(data), fields, end, isinstance(error, EOFError), walk.is_cut)
 
 
 class _Walk:
-    """A walk over what was read, which ends after so many fields."""
+    """A walk over a parsed structure that stops after `max_fields` fields."""
 
     def __init__(self, max_fields: int) -> None:
         self.left = max_fields
@@ -133,7 +133,7 @@ class _Walk:
     def fields(
         self, node: Any, origin: int, above: tuple[str, ...], label: str, error: BaseException | None
     ) -> Iterator[Field]:
-        """The fields of a structure and of those in it; where an error stopped it, the one it stopped at too."""
+        """The fields of a structure and its nested structures; after an error, also the field where it occurred."""
         last = specs.last_part(node, origin, error) if error else None
         for part in specs.parts(node, origin):
             if last and (part.path, part.index) == (last.path, last.index):
@@ -148,7 +148,7 @@ class _Walk:
     def _field(
         self, part: specs.Part, node: Any, above: tuple[str, ...], label: str, error: BaseException | None
     ) -> Iterator[Field]:
-        """A field, then those in it."""
+        """A field, then its nested fields."""
         name = part.name if part.index is None else f"{part.name}[{part.index}]"
         is_leaf = not part.is_structure or (part.is_open and not part.is_half_read) or len(above) >= MAX_DEPTH
         is_stopped_inside = part.is_half_read and not is_leaf
@@ -167,13 +167,13 @@ class _Walk:
         )
         self.left -= 1
         if not is_leaf:
-            is_all_the_rest = name == node.SEQ_FIELDS[-1]
-            below = label if is_all_the_rest else f"{label}{name}."
+            is_last = name == node.SEQ_FIELDS[-1]
+            below = label if is_last else f"{label}{name}."
             yield from self.fields(part.value, part.origin, (*above, name), below, error if is_stopped_inside else None)
 
 
 def _kept(part: specs.Part) -> tuple[Value | None, int]:
-    """A field's value, cut where it is long, and how much of it was left out."""
+    """A field's value, shortened if it is long, and the length of what was cut off."""
     value: Value | None = None
     if not part.is_open:
         with suppress(*specs.PARSE_ERRORS):
@@ -184,7 +184,7 @@ def _kept(part: specs.Part) -> tuple[Value | None, int]:
 
 
 def _plain(value: Any) -> Value | None:
-    """A value as Python has it: that of a varint or a decimal number, the bytes that an escaped token stands for."""
+    """A value as a Python object: the number of a varint or a decimal, the unescaped bytes of a token."""
     if not isinstance(value, kaitaistruct.KaitaiStruct):
         plain: Value | None = value
     elif hasattr(value, "chars"):

@@ -7,6 +7,7 @@ as an error. A small file is held in memory; of a large one, the blocks that wer
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Sequence
 from typing import IO
@@ -15,6 +16,9 @@ from thawline.source import FAILED, PAGE, SHRUNK, Fault, LocalSource, RemoteSour
 
 HELD = 16 << 20
 """Bytes of the largest file that is held in memory as a whole."""
+MOST_FAULTS = 64
+"""Faults of a file, as the native guard keeps them. Of more, the last one is stretched: more is called unreadable than
+is, never less."""
 PIECE = 1 << 20
 """Bytes of one read at most."""
 
@@ -48,8 +52,9 @@ class Reads:
         for size in (min(PIECE, end - at), min(PAGE - at % PAGE, end - at)):
             try:
                 return os.pread(self._file.fileno(), size, at)
-            except OSError:
-                continue
+            except OSError as error:
+                if error.errno == errno.ENOMEM:  # not the disk's fault
+                    raise
         return None
 
     def _note(self, fault: Fault) -> None:
@@ -58,7 +63,10 @@ class Reads:
         same = [one for one in (fault, *touched) if one.reason == fault.reason]
         joined = Fault(min(one.start for one in same), max(one.end for one in same), fault.reason)
         kept = [one for one in self._faults if one not in same]
-        self._faults = sorted([*kept, joined], key=lambda one: one.start)
+        faults = sorted([*kept, joined], key=lambda one: one.start)
+        if len(faults) > MOST_FAULTS:
+            faults[-2:] = [Fault(faults[-2].start, max(one.end for one in faults[-2:]), faults[-1].reason)]
+        self._faults = faults
 
     def faults(self) -> Sequence[Fault]:
         """What could not be read so far, in the order of the file."""

@@ -1,7 +1,7 @@
-"""Columns as values that JSON, CSV and a terminal can show: bytes as text, times with their zone.
+"""Columns as values for JSON, CSV and a terminal: bytes as text, times with their zone.
 
-Bytes are text where they are valid UTF-8. Where they are not, the column is null and a companion `<name>_b64` holds
-them, so that nothing is lost and nothing is guessed. `hex`, `base64` and `utf8` show all bytes of a column alike.
+Bytes that are valid UTF-8 become text. Other bytes give a null, and a companion column `<name>_b64` holds them: nothing
+is lost and nothing is guessed. `hex`, `base64` and `utf8` convert all values of a column alike.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ Bytes = Literal["auto", "hex", "base64", "utf8"]
 BYTES: tuple[Bytes, ...] = ("auto", "hex", "base64", "utf8")
 
 JSON = orjson.OPT_UTC_Z | orjson.OPT_NAIVE_UTC | orjson.OPT_NON_STR_KEYS
-"""How JSON is written: times in UTC, with their `Z`."""
+"""Options of orjson: times in UTC, with `Z`."""
 
 COMPANION = "_b64"
-FORMULA = "\\A[=+\\-@\t\r\n＝＋－＠]"  # noqa: RUF001 - a spreadsheet takes the wide ones for the others
-"""How a text begins that a spreadsheet takes for a formula, or cuts down to one."""
+FORMULA = "\\A[=+\\-@\t\r\n＝＋－＠]"  # noqa: RUF001 - spreadsheets treat full-width signs alike
+"""The start of a text that a spreadsheet evaluates as a formula, at once or after trimming."""
 UNSEEN = re.compile(
     "[\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb\\U000e0000-\\U000e007f]"
 )
-"""Controls and marks that JSON may hold as they are, and that turn what stands beside them."""
+"""Control and direction marks that JSON allows unescaped, and that change how a terminal shows the text around them."""
 DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
-"""Decimal places of a second that times of a unit have."""
+"""Decimal places of a second, by the unit of a time."""
 DAY = 86_400
 CYCLE = 146_097
-"""Seconds of a day, and days of 400 years, after which the calendar repeats itself."""
+"""Seconds of a day; days of 400 years, after which the calendar repeats."""
 YEAR_9999 = 9999
 YEAR_0, YEAR_10000 = -719_528, 2_932_897
-"""Days of their beginning, from 1970 on."""
+"""The first day of these years, in days since 1970."""
 LONGEST_INTEGER = 20
-"""Digits of a decimal without fraction that is an integer of 64 bits without sign, which JSON holds as a number."""
+"""A decimal with at most this many digits and no fraction is written as a JSON number: uint64 has 20 digits."""
 
 
 def hexed(value: bytes) -> str:
@@ -55,7 +55,7 @@ def base64ed(value: bytes) -> str:
 
 
 def decoded(value: bytes) -> str:
-    """Bytes as UTF-8, with a replacement character for what is not."""
+    """Bytes decoded as UTF-8, with a replacement character for invalid bytes."""
     return value.decode("utf-8", "replace")
 
 
@@ -68,7 +68,7 @@ def is_bytes(kind: pa.DataType) -> bool:
 
 
 def listed(batch: pa.RecordBatch, mode: Bytes) -> dict[str, list[Any]]:
-    """Columns by name, as lists of what JSON can hold; with companions where bytes are no text."""
+    """Columns by name, as lists of JSON values; with a companion where bytes are not UTF-8."""
     columns: dict[str, list[Any]] = {}
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if is_bytes(column.type):
@@ -118,7 +118,7 @@ def _text_or_base64(value: bytes | None) -> tuple[str | None, str | None]:
 
 
 def iso_times(column: pa.Array) -> pa.Array:
-    """Times in ISO 8601, in UTC, as exact as they are stored; years of more than four digits have a sign.
+    """Times in ISO 8601, in UTC, in their stored precision; years of more than four digits have a sign.
 
     >>> iso_times(pa.array([0, 253402300800000, -62167219200001], pa.timestamp("ms"))).to_pylist()
     ['1970-01-01T00:00:00.000Z', '+10000-01-01T00:00:00.000Z', '-0001-12-31T23:59:59.999Z']
@@ -140,7 +140,7 @@ def _bound(ticks: int) -> pa.Scalar:
 
 
 def iso_time(ticks: int, unit: str) -> str:
-    """One time, in a year of any size: neither `strftime` nor Python know those beyond 9999.
+    """One time in ISO 8601, in any year: neither `strftime` nor Python's datetime supports years beyond 9999.
 
     >>> iso_time(-(1 << 63), "ms")
     '-292275055-05-16T16:47:04.192Z'
@@ -149,7 +149,7 @@ def iso_time(ticks: int, unit: str) -> str:
     seconds, fraction = divmod(ticks, 10**digits)
     days, second = divmod(seconds, DAY)
     cycles, day = divmod(days - YEAR_0, CYCLE)
-    date = datetime(2000, 1, 1) + timedelta(day)  # noqa: DTZ001 - 2000 begins a cycle of the calendar, as 0 does
+    date = datetime(2000, 1, 1) + timedelta(day)  # noqa: DTZ001 - 2000 starts a cycle of the calendar, as year 0 does
     year = date.year - 2000 + 400 * cycles
     shown = f"{year:05d}" if year < 0 else f"{year:04d}" if year <= YEAR_9999 else f"+{year}"
     clock = f"{second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}"
@@ -157,7 +157,7 @@ def iso_time(ticks: int, unit: str) -> str:
 
 
 def converter(kind: pa.DataType, mode: Bytes) -> Callable[[Any], Any] | None:
-    """What makes a value of this type fit for JSON; None where it is already."""
+    """The function that converts values of this type to JSON values; None if they are JSON values."""
     if is_bytes(kind):
         return SHOWN.get(mode, lambda value: _text_or_base64(value)[0])
     if pa.types.is_struct(kind):
@@ -178,19 +178,19 @@ def _struct_converter(fields: list[pa.Field], mode: Bytes) -> Callable[[dict[str
     split = {field.name for field in fields if mode == "auto" and is_bytes(field.type)}
 
     def convert(value: dict[str, Any]) -> dict[str, Any]:
-        made: dict[str, Any] = {}
+        members: dict[str, Any] = {}
         for name, item in value.items():
             change = converters[name]
-            made[name] = item if item is None or change is None else change(item)
-            if name in split and item is not None and made[name] is None:
-                made[name + COMPANION] = base64ed(item)
-        return made
+            members[name] = item if item is None or change is None else change(item)
+            if name in split and item is not None and members[name] is None:
+                members[name + COMPANION] = base64ed(item)
+        return members
 
     return convert
 
 
 def _list_converter(field: pa.Field, mode: Bytes) -> Callable[[list[Any]], list[Any]] | None:
-    # An item has no name that a companion could stand beside, so bytes that are no text are base64 themselves.
+    # An item has no name for a companion, so all bytes in lists are base64.
     change = base64ed if mode == "auto" and is_bytes(field.type) else converter(field.type, mode)
     if change is None:
         return None
@@ -208,7 +208,7 @@ def _same(value: Any) -> Any:
 
 
 def flat(batch: pa.RecordBatch, mode: Bytes) -> pa.RecordBatch:
-    """The batch as columns of numbers and text, for CSV. With `auto`, every column of bytes has its companion."""
+    """The batch as columns of numbers and text, for CSV. With `auto`, every column of bytes has a companion."""
     arrays, names = [], []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         for flat_name, array in _flat(name, column, mode):
@@ -219,10 +219,10 @@ def flat(batch: pa.RecordBatch, mode: Bytes) -> pa.RecordBatch:
 
 def _flat(name: str, column: pa.Array, mode: Bytes) -> list[tuple[str, pa.Array]]:
     if is_bytes(column.type):
-        made = _bytes_listed(name, column, mode)
+        columns = _bytes_listed(name, column, mode)
         if mode == "auto":
-            made.setdefault(name + COMPANION, [None] * len(column))
-        return [(key, pa.array(values, pa.string())) for key, values in made.items()]
+            columns.setdefault(name + COMPANION, [None] * len(column))
+        return [(key, pa.array(values, pa.string())) for key, values in columns.items()]
     if pa.types.is_timestamp(column.type):
         return [(name, iso_times(column))]
     if pa.types.is_nested(column.type):
@@ -232,7 +232,7 @@ def _flat(name: str, column: pa.Array, mode: Bytes) -> list[tuple[str, pa.Array]
 
 
 def guarded(batch: pa.RecordBatch) -> pa.RecordBatch:
-    r"""The batch with a `'` before every text, and every name of a column, that a spreadsheet takes for a formula.
+    r"""The batch with a `'` before every text and column name that a spreadsheet would evaluate as a formula.
 
     >>> guarded(pa.record_batch({"a": ["=1+1", "1", None], "-b": [-1, 2, 3]})).to_pydict()
     {'a': ["'=1+1", '1', None], "'-b": [-1, 2, 3]}
@@ -250,28 +250,28 @@ def json_text(value: Any) -> str:
 
 
 def json_line(value: Any) -> bytes:
-    """A value as one line of JSON, with the line's end."""
+    """A value as one line of JSON, with a newline."""
     return json_bytes(value, b"\n")
 
 
 def json_bytes(value: Any, end: Literal[b"", b"\n"] = b"") -> bytes:
-    """A value as JSON, which every reader takes for UTF-8, and which does not drive a terminal that shows it."""
+    """A value as JSON in valid UTF-8, without characters that control a terminal."""
     try:
-        made = orjson.dumps(value, plain, JSON | orjson.OPT_APPEND_NEWLINE if end else JSON)
-    except orjson.JSONEncodeError:  # text that is no UTF-8, or an integer of more than 64 bits
-        made = json.dumps(well_formed(value), ensure_ascii=False, separators=(",", ":")).encode() + end
-    if made.isascii() and b"\x7f" not in made:
-        return made
-    text = made.decode()
+        encoded = orjson.dumps(value, plain, JSON | orjson.OPT_APPEND_NEWLINE if end else JSON)
+    except orjson.JSONEncodeError:  # text with lone surrogates, or an integer of more than 64 bits
+        encoded = json.dumps(well_formed(value), ensure_ascii=False, separators=(",", ":")).encode() + end
+    if encoded.isascii() and b"\x7f" not in encoded:
+        return encoded
+    text = encoded.decode()
     if not UNSEEN.search(text):
-        return made
-    return UNSEEN.sub(lambda found: json.dumps(found.group())[1:-1], text).encode()
+        return encoded
+    return UNSEEN.sub(lambda match: json.dumps(match.group())[1:-1], text).encode()
 
 
 def well_formed(value: Any) -> Any:
-    """A value without text that is no UTF-8: that is escaped, and what it is exactly stands beside it in base64.
+    """A value without lone surrogates: they are escaped, and a companion holds the exact bytes in base64.
 
-    Names of files are such text. Many readers of JSON refuse a file with a lone surrogate, even if it is escaped.
+    File names can hold such text. Many JSON readers reject a lone surrogate, even an escaped one.
     """
     match value:
         case str():
@@ -286,17 +286,17 @@ def well_formed(value: Any) -> Any:
 
 
 def _well_formed_object(value: Mapping[Any, Any]) -> dict[str, Any]:
-    made = {}
+    members = {}
     for key, item in value.items():
         name = utf8(str(key))
-        made[name] = well_formed(item)
+        members[name] = well_formed(item)
         if isinstance(item, str) and not is_utf8(item):
-            made[name + COMPANION] = base64ed(raw(item))
-    return made
+            members[name + COMPANION] = base64ed(raw(item))
+    return members
 
 
 def plain(value: Any) -> Any:
-    """What JSON holds in place of a value that it does not know."""
+    """The JSON value for an object that JSON does not support."""
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value).hex()
     return value.isoformat() if isinstance(value, datetime) else str(value)

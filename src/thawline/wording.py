@@ -1,4 +1,4 @@
-"""Numbers with their nouns and text of unknown origin, the way a person reads them in findings and in reports."""
+"""Numbers with their nouns, and untrusted text made safe to print, for findings and reports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 SHAPELESS = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-"""Letters and marks that Unicode counts as printable and that show nothing."""
+"""Characters that Unicode counts as printable but that have no visible shape."""
 
 
 def grouped(number: int) -> str:
@@ -23,7 +23,7 @@ def grouped(number: int) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number and its noun, in the plural where it needs one.
+    """A number and its noun, in the singular or plural.
 
     >>> counted(1, "batch"), counted(12000, "frame"), counted(2, "batch"), counted(3, "entry")
     ('1 batch', '12 000 frames', '2 batches', '3 entries')
@@ -32,7 +32,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def numbered(noun: str, first: int, last: int) -> str:
-    """Things that have numbers, which are names and so are written as they are.
+    """A range of numbered things; the numbers are identifiers, so their digits are not grouped.
 
     >>> numbered("offset", 3692, 3692), numbered("offset", 3692, 13700)
     ('offset 3692', 'offsets 3692 to 13700')
@@ -41,18 +41,18 @@ def numbered(noun: str, first: int, last: int) -> str:
 
 
 def plural(noun: str) -> str:
-    """Several of a noun."""
+    """The plural of a noun."""
     if noun.endswith(("s", "x", "ch", "sh")):
         return noun + "es"
     return noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
 
 
 def printable(text: str) -> str:
-    r"""Text that cannot move the cursor, change colours or hide its neighbours: what is not printable is escaped.
+    r"""Text that cannot move the cursor, change colours or hide the text around it: unprintable characters are escaped.
 
-    That is all of Unicode's controls (C0, C1), formats (marks that turn the direction of writing, joiners and spaces
-    of no width), separators but the space, private and unassigned characters, surrogates, and letters without a
-    shape, by which two names would look alike. A byte of a file name that is no UTF-8 is a surrogate, as in JSON.
+    These are Unicode's controls (C0, C1), format characters (direction marks, joiners, zero-width spaces), separators
+    except the space, private and unassigned characters, surrogates, and characters without a shape, which make
+    different names look alike. A byte of a file name that is not UTF-8 shows as a surrogate, as in JSON.
 
     >>> print(printable("a\x1b[2Jb"), printable("invoice\u202efdp.log"), printable("a\udcff"))
     a\x1b[2Jb invoice\u202efdp.log a\udcff
@@ -63,7 +63,7 @@ def printable(text: str) -> str:
 
 
 def is_shown(letter: str) -> bool:
-    """Whether a terminal shows a letter, and nothing but it."""
+    """Whether a terminal shows a character, and does nothing else."""
     return letter.isprintable() and not SHAPELESS.match(letter)
 
 
@@ -72,7 +72,7 @@ def _escaped(letter: str) -> str:
 
 
 def is_utf8(text: str) -> bool:
-    r"""Whether text can be written as UTF-8; the name of a file need not.
+    r"""Whether text can be encoded as UTF-8; not every file name can.
 
     >>> is_utf8("naïve.log"), is_utf8("na\udcefve.log")
     (True, False)
@@ -81,16 +81,16 @@ def is_utf8(text: str) -> bool:
 
 
 def utf8(text: str) -> str:
-    r"""Text that can be written as UTF-8: surrogates are escaped, all else is as it was.
+    r"""Text that can be encoded as UTF-8: surrogates are escaped, the rest is unchanged.
 
     >>> print(utf8("na\udcefve.log"))
     na\udcefve.log
     """
-    return SURROGATE.sub(lambda found: _escaped(found.group()), text)
+    return SURROGATE.sub(lambda match: _escaped(match.group()), text)
 
 
 def raw(name: str) -> bytes:
-    r"""The bytes of a name: those that the file system has, where it is one of a file.
+    r"""The bytes of a name; for a file name, the bytes in the file system.
 
     >>> raw("na\udcefve.log")
     b'na\xefve.log'
@@ -98,13 +98,13 @@ def raw(name: str) -> bytes:
     try:
         return os.fsencode(name)
     except UnicodeEncodeError:
-        return name.encode("utf-8", "surrogatepass")  # no name of a file
+        return name.encode("utf-8", "surrogatepass")  # not a file name
 
 
 def quoted(name: str) -> str:
-    r"""A file name as a shell wants to read it: what it stands for is that name, and it shows nothing else.
+    r"""A file name quoted for a shell, in printable characters only.
 
-    Bytes that cannot be shown are written in octal digits, which bash, zsh, ksh and busybox read alike.
+    Unprintable bytes are written as octal escapes, which bash, zsh, ksh and busybox read alike.
 
     >>> quoted("a b.log"), quoted("<stdin>"), quoted("-x.log")
     ("'a b.log'", '-', './-x.log')

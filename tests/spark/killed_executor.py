@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 from pyspark.sql import SparkSession
 
-from thawline.formats.rbf.writer import RbfWriter
+from thawline.formats.rbf.write import RbfWriter
 from thawline.spark import pipeline, session
 from thawline.spark.intake import Intake, Share, Taken
 

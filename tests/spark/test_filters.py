@@ -14,10 +14,10 @@ from pyspark.sql.datasource import EqualTo, GreaterThan, GreaterThanOrEqual, In,
 from thawline import codecs
 from thawline.formats.aerospike.units import Bin, Key, Record
 from thawline.formats.aerospike.writer import AsbWriter, digest_of
-from thawline.formats.kafka.writer import KafkaSegmentWriter
-from thawline.formats.rbak import reading
-from thawline.formats.rbak.writer import RbakWriter, record
-from thawline.formats.rbf.writer import RbfWriter
+from thawline.formats.kafka.write import KafkaSegmentWriter
+from thawline.formats.rbak import rows
+from thawline.formats.rbak.write import RbakWriter, record
+from thawline.formats.rbf.write import RbfWriter
 from thawline.spark.sources import SOURCES, KafkaSource
 
 START = 1_700_000_000_000
@@ -200,13 +200,13 @@ def test_a_filter_on_a_column_of_another_type_means_that_type(spark: SparkSessio
 
 def test_a_segment_of_another_queue_is_not_decompressed(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[int] = []
-    original = reading.decompressed
+    original = rows.decompressed
 
     def counted(*given: Any, **named: Any) -> Any:
         opened.append(1)
         return original(*given, **named)
 
-    monkeypatch.setattr(reading, "decompressed", counted)
+    monkeypatch.setattr(rows, "decompressed", counted)
     source = SOURCES[0]({"path": str(shop / "rbak")})
     reader = source.reader(source.schema())
     reader.pushFilters([EqualTo(("queue",), "orders")])  # type: ignore[attr-defined]

@@ -217,7 +217,7 @@ def test_a_folder_that_can_be_read_again_speaks_for_the_files_beside_its_own(
         raise SourceError("gone for a moment")
 
     with monkeypatch.context() as patched:
-        patched.setattr("thawline.formats.kafka.partition.accounts", unreadable)
+        patched.setattr("thawline.formats.kafka.folder.accounts", unreadable)
         first = pipeline.ingest(Alone(), [str(partition)], tmp_path / "lake")
     assert first.unreadable == 1
     pipeline.ingest(Alone(), [str(partition)], tmp_path / "lake")

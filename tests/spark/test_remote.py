@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from thawline.errors import SourceError
-from thawline.formats.rbf.writer import RbfWriter
+from thawline.formats.rbf.write import RbfWriter
 from thawline.source import RemoteSource
 from thawline.spark import pipeline
 from thawline.spark.files import Listing

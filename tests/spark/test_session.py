@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from thawline.formats.rbf.writer import RbfWriter
+from thawline.formats.rbf.write import RbfWriter
 
 SOURCES = Path(__file__).parents[2] / "src"
 PROGRAM = """

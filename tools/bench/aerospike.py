@@ -17,7 +17,7 @@ def contenders() -> list[Contender]:
 
 
 def _records_by_loop(data: bytes) -> Iterator[object]:
-    """Go through the lines that records without key and set have; names are taken to be free of escapes."""
+    """Read the lines of records without key and set; names are assumed to have no escapes."""
     at = 0
     while at < len(data):
         namespace, at = _line(data, at, b"+ n ")
@@ -27,8 +27,8 @@ def _records_by_loop(data: bytes) -> Iterator[object]:
         count, at = _line(data, at, b"+ b ")
         bins = []
         for _ in range(int(count)):
-            found, at = _bin(data, at)
-            bins.append(found)
+            parsed, at = _bin(data, at)
+            bins.append(parsed)
         yield namespace.decode(), b64decode(digest), int(generation), int(expiration), bins
 
 

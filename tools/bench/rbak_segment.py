@@ -1,8 +1,8 @@
 """Figures of RBAK: `python -m tools.bench.rbak_segment [--records 40000] [--segments 10000]`.
 
-Decoding of a zstd segment to Arrow beside zstandard, orjson and `bytes` of each body's list; of its JSON alone; `info`
-of many segments; and the peak of memory, each of the last two in a process of its own. Times are CPU times, best of
-nine runs in turns.
+Decodes a zstd segment to Arrow, compared with zstandard, orjson and `bytes` of each body's list; its JSON alone; `info`
+of many segments; and the peak of memory, the last two in a process of their own. Times are CPU times, the best of nine
+runs in turns.
 """
 
 from __future__ import annotations
@@ -24,10 +24,8 @@ import zstandard
 from thawline.cold import open_cold
 from thawline.engine import columns
 from thawline.engine.chunks import Chunk
-from thawline.formats.rbak import messages
-from thawline.formats.rbak.encoding import SegmentBuilder
-from thawline.formats.rbak.records import decoder
-from thawline.formats.rbak.writer import record
+from thawline.formats.rbak import records as wire
+from thawline.formats.rbak.write import SegmentBuilder, record
 from tools.bench.data import START, DataSet
 from tools.bench.measure import Contender, compare
 from tools.bench.memory import peak
@@ -83,7 +81,7 @@ def read(data: bytes) -> int:
 
 
 def read_by_objects(data: bytes) -> int:
-    """The same rows as Python objects, the way one would write it; nothing is checked."""
+    """The same rows as Python objects, as one would write it, without checks."""
     payload = zstandard.ZstdDecompressor().decompressobj().decompress(data[32:-8])
     position, rows = 0, 0
     while position < len(payload):
@@ -96,13 +94,13 @@ def read_by_objects(data: bytes) -> int:
 
 def decode(payload: bytes) -> int:
     """The JSON of a payload as columns."""
-    wanted, read_documents, view = messages.wire_columns(messages.SCHEMA.names), decoder(), memoryview(payload)
+    wanted, view = {*wire.WIRE.names} - {"record_json", "headers_at"}, memoryview(payload)
     chunks = columns.scan("rbak_records", view, columns=(), max_bytes=8 << 20)
-    return sum(read_documents(view, chunk, wanted).batch.num_rows for chunk in chunks if isinstance(chunk, Chunk))
+    return sum(wire.decode(view, chunk, wanted).batch.num_rows for chunk in chunks if isinstance(chunk, Chunk))
 
 
 def contenders() -> tuple[Contender, ...]:
-    """Those who read the segment."""
+    """The readers of the segment."""
     return Contender(OURS, lambda: read), Contender(THEIRS, lambda: read_by_objects)
 
 

@@ -15,18 +15,17 @@ from typing import Any
 
 from thawline.generated.kernels.tables import TABLES
 
-from thawline.engine.kernels import OFFSET, ROOM_BEHIND
+from thawline.engine.arrays import OFFSET
 from thawline.engine.probes import Probe
 from thawline.engine.tables import Table, arrays
 from thawline.formats.aerospike.soundness import LOOKED_AT, Soundness
-from thawline.formats.kafka.dense import LEAST_SIZE
-from thawline.formats.kafka.encoding import OpenBatch
-from thawline.formats.kafka.gaps import LONGEST_CHAIN
-from thawline.formats.kafka.nesting import MOST_OFFSETS
-from thawline.formats.kafka.record_columns import Rows
-from thawline.formats.rbak.fields import FIELDS, KINDS, NAME_ENDS, NAMES, NUMBERS
-from thawline.formats.rbak.native import SCRATCH, WORK
-from thawline.formats.rbf.frames import ReverseScan
+from thawline.formats.kafka.records import OpenBatch
+from thawline.formats.kafka.resync import LONGEST_CHAIN
+from thawline.formats.kafka.rows import RecordColumns
+from thawline.formats.kafka.units import LEAST_SIZE, MOST_OFFSETS
+from thawline.formats.rbak.records import FIELDS, KINDS, NAME_ENDS, NAMES, NUMBERS, SCRATCH, WORK
+from thawline.formats.rbf.walk import ReverseScan
+from thawline.native.constants.kernels import COPY_STEP as ROOM_BEHIND
 from thawline.ripemd160 import SIZE
 from tools.fuzz.scans import LONGEST, NATIVE, How, Scan, block, filled, gather, zeros
 
@@ -243,7 +242,7 @@ def follow(view: memoryview, how: How) -> None:
             return
 
 
-def _rows(cut: Cut) -> Rows:
+def _rows(cut: Cut) -> RecordColumns:
     count = cut.rows
     nothing = array("i"), b""
     key, value = cut.values(0, 40), cut.values(1, LONGEST)
@@ -253,7 +252,7 @@ def _rows(cut: Cut) -> Rows:
         *key, array("B", [cut.marks[1]]), 0, *value, b"", 0, array("i"), *nothing, *nothing, b"", 0,
         offsets, cut.longs(rows), b"",
     )  # fmt: skip
-    return Rows(rows, columns, memoryview(offsets))
+    return RecordColumns(rows, columns, memoryview(offsets))
 
 
 def encode(view: memoryview, how: How) -> None:

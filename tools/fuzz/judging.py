@@ -96,27 +96,30 @@ def _judge(format_name: str, data: bytes, scratch: Path) -> None:
 
 
 def _check_rows(cold: ColdFile, report: Report) -> None:
+    rows: list[pa.RecordBatch] = []
     for table in cold.format.tables:
-        rows = _rows(ColdFile(cold.source, cold.format, table), is_there=table == cold.table)
-        if table == cold.table and rows != report.rows:
-            raise Broken(f"verify counts {report.rows} rows, cat gives {rows}")
+        batches = _valid(ColdFile(cold.source, cold.format, table), is_there=table == cold.table)
+        rows = batches if table == cold.table else rows
+    count = sum(batch.num_rows for batch in rows)
+    if count != report.rows:
+        raise Broken(f"verify counts {report.rows} rows, cat gives {count}")
     is_damaged = _raises(ColdFile(cold.source, cold.format, cold.table, on_error="raise"))
     if is_damaged == report.ok:
         raise Broken(f"verify says {'ok' if report.ok else 'damaged'}, reading with on_error=raise says otherwise")
-    _check_tail(cold)
+    _check_tail(cold, pa.Table.from_batches(rows, cold.schema))
 
 
-def _rows(cold: ColdFile, *, is_there: bool) -> int:
-    """How many rows a table has, all of them valid; a kind of file that has no such table says so."""
-    rows = 0
+def _valid(cold: ColdFile, *, is_there: bool) -> list[pa.RecordBatch]:
+    """The rows of a table, all of them valid; a kind of file that has no such table raises `SourceError`."""
+    found: list[pa.RecordBatch] = []
     try:
         for batch in cold.batches():
             batch.validate(full=True)
-            rows += batch.num_rows
+            found.append(batch)
     except SourceError:
         if is_there:
             raise
-    return rows
+    return found
 
 
 def _raises(cold: ColdFile) -> bool:
@@ -128,9 +131,8 @@ def _raises(cold: ColdFile) -> bool:
     return False
 
 
-def _check_tail(cold: ColdFile) -> None:
+def _check_tail(cold: ColdFile, table: pa.Table) -> None:
     """The last rows are those that a whole reading ends with."""
-    table = pa.Table.from_batches(cold.batches(), cold.schema)
     for rows in (1, 3):
         found = pa.Table.from_batches(cold.tail(rows), cold.schema)
         if not _same(found, table.slice(max(table.num_rows - rows, 0))):

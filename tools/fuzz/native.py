@@ -193,10 +193,12 @@ def fuzz(name: str, environment: dict[str, str], options: argparse.Namespace) ->
     while not status and (left := options.runs - tally.executions(name)) > 0 and (rest := end - time.monotonic()) > 0:
         start = time.monotonic()
         longest = LENGTHS[tally.executions(name) // ROUND % len(LENGTHS)]
+        log.unlink(missing_ok=True)
         try:
             status = fuzz_once(name, environment, options, (min(left, ROUND), rest, longest))
         finally:  # a run that is stopped counts as far as it came
-            tally.add(name, Told.of(log.read_text(encoding="utf-8", errors="replace")), time.monotonic() - start)
+            lines = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+            tally.add(name, Told.of(lines), time.monotonic() - start)
             print(tally.text(name), flush=True)
     if options.merge and not status and found.exists():
         merge(environment, name, found)

@@ -13,29 +13,22 @@ from itertools import pairwise
 from typing import Any
 
 from thawline import native
+from thawline.engine.arrays import DATA, ENDLESS, GATHERING, OFFSET, PLACE, PLACES
+from thawline.engine.assembly import label_table as _label_table
+from thawline.engine.buffers import ITEM_SIZES
 from thawline.engine.chunks import Places
-from thawline.engine.kernels import (
-    AT,
-    DATA,
-    DONE,
-    ENDLESS,
-    FAILED,
-    FAILURE,
-    GATHERING,
-    ITEM_SIZES,
-    LIST_FULL,
-    LISTS,
-    OFFSET,
-    PLACE,
-    PLACES,
-    POSITION,
-    RANGE,
-    ROOM_BEHIND,
-    ROWS,
-    ROWS_IN_RANGE,
-    _label_table,
-)
 from thawline.engine.tables import GATHERED, SLICES, Array, Column, Table, arrays, lists
+from thawline.native.constants.kernels import COPY_STEP as ROOM_BEHIND
+from thawline.native.constants.kernels import SCAN_DONE as DONE
+from thawline.native.constants.kernels import SCAN_FAILED as FAILED
+from thawline.native.constants.kernels import SCAN_LIST_FULL as LIST_FULL
+from thawline.native.constants.kernels import STATE_AT as AT
+from thawline.native.constants.kernels import STATE_FAILURE as FAILURE
+from thawline.native.constants.kernels import STATE_LISTS as LISTS
+from thawline.native.constants.kernels import STATE_POSITION as POSITION
+from thawline.native.constants.kernels import STATE_RANGE as RANGE
+from thawline.native.constants.kernels import STATE_ROWS as ROWS
+from thawline.native.constants.kernels import STATE_ROWS_IN_RANGE as ROWS_IN_RANGE
 from tools.filled import PATTERNS
 
 LONGEST = 1024
@@ -251,7 +244,7 @@ class Scan:
         return Places(rows, starts.array[0], ends.array[rows - 1], items, parts)
 
     def copied(self, view: memoryview, rows: int, pattern: int) -> None:
-        """Everything that is made of what the kernel has left, as `kernels._Builder` makes it."""
+        """Everything that is made of what the kernel has left, as `assembly.Assembly` makes it."""
         found = self.found(rows)
         if self.table.checksum:
             starts, ends = (found.arrays[(), part] for part in ("checksum_start", "checksum_end"))

@@ -1,7 +1,7 @@
 """Generate: `python -m tools.generate [--check]`.
 
-Writes `generated/`. With `--check` it writes elsewhere, compares, names every file that
-differs and exits with 1.
+Writes `generated/`. With `--check` it writes to a temporary folder, compares, names every file that differs and exits
+with 1.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from thawline.ksy.documents import SCHEMAS, SpecError, load_specs
 from tools.generate import ksc, layouts
+from tools.generate.constants import write_constants
 from tools.generate.kernels import write_kernels
 from tools.generate.reserved import check_ids
 
@@ -24,19 +25,20 @@ PACKAGES = {
     "": "What `make generate` derives from `schemas/`. Never edited.",
     "parsers": "Parsers by the Kaitai Struct compiler: one module a spec.",
     "structures": "Read-write parsers that know the position of every field: one module a spec.",
-    "kernels": "Scan kernels by the columnar backend, and the tables they fill.",
+    "kernels": "Scan kernels by the columnar backend, the tables they fill, and constants for native code.",
     "layouts": "Byte tables in Markdown: one page a spec.",
 }
 
 
 def generate(target: Path) -> None:
-    """Write everything that derives from the specs into a folder that is empty or absent."""
+    """Write everything that is derived from the specs into a folder that is empty or absent."""
     specs = load_specs()
     for spec in specs.values():
         check_ids(spec)
     write_packages(target)
     compile_specs(target)
     write_kernels(specs, target / "kernels")
+    write_constants(specs, target / "kernels")
     layouts.write(specs, target / "layouts")
 
 
@@ -60,7 +62,7 @@ def compile_specs(target: Path) -> None:
 
 
 def replace(target: Path) -> None:
-    """Generate, and put the result in the place of what was there."""
+    """Generate, and replace what is there."""
     with tempfile.TemporaryDirectory(dir=ROOT, prefix=".generate-") as fresh:
         generate(Path(fresh) / "generated")
         for folder in (Path(fresh) / "generated").iterdir():
@@ -75,7 +77,7 @@ def _move_over(source: Path, target: Path) -> None:
 
 
 def differences(fresh: Path, committed: Path) -> list[str]:
-    """Files that are not the same in both folders, with what is wrong."""
+    """Files that differ between two folders, with what is wrong."""
     names = {
         path.relative_to(folder) for folder in (fresh, committed) for path in folder.rglob("*") if _is_source(path)
     }
@@ -99,7 +101,7 @@ def _verdict(fresh: Path, committed: Path) -> str:
 
 
 def check() -> int:
-    """Exit code: 1 where `generated/` is not what the specs give."""
+    """Exit code: 1 if `generated/` is not what the specs give."""
     with tempfile.TemporaryDirectory() as fresh:
         generate(Path(fresh) / "generated")
         found = differences(Path(fresh) / "generated", GENERATED)

@@ -1,4 +1,4 @@
-"""`generated/kernels/`: the columnar backend's output for every table of the specs."""
+"""`generated/kernels/`: the output of the columnar backend for every table of the specs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TABLES = {tables}
 
 
 def write_kernels(specs: Mapping[str, Spec], folder: Path) -> None:
-    """Write `scans.py`, the kernels, and `tables.py`, what they emit."""
+    """Write the kernels to `scans.py`, and what they emit to `tables.py`."""
     emitted = [emit(lower(name, type_, specs)) for name, type_ in tables(specs)]
     (folder / "scans.py").write_text(HEADER + "".join(source for _, source in emitted), encoding="utf-8")
     listed = "".join(f"    {table.name!r}: {literal(table, 1)},\n" for table, _ in emitted)
@@ -40,7 +40,7 @@ def _intrinsics(specs: Mapping[str, Spec]) -> tuple[str, ...]:
 
 
 def literal(value: object, depth: int) -> str:
-    """Python source of a value: a line each for the items of a long one, defaults left out."""
+    """Python source of a value, without defaults; the items of a long one have a line each."""
     if isinstance(value, tuple):
         parts, brackets = [literal(item, depth + 1) for item in value], "()"
         parts = [f"{parts[0]},"] if len(parts) == 1 else parts

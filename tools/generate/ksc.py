@@ -9,7 +9,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 SECONDS = 300
-"""How long an installation, and how long the compilation of all specs, may take."""
+"""How long an installation, or a compilation of all specs, may take."""
 
 
 class Unavailable(Exception):
@@ -17,14 +17,14 @@ class Unavailable(Exception):
 
 
 def run(schemas: Path, *folders: Path) -> subprocess.CompletedProcess[str]:
-    """Compile every spec in one Node process; each folder gets the build that it is named for."""
+    """Compile every spec in one Node.js process; each folder gets the build that it is named for."""
     install()
     command: list[str | Path] = ["node", HERE / "ksc.js", schemas, *folders]
     return subprocess.run(command, cwd=ROOT, check=False, timeout=SECONDS, stderr=subprocess.PIPE, text=True)
 
 
 def install() -> None:
-    """Get the compiler from npm, unless it is there."""
+    """Install the compiler from npm, unless it is there."""
     if shutil.which("node") is None or shutil.which("npm") is None:
         raise Unavailable("the Kaitai Struct compiler needs Node.js with npm on the PATH")
     if not (HERE / "node_modules" / "kaitai-struct-compiler").exists():

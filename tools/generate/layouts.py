@@ -10,7 +10,7 @@ from thawline.ksy.layouts import render
 
 
 def write(specs: Mapping[str, Spec], folder: Path) -> None:
-    """Write the byte tables, one Markdown file a spec."""
+    """Write the byte tables, a Markdown file for each spec."""
     folder.mkdir(parents=True, exist_ok=True)
     for spec in specs.values():
         (folder / f"{spec.id}.md").write_text(render(spec, specs), encoding="utf-8")

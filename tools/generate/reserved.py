@@ -1,4 +1,4 @@
-"""Refusal of ids that are Python keywords: ksc emits them as they are, and the module does not import."""
+"""Refusal of ids that are Python keywords: ksc emits them unchanged, and the module cannot be imported."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """One version of the specs, as `thawline spec diff` needs it: `python -m tools.generate.version SPECS TARGET`.
 
-Writes `traced/`, `kernels/`, `layouts/` and `tables.json` into TARGET, and prints one JSON object that says what could
-not be made: `compiler`, why the Kaitai Struct compiler did not run; `errors`, what it refused; `kernels`, what the
-columnar backend refused.
+Writes `traced/`, `kernels/`, `layouts/` and `tables.json` into TARGET, and prints a JSON object of what could not be
+made: `compiler`, why the Kaitai Struct compiler did not run; `errors`, what it refused; `kernels`, what the columnar
+backend refused.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tools.generate.reserved import check_ids
 
 
 def write_version(folder: Path, target: Path) -> dict[str, Any]:
-    """Write everything that can be made; what could not be, with the reason."""
+    """Write everything that can be made; returns what could not be, with the reason."""
     status: dict[str, Any] = {"compiler": "", "errors": [], "kernels": ""}
     specs = load_specs(folder)
     try:
@@ -44,7 +44,7 @@ def write_version(folder: Path, target: Path) -> dict[str, Any]:
 
 
 def compile_traced(folder: Path, target: Path) -> list[str]:
-    """Compile the specs into parsers that know the position of every field; what was refused."""
+    """Compile the specs into parsers that know the position of every field; returns what was refused."""
     target.mkdir(parents=True)
     run = ksc.run(folder, target)
     refused = [line for line in run.stderr.splitlines() if ": warning:" not in line]
@@ -52,7 +52,7 @@ def compile_traced(folder: Path, target: Path) -> list[str]:
 
 
 def write_tables(specs: dict[str, Spec], target: Path) -> str:
-    """Write a kernel each into `kernels/`, and `tables.json`: columns and checks; what was refused."""
+    """Write kernels into `kernels/`, and columns and checks to `tables.json`; returns what was refused."""
     (target / "kernels").mkdir(parents=True)
     made = {}
     try:
@@ -67,7 +67,7 @@ def write_tables(specs: dict[str, Spec], target: Path) -> str:
 
 
 def described(table: Table) -> dict[str, Any]:
-    """Columns with the types they have in Arrow and Spark, and what a row is checked for."""
+    """Columns with their types in Arrow and Spark, and the checks of a row."""
     return {
         "columns": {field.name: f"{field.type} ({spark_type(field.type)})" for field in schema_of(table.columns)},
         "checks": [f"{failure.spec}{failure.path} {failure.reason}" for failure in table.failures],

@@ -1,6 +1,5 @@
-"""Golden files, built with a second, independent description of every format.
+"""Golden files, built from a second, independent description of every format.
 
-`python -m tools.samples` writes them all. Each format's module describes the wire
-with `construct`, never with the `.ksy` files, so that a mistake in a `.ksy` cannot
-hide in a file that the same `.ksy` wrote.
+`python -m tools.samples` writes them all. Each format's module describes the wire with `construct`, never with the
+`.ksy` files, so that a golden file cannot repeat a mistake of a `.ksy`.
 """

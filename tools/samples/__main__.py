@@ -12,7 +12,7 @@ GOLDEN = Path(__file__).parents[2] / "tests" / "golden"
 
 
 def write_all(folder: Path) -> None:
-    """Write the samples of all formats and remove golden files that no sample stands for."""
+    """Write the samples of all formats and remove golden files without a sample."""
     written: set[Path] = set()
     for fmt in (rbak, rbf, aerospike, borg, kafka):
         for sample in fmt.samples():
@@ -20,7 +20,7 @@ def write_all(folder: Path) -> None:
     for path in folder.rglob("*"):
         if path.is_file() and path not in written and path.name != "README.md":
             path.unlink()
-            print(f"removed {path}: no sample describes it any more", file=sys.stderr)
+            print(f"removed {path}: no sample describes it", file=sys.stderr)
 
 
 if __name__ == "__main__":

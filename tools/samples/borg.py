@@ -1,4 +1,4 @@
-"""Borg packs and chunk index files, built from borg's pack document and what borg 2.0.0b22 to b25 write."""
+"""Borg packs and chunk index files, built from borg's pack document and from files of borg 2.0.0b22 to b25."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ AEAD_SLOT = Struct(
     "tag" / Bytes(16),
     "ciphertext" / GreedyBytes,
 )
-# What the tag of version 2 hashes: the header up to the sizes, which slot it is, the id again.
+# The input of the tag of version 2: the header up to the sizes, the slot, the id again.
 AAD = Struct(
     "OBJ_MAGIC" / Const(OBJ_MAGIC),
     "version" / Byte,
@@ -98,7 +98,7 @@ META = PrefixedArray(
 )
 
 ITEM_VALUES = {"chunks": MSGPACK_PIECES, "item_ptrs": MSGPACK_IDS, "mtime": MSGPACK_TIME, "mode": MSGPACK_UINT}
-"""What the values of items and archives are that are not texts."""
+"""The types of values of items and archives that are not texts."""
 
 # A borghash table of chunk_id -> ChunkIndexEntry.
 INDEX_MAGIC = b"BORGHASH"
@@ -130,7 +130,7 @@ def _blake3(data: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """Header values and slots of one blob, as they stand in the pack."""
+    """Header values and slots of one blob, as stored in the pack."""
 
     version: int
     chunk_id: bytes
@@ -175,7 +175,7 @@ class Blob:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of an index; flags and size as every borg leaves them on disk."""
+    """One entry of an index; flags and size have the values that borg writes."""
 
     chunk_id: bytes
     pack_id: bytes
@@ -198,24 +198,24 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Compressed:
-    """Plaintext as a compressor left it, and the numbers that the meta map says about it."""
+    """Compressed plaintext, and the numbers that the meta map states about it."""
 
     plaintext: bytes
     ctype: int
     clevel: int
     stored: bytes
     has_size: bool = True
-    """False after `--compression auto,...`, which leaves the key out."""
+    """False after `--compression auto,...`, which omits the key."""
     padding: int = 0
-    """What `--compression obfuscate,...` appends."""
+    """Bytes that `--compression obfuscate,...` appends."""
 
     @property
     def payload(self) -> bytes:
-        """Payload of the data slot."""
+        """The payload of the data slot."""
         return self.stored + bytes(self.padding)
 
     def meta(self, kind: str) -> bytes:
-        """Payload of the meta slot, in the key order of borg."""
+        """The payload of the meta slot, in borg's key order."""
         keys: dict[str, str | int] = {"type": kind}
         if self.has_size:
             keys |= {"size": len(self.plaintext)}
@@ -257,7 +257,7 @@ def _tagged_none(content: Compressed, key_type: int, hashed: Hash) -> Blob:
 
 
 def _aead(number: int, version: int, key_type: int, chunk_id: bytes | None = None, *, is_empty: bool = False) -> Blob:
-    """Outside of an encrypted blob: counters in borg's order, made-up tags and ciphertexts."""
+    """The structure of an encrypted blob: counters in borg's order, arbitrary tags and ciphertexts."""
     session = _sha256(b"session")[:24]
     slots = []
     for name, iv in ((b"meta", 2 * number + 1), (b"data", 2 * number)):
@@ -307,7 +307,7 @@ def _unencrypted_packs() -> Iterator[Sample]:
 
 
 def _types() -> list[Blob]:
-    """File content, the item stream, the list of the stream's ids (msgpack), the archive (msgpack)."""
+    """Blobs of file content, the item stream, the list of the stream's ids (msgpack), and the archive (msgpack)."""
     stream = b"item stream"
     ids = b"\x91\xc4\x20" + _sha256(stream)
     archive = META.build([["version", 2], ["name", "golden"]])
@@ -316,7 +316,7 @@ def _types() -> list[Blob]:
 
 
 def _archive() -> list[Blob]:
-    """One archive of two files, the second in two chunks, and of three items that no careful reader writes anywhere."""
+    """One archive of two files, the second in two chunks, and of three items that a safe reader must not extract."""
     first, second, third = (_none(_uncompressed(text)) for text in (b"the kettle is on the hob\n", b"one, ", b"two\n"))
     paths: dict[str, dict[str, object]] = {
         "docs": {"mode": 0o040755},
@@ -340,7 +340,7 @@ def _packed(values: Mapping[str, object]) -> bytes:
 
 
 def _compressions() -> list[Compressed]:
-    """Each compressor once; other text each time, since equal chunks are stored once."""
+    """Each compressor once; with different text each time, since equal chunks are stored once."""
     none, lz4, lzma, zstd, zlib, auto, obfuscate = (
         b"".join(b"%s %02d: the kettle is on the hob\n" % (name, number) for number in range(12))
         for name in (b"none", b"lz4", b"lzma", b"zstd", b"zlib", b"auto", b"obfuscate")
@@ -368,7 +368,7 @@ def _keyed_packs() -> Iterator[Sample]:
 
 
 def _deceptive_packs() -> Iterator[Sample]:
-    """Content that looks like blobs; the blobs around it are whole, so none of it counts."""
+    """Content that looks like blobs; the blobs around it are intact, so it must not be taken for blobs."""
     magics = _uncompressed(OBJ_MAGIC + b"." + OBJ_MAGIC * 2 + b"\x01")
     after = _none(_uncompressed(b"after"))
     yield _pack("magic-in-data", "Content that holds the magic three times.", _none(magics), after)
@@ -413,7 +413,7 @@ def _index(name: str, what: str, *entries: Entry) -> Sample:
 
 
 def _index_description(used: int) -> bytes:
-    """JSON as borghash writes it; capacity as seen in borg's files."""
+    """JSON as borghash writes it; the capacity is that of borg's files."""
     names = ["flags", "size", "pack_id", "obj_offset", "obj_size"]
     description = {
         "key_size": 32,

@@ -1,7 +1,7 @@
-"""Compressed bytes that no library release can change: every codec's framing, described with `construct`.
+"""Compressed bytes that do not depend on a library: every codec's framing, described with `construct`.
 
-Data is stored, or spelled out by a rule of ours, instead of being compressed by a library, so
-that a golden file keeps its bytes when zstandard, lz4, zlib or snappy learn to find other matches.
+Data is stored, or compressed by a fixed rule, not by a library. Golden files keep their bytes when a new release of
+zstandard, lz4, zlib or snappy finds other matches.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ from construct import (
     this,
 )
 
-# RFC 8878. No Frame_Content_Size, as zstd's streaming encoder leaves it out when no size was
-# pledged; Window_Descriptor 0x58 (2 MiB) is what it writes at its default level 3.
+# RFC 8878. No Frame_Content_Size: zstd's streaming encoder omits it unless a size is pledged. Window_Descriptor 0x58
+# (2 MiB) is that of its default level 3.
 ZSTD_BLOCK_MAX = 128 * 1024
 ZSTD_BLOCK = Struct(
     "header"
@@ -67,7 +67,7 @@ ZSTD_FRAME = Struct(
 )
 
 # LZ4 frame format: version 01, independent blocks of at most 64 KiB, no checksums of the data.
-# HC is the second byte of xxh32(FLG, BD), and so a constant.
+# HC is the second byte of xxh32(FLG, BD), which is constant here.
 LZ4_FRAME_BLOCK_MAX = 64 * 1024
 LZ4_FRAME_BLOCK = Struct(
     "size" / ByteSwapped(BitStruct("is_uncompressed" / Const(1, Bit), "length" / BitsInteger(31))),
@@ -83,7 +83,7 @@ LZ4_FRAME = Struct(
 )
 
 # LZ4 block format: sequences of literals and a copy of earlier bytes; the last one has no copy.
-# A length of 15 in the token goes on in bytes of 255 and one smaller byte.
+# A length of 15 in the token continues in bytes of 255 and one smaller byte.
 LZ4_MIN_MATCH = 4
 LZ4_LAST_LITERALS = 5
 LZ4_NO_MATCH_TAIL = 12
@@ -132,8 +132,8 @@ ZLIB = Struct(
     "ADLER32" / Int32ub,
 )
 
-# The .xz file format with one block of uncompressed LZMA2 chunks and without a check of the
-# data, as borg asks for (CHECK_NONE). The first chunk resets the dictionary.
+# The .xz file format with one block of uncompressed LZMA2 chunks and no integrity check, as borg requests (CHECK_NONE).
+# The first chunk resets the dictionary.
 LZMA2_CHUNK_MAX = 64 * 1024
 LZMA2_CHUNK = Struct(
     "control" / Enum(Byte, end=0, reset_and_uncompressed=1, uncompressed=2),
@@ -170,8 +170,8 @@ XZ = Struct(
     "footer_magic" / Const(b"YZ"),
 )
 
-# Snappy: the length, then elements. A literal's length less one stands in its tag up to 59;
-# a tag of 61 says that it follows in two bytes.
+# Snappy: the length, then elements. The tag of a literal holds its length minus one up to 59; 61 means that two bytes
+# with it follow.
 SNAPPY_LITERAL_MAX = 64 * 1024
 SNAPPY_TAG_MAX = 59
 SNAPPY_TWO_BYTES = 61
@@ -195,12 +195,12 @@ SNAPPY_XERIAL = Struct(
 
 
 def zstd_stored(*chunks: bytes) -> bytes:
-    """One zstd frame, one raw block a chunk, no content size."""
+    """One zstd frame with a raw block for each chunk, without a content size."""
     return _zstd_frame([("Raw_Block", len(chunk), chunk) for chunk in chunks])
 
 
 def zstd_rle(byte: int, count: int) -> bytes:
-    """One zstd frame that says `byte` `count` times in run-length blocks, no content size."""
+    """One zstd frame of `count` times `byte` in run-length blocks, without a content size."""
     sizes = [min(count - done, ZSTD_BLOCK_MAX) for done in range(0, count, ZSTD_BLOCK_MAX)]
     return _zstd_frame([("RLE_Block", size, bytes([byte])) for size in sizes])
 
@@ -220,13 +220,13 @@ def _zstd_frame(blocks: list[tuple[str, int, bytes]]) -> bytes:
 
 
 def lz4_frame_stored(*chunks: bytes) -> bytes:
-    """One LZ4 frame of uncompressed blocks: one a chunk, more for a chunk above 64 KiB."""
+    """One LZ4 frame of uncompressed blocks: one for each chunk, more for a chunk above 64 KiB."""
     parts = [part for chunk in chunks for part in _split(chunk, LZ4_FRAME_BLOCK_MAX)]
     return _build(LZ4_FRAME, blocks=[{"size": {"length": len(part)}, "data": part} for part in parts])
 
 
 def lz4_block(data: bytes) -> bytes:
-    """Raw LZ4 block; a repeat of four bytes or more becomes a copy of their latest place."""
+    """A raw LZ4 block; a repeat of four bytes or more becomes a copy of the latest occurrence."""
     block, done = b"", 0
     for start, length, offset in _lz4_matches(data):
         block += _lz4_literals(data[done:start], length - LZ4_MIN_MATCH)
@@ -237,18 +237,18 @@ def lz4_block(data: bytes) -> bytes:
 
 
 def lz4_sized_block(data: bytes) -> bytes:
-    """Raw LZ4 block after its uncompressed size, as `lz4_flex::compress_prepend_size` writes it."""
+    """A raw LZ4 block after its uncompressed size, as `lz4_flex::compress_prepend_size` writes it."""
     return _build(LZ4_SIZED_BLOCK, uncompressed_size=len(data), block=lz4_block(data))
 
 
 def _lz4_matches(data: bytes) -> Iterator[tuple[int, int, int]]:
     """Start, length and offset of each copy; the block's end rules keep the tail literal."""
-    seen: dict[bytes, int] = {}
+    places: dict[bytes, int] = {}
     free = 0
     for start in range(len(data) - LZ4_NO_MATCH_TAIL + 1):
         word = data[start : start + LZ4_MIN_MATCH]
-        earlier = seen.get(word)
-        seen[word] = start
+        earlier = places.get(word)
+        places[word] = start
         if earlier is None or start < free or start - earlier > LZ4_MAX_OFFSET:
             continue
         length = LZ4_MIN_MATCH
@@ -267,7 +267,7 @@ def _lz4_literals(literals: bytes, match_length: int) -> bytes:
 
 
 def _lz4_length_rest(length: int) -> list[int] | None:
-    """Bytes that follow the token; None where the token says it all."""
+    """The length bytes after the token; None if the token holds the length."""
     if length < LZ4_TOKEN_MAX:
         return None
     full, rest = divmod(length - LZ4_TOKEN_MAX, LZ4_GOES_ON)
@@ -275,7 +275,7 @@ def _lz4_length_rest(length: int) -> list[int] | None:
 
 
 def gzip_stored(*members: bytes) -> bytes:
-    """One gzip member each, of stored blocks, without a time or a name."""
+    """A gzip member of stored blocks for each of `members`, without a time or a name."""
     return b"".join(_gzip_member(member) for member in members)
 
 
@@ -295,7 +295,7 @@ def _deflate_blocks(data: bytes) -> list[dict[str, object]]:
 
 
 def xz_stored(data: bytes) -> bytes:
-    """One .xz stream whose only block stores the data, without a check of it."""
+    """One .xz stream whose only block stores the data, without an integrity check."""
     chunks: list[dict[str, object]] = [
         {"control": "uncompressed" if index else "reset_and_uncompressed", "data": part}
         for index, part in enumerate(_split(data, LZMA2_CHUNK_MAX))
@@ -309,7 +309,7 @@ def xz_stored(data: bytes) -> bytes:
 
 
 def snappy_raw(data: bytes) -> bytes:
-    """Raw snappy block of literals."""
+    """A raw snappy block of literals."""
     return _build(
         SNAPPY,
         uncompressed_length=len(data),
@@ -324,7 +324,7 @@ def _snappy_literal(data: bytes) -> dict[str, object]:
 
 
 def snappy_xerial(*chunks: bytes) -> bytes:
-    """Snappy blocks, one a chunk, in the framing of snappy-java."""
+    """A snappy block for each chunk, in the framing of snappy-java."""
     return _build(SNAPPY_XERIAL, chunks=[snappy_raw(chunk) for chunk in chunks])
 
 

@@ -1,4 +1,4 @@
-"""Sample, Unit and Content: a golden file and the account of what it holds."""
+"""Sample, Unit and Content: a golden file and the account of its content."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 WIDTH = 160
 
 Plain = None | bool | int | str | list["Plain"] | dict[str, "Plain"]
-"""What JSON can say. Bytes are lower-case hex, enum values their names, absent values null."""
+"""A JSON value. Bytes are lower-case hex, enum values their names, absent values null."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a field of a unit holds once it is decompressed."""
+    """The decompressed content of a unit's field."""
 
     field: str
     """Dotted path of the field in the unit, e.g. `body.records`."""
@@ -30,7 +30,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One structure of the file: which spec reads it, where it lies, what its fields hold."""
+    """One structure of the file: its spec, its position, and the values of its fields."""
 
     spec: str
     start: int
@@ -49,12 +49,12 @@ class Sample:
     data: bytes
     units: tuple[Unit, ...]
     file_spec: str | None = None
-    """The spec that reads the whole file, where there is one."""
+    """The spec of the whole file, if one exists."""
     notes: Mapping[str, Plain] = field(default_factory=dict)
-    """Facts that no field shows, such as the directory a sidecar file belongs to."""
+    """Facts outside of the fields, such as the folder that a sidecar belongs to."""
 
     def account(self) -> dict[str, object]:
-        """Return the JSON that stands beside the file."""
+        """The JSON that is stored beside the file."""
         account: dict[str, object] = {
             "what": self.what,
             "size": len(self.data),
@@ -82,7 +82,7 @@ def _unit_account(unit: Unit) -> dict[str, object]:
 
 
 def write_sample(sample: Sample, folder: Path) -> tuple[Path, Path]:
-    """Write the file and its account; returns both paths."""
+    """Write the file and its account; return both paths."""
     target = folder / sample.path
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(sample.data)
@@ -92,7 +92,7 @@ def write_sample(sample: Sample, folder: Path) -> tuple[Path, Path]:
 
 
 def _pretty(value: object, depth: int = 0) -> str:
-    """JSON with a line for every item, but for what fits one line."""
+    """JSON with a line for every item, unless all of them fit one line."""
     line = json.dumps(value, ensure_ascii=False)
     if len(line) + depth <= WIDTH or not isinstance(value, dict | list):
         return line

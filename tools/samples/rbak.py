@@ -40,7 +40,7 @@ HEADER = Struct(
     "First Timestamp" / Int64sl,
     "Last Timestamp" / Int64sl,
 )
-# The checksum is the IEEE one, which is all that crc32fast knows, over everything before it.
+# CRC-32 (IEEE), the only one of crc32fast, over everything before it.
 SEGMENT = Struct(
     "covered" / RawCopy(Struct("Header" / HEADER, "Compressed Payload" / GreedyBytes)),
     "CRC32" / Checksum(Int32ul, zlib.crc32, this.covered.data),
@@ -50,7 +50,7 @@ PAYLOAD = GreedyRange(Prefixed(Int32ul, GreedyBytes))
 
 Json = dict[str, Any]
 
-# The example of the page's section "Record Schema", in its key order, which is serde's.
+# The example of the page's section "Record Schema", in its key order, which is that of serde.
 PROPERTIES: Json = {
     "content_type": "application/json",
     "content_encoding": None,
@@ -95,7 +95,7 @@ ALL_PROPERTIES: Json = {
     "cluster_id": "deprecated",
 }
 
-# The page gives only `[]`; these are the shapes that formats/rbak.md section 3 asks readers to accept.
+# The page shows only `[]`; these are the shapes that formats/rbak.md section 3 requires readers to accept.
 TAGGED_VALUES: Json = {
     "boolean": {"Boolean": True},
     "i8": {"ShortShortInt": -128},
@@ -128,7 +128,7 @@ HEADER_SHAPES: Json = {
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """How a payload is compressed, and what header, account and file name call it."""
+    """A compression of the payload, and its names in header, account and file name."""
 
     compression: str
     content_codec: str
@@ -158,32 +158,32 @@ ZSTD_TWO_FRAMES = Codec("zstd", "zstd", "zst", _zstd_two_frames)
 ZSTD_RUN = Codec("zstd", "zstd", "zst", _zstd_run)
 LZ4_FRAME = Codec("lz4", "lz4", "lz4", lz4_frame_stored)
 LZ4_FRAME_BLOCKS = Codec("lz4", "lz4", "lz4", _chunked(lz4_frame_stored, 100))
-# What lz4_flex::compress_prepend_size writes, and so probably the tool, whatever its page says.
+# The output of lz4_flex::compress_prepend_size, which the tool probably uses although its page states otherwise.
 LZ4_BLOCK = Codec("lz4", "lz4_sized_block", "lz4", lz4_sized_block)
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What a segment's writer is given."""
+    """The input of a segment's writer."""
 
     records: Sequence[Json]
     codec: Codec = NONE
     reserved: bytes = bytes(2)
     timestamps: tuple[int, int] | None = None
-    """First and last, where they are not those of the records."""
+    """The first and last timestamp, if they are not those of the records."""
 
     @property
     def jsons(self) -> list[bytes]:
-        """Compact UTF-8, as serde_json writes it."""
+        """The records as compact UTF-8 JSON, as serde_json writes it."""
         return [json.dumps(r, separators=(",", ":"), ensure_ascii=False).encode() for r in self.records]
 
     @property
     def compressed(self) -> bytes:
-        """Length-prefixed JSON, compressed."""
+        """The length-prefixed JSON, compressed."""
         return self.codec.compress(PAYLOAD.build(self.jsons))
 
     def header(self) -> Json:
-        """Values from which HEADER builds; without records both times are 0."""
+        """The values of HEADER; without records both times are 0."""
         times = [record["backed_up_at"] for record in self.records] or [0]
         first, last = self.timestamps or (times[0], times[-1])
         return {
@@ -195,7 +195,7 @@ class Segment:
         }
 
     def build(self) -> bytes:
-        """Bytes of the file."""
+        """The bytes of the file."""
         covered = {"Header": self.header(), "Compressed Payload": self.compressed}
         return bytes(SEGMENT.build({"covered": {"value": covered}}))
 
@@ -233,7 +233,7 @@ def samples() -> Iterator[Sample]:
 
 
 def _worked_example() -> Sample:
-    """Header as the page's byte-level example prints it, record as its schema section does."""
+    """The header of the page's byte-level example with the record of its schema section."""
     printed = Int64sl.parse(bytes.fromhex("CB 04 A7 D2 8E 01 00 00"))
     segment = Segment([RECORD], ZSTD, timestamps=(printed, printed))
     remark = "the page's header and record name different times: 1712931144907 and 1712756400123"
@@ -303,7 +303,7 @@ def _texts() -> Iterator[Sample]:
 
 
 def _numbered(count: int) -> list[Json]:
-    """Messages of two queues, a second apart."""
+    """`count` messages of two queues, a second apart."""
     return [
         RECORD
         | {

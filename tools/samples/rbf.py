@@ -33,14 +33,14 @@ FENCE = b"RBF1"
 STATUS_LEN = 1 + ((4 - ((len_(this.Payload) + 1) % 4)) % 4)
 HEAD_LEN = 16 + len_(this.Payload) + STATUS_LEN
 
-# [F-FRAMESTATUS-VALUES]: the length of the status less one, in its own lowest bits.
+# [F-FRAMESTATUS-VALUES]: the length of the status minus one, in its lowest bits.
 FRAME_STATUS = BitStruct(
     "Tombstone" / Flag,
     "Reserved" / Const(0, BitsInteger(5)),
     "StatusLen" / BitsInteger(2),
 )
 
-# [F-FRAME-LAYOUT] without its outer fields; [F-CRC32C-COVERAGE] is exactly this.
+# [F-FRAME-LAYOUT] without its outer fields: exactly [F-CRC32C-COVERAGE].
 CRC_INPUT = Struct(
     "FrameTag" / Int32ul,
     "Payload" / GreedyBytes,
@@ -59,13 +59,13 @@ RBF_FILE = Struct(
     "frames" / GreedyRange(Struct("FrameBytes" / FRAME_BYTES, "Fence" / Const(FENCE))),
 )
 
-# [F-ADDRESS64-WIRE-FORMAT]: where a HeadLen lies; 0 is null.
+# [F-ADDRESS64-WIRE-FORMAT]: the position of a HeadLen; 0 is null.
 ADDRESS64 = Int64ul
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What a writer is given for one frame."""
+    """The input of a writer for one frame."""
 
     payload: bytes = b""
     tag: int = 1
@@ -73,16 +73,16 @@ class Frame:
 
     @property
     def status_len(self) -> int:
-        """The table below [F-STATUSLEN-FORMULA], by PayloadLen % 4."""
+        """The length of the status by PayloadLen % 4, from the table below [F-STATUSLEN-FORMULA]."""
         return (4, 3, 2, 1)[len(self.payload) % 4]
 
     @property
     def head_len(self) -> int:
-        """All of FrameBytes [F-HEADLEN-FORMULA]."""
+        """The size of FrameBytes [F-HEADLEN-FORMULA]."""
         return 16 + len(self.payload) + self.status_len
 
     def wire(self) -> dict[str, object]:
-        """Values from which FRAME_BYTES builds."""
+        """The values of FRAME_BYTES."""
         status = {"Tombstone": self.is_tombstone, "StatusLen": self.status_len - 1}
         covered = {"FrameTag": self.tag, "Payload": self.payload, "FrameStatus": [status] * self.status_len}
         return {"HeadLen": self.head_len, "covered": {"value": covered}}
@@ -126,7 +126,7 @@ def _small_files() -> Iterator[Sample]:
 
 
 def _lengths() -> Iterator[Sample]:
-    """Each residue of PayloadLen % 4, and so each StatusLen, alive and dead."""
+    """Each residue of PayloadLen % 4, and so each StatusLen, for frames and tombstones."""
     for length in range(6):
         frame = Frame(bytes(range(1, length + 1)))
         what = f"Payload of {length} bytes, padded to {frame.head_len} by a status of {frame.status_len}."
@@ -144,7 +144,7 @@ def _tags() -> Iterator[Sample]:
 
 
 def _deceptive_payloads() -> Iterator[Sample]:
-    """Payloads that look like framing; the frame around them is whole, so none of it counts."""
+    """Payloads that look like framing; the frame around them is intact, so they must not be taken for frames."""
     frame = Frame(FENCE * 3 + b"..." + FENCE + b"." + FENCE, 2)
     yield _file("fences-in-payload", "Fences in the payload, aligned to four bytes and not.", frame, Frame(b"after"))
     status = Frame(b"\x00\x03\x80\x83", 3)

@@ -1,7 +1,7 @@
-"""The command `thawline`: one short function a command, and the promises that hold for all of them.
+"""The command `thawline`: one short function per command, and the behaviour that all of them share.
 
-Exit codes, closed pipes and Ctrl-C are dealt with here and nowhere else. Modules that take a while to import are
-imported by the commands that need them, so that `--help` and completion answer at once.
+Exit codes, closed pipes and Ctrl-C are handled only here. Commands import slow modules when they run, so that `--help`
+and completion are fast.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ALIASES = {"check": "verify", "validate": "verify"}
 SECTIONS = {
     "Look": [identify, info, stats],
     "Read": [cat, head, tail, convert],
-    "Check and rescue": [verify, inspect, salvage],
+    "Check and salvage": [verify, inspect, salvage],
     "On Spark": [ingest],
     "Reference": [formats, schema, help_page, explain, completion],
 }
@@ -45,19 +45,19 @@ FORMAT_COMMANDS: dict[str, str] = {
     "borg": "thawline.cli.borg",
     "rbak": "thawline.cli.rbak",
 }
-"""Groups of commands that only one format has, by its name; a group is imported when it is asked for."""
+"""Modules of the command groups of single formats, by format; a group is imported on first use."""
 SPEC_COMMANDS = {"spec": "thawline.cli.spec"}
-"""As those, for whoever writes or reviews the specs."""
+"""The module of the command group for authors and reviewers of specs."""
 GROUPS = {**FORMAT_COMMANDS, **SPEC_COMMANDS}
 INTERRUPTED = 130
 USAGE = 2
 
 
 class Thawline(click.Group):
-    """The commands, their aliases, and a bare file name as a command of its own."""
+    """The commands and their aliases; a bare file name runs `glance`."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """A command by its name or its alias, or the commands of one format."""
+        """A command by its name or alias, or the command group of a format."""
         if cmd_name in GROUPS:
             group: click.Command = getattr(import_module(GROUPS[cmd_name]), cmd_name)
             return group
@@ -70,26 +70,26 @@ class Thawline(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is meant; a file that is there, a URL or `-` means a glance at it."""
+        """The command that the arguments name; `glance` for an existing file, a URL or `-`."""
         name = args[0]
         memory.check()
         if self.get_command(ctx, name) is None and _is_file(name):
             return "glance", glance, args
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             near = get_close_matches(name, self.list_commands(ctx), 1)
-            meant = f"did you mean {near[0]}?" if near else "`thawline --help` lists the commands"
-            ctx.fail(f"there is neither a command nor a file {name!r}; {meant}")
+            hint = f"did you mean {near[0]}?" if near else "`thawline --help` lists the commands"
+            ctx.fail(f"there is neither a command nor a file {name!r}; {hint}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The commands in sections, in the order in which one needs them."""
+        """Write the commands in sections, in the order in which a user needs them."""
         for title, commands in SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl([(str(item.name), item.get_short_help_str(limit=80)) for item in commands])
         for title, names in {"For one format": FORMAT_COMMANDS, "For reviewers of specs": SPEC_COMMANDS}.items():
             with formatter.section(title):
-                found = [(name, self.get_command(ctx, name)) for name in names]
-                formatter.write_dl([(name, item.get_short_help_str(limit=80)) for name, item in found if item])
+                groups = [(name, self.get_command(ctx, name)) for name in names]
+                formatter.write_dl([(name, item.get_short_help_str(limit=80)) for name, item in groups if item])
 
 
 def _is_file(name: str) -> bool:
@@ -126,13 +126,13 @@ def main() -> None:
     heed_signals()
     memory.be_frugal()
     code = run(sys.argv[1:])
-    abandon()  # what an interruption at the wrong moment has left
+    abandon()  # partial files that an interruption has left
     silence()
     sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
-    """Run `thawline`; its exit code."""
+    """Run `thawline`; returns its exit code."""
     try:
         code = copy_context().run(_dispatch, arguments)
         sys.stdout.flush()
@@ -145,17 +145,17 @@ def run(arguments: list[str]) -> int:
         return _fail(f"stopped by {stopped}", stopped.exit_code)
     except click.ClickException as error:
         return _wrong_usage(error)
-    except Exception as error:  # noqa: BLE001 - Python would exit with 1, which means that a file is damaged
+    except Exception as error:  # noqa: BLE001 - Python would exit with 1, which means damage here
         return _failed(error)
     return code
 
 
 def _failed(error: Exception) -> int:
-    """Say what went wrong; the exit code."""
+    """Report an error; returns the exit code."""
     if isinstance(error, ThawlineError):
         return _fail(_sentence(error), error.exit_code)
     if memory.is_short(error):
-        error.__traceback__ = None  # it holds on to all that was read
+        error.__traceback__ = None  # its frames keep everything that was read in memory
         return _fail(memory.NO_MEMORY, USAGE)
     if isinstance(error, OSError):
         return _fail(_sentence(error), USAGE)
@@ -164,7 +164,7 @@ def _failed(error: Exception) -> int:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    # Not `commands.main`: click takes a closed pipe for an error, and EOFError for Ctrl-C.
+    # Not `commands.main`: click treats a closed pipe as an error, and EOFError as Ctrl-C.
     if instruction := os.environ.get(COMPLETE):
         from click.shell_completion import shell_complete
 
@@ -178,7 +178,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 def _sentence(error: Exception) -> str:
     if isinstance(error, memory.NotEnoughMemory):
-        return str(error)  # there is no room for more modules
+        return str(error)  # memory does not suffice to import more modules
     from thawline.cli.session import sentence
 
     return sentence(error)

@@ -1,4 +1,4 @@
-"""Commands that only Aerospike backups have."""
+"""Commands for Aerospike backups only."""
 
 from __future__ import annotations
 

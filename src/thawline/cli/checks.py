@@ -36,7 +36,7 @@ DAMAGED = 1
 @click.command()
 @takes(
     FILES,
-    click.option("--heads-only", is_flag=True, help="Look at the heads of units only, where the format has such."),
+    click.option("--heads-only", is_flag=True, help="Read only the heads of units, where the format has them."),
     READING,
     OFFERED,
     FORMAT,
@@ -73,7 +73,7 @@ def verify(run: Session, *, heads_only: bool) -> int:
 
 
 def _show_total(run: Session, verdicts: dict[str, bool]) -> None:
-    """A line about all files, where there is more than one."""
+    """Print a total if the command has more than one file."""
     from thawline.rendering.words import counted, grouped
 
     folders = [verdicts.pop(group.folder.path) for group in run.groups if group.folder.path in verdicts]
@@ -82,9 +82,9 @@ def _show_total(run: Session, verdicts: dict[str, bool]) -> None:
         return
     ok = sum(verdicts.values())
     counts = {"ok": ok, "damaged": len(verdicts) - ok, "not looked at": len(run.unread)}
-    told = ", ".join(f"{grouped(count)} {state}" for state, count in counts.items() if count)
+    states = ", ".join(f"{grouped(count)} {state}" for state, count in counts.items() if count)
     whole = "" if all(folders) else f"; {counted(folders.count(False), 'folder')} damaged as a whole"
-    run.console.print(f"\n{counted(total, 'file')}: {told}{whole}")
+    run.console.print(f"\n{counted(total, 'file')}: {states}{whole}")
 
 
 def _show_diagnosis(run: Session, cold: ColdFile, report: Report, _sink: Any) -> None:
@@ -101,7 +101,7 @@ def _show_report(run: Session, _cold: ColdFile, report: Report, sink: Any) -> No
     from thawline.rendering.findings import finding_records
 
     if run.kind not in {"csv", "arrow"}:
-        sink.add_with(report.head(), "findings", (finding.to_dict() for finding in report.findings))
+        sink.add_with(report.head(), "findings", report.findings.to_dicts())
         return
     for record in finding_records(report):
         sink.add(record)
@@ -133,10 +133,10 @@ def inspect(run: Session, at: int | None, unit: int | None, finding: int | None,
         raise click.UsageError("--at, --unit and --finding exclude one another")
     with run.open_only() as cold:
         try:
-            found = inspected(cold, at=at, unit=unit, finding=finding, spec_names=spec_names)
+            inspection = inspected(cold, at=at, unit=unit, finding=finding, spec_names=spec_names)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
-        for line in inspection_lines(found, run.console.room):
+        for line in inspection_lines(inspection, run.console.room):
             run.console.print(line)
     return run.code
 
@@ -198,7 +198,7 @@ def salvage(
             target = done.target
             run.meet(cold)
             run.code = max(run.code, DAMAGED if done.lost else 0)
-            _say_salvaged(run, cold, done)
+            _report_salvaged(run, cold, done)
             if as_json:
                 run.stdout.write(json_line(_salvaged_object(cold, done)))
     if with_index:
@@ -208,7 +208,7 @@ def salvage(
 
 
 def _target(cold: ColdFile, output: str | None) -> Path:
-    """Where to write: what was said, or this folder if the format's files name themselves."""
+    """The output path; by default the current folder if the format names files by their content."""
     from thawline.formats.contract import ContentNamed
 
     if output is None and not isinstance(cold.kind, ContentNamed):
@@ -216,18 +216,18 @@ def _target(cold: ColdFile, output: str | None) -> Path:
     return Path(output or ".")
 
 
-def _index(run: Session, found: Format, target: Path, *, overwrite: bool) -> None:
+def _index(run: Session, format_: Format, target: Path, *, overwrite: bool) -> None:
     from thawline.cold import ColdFile
     from thawline.rendering.words import quoted
     from thawline.source import open_source
     from thawline.verbs.salvage import write_indexes
 
-    with ColdFile(open_source(target), found) as written:
+    with ColdFile(open_source(target), format_) as written:
         for path in write_indexes(written, target, overwrite=overwrite):
             run.remark(f"wrote {quoted(str(path))}")
 
 
-def _say_salvaged(run: Session, cold: WatchedFile, done: Salvaged) -> None:
+def _report_salvaged(run: Session, cold: WatchedFile, done: Salvaged) -> None:
     from thawline.rendering.words import counted, exact, quoted
 
     unit = cold.unit_name

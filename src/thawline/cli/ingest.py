@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 DAMAGED = 1
 SHOWN = 20
-"""Damaged files that the summary names, unless all are asked for."""
+"""The number of damaged files that the summary names without -v."""
 
 
 @click.command()
 @click.argument("sources", nargs=-1, required=True, type=click.Path(), metavar="SOURCE…")
-@click.option("--to", required=True, type=click.Path(), metavar="DIR", help="The folder to write to; made if need be.")
+@click.option("--to", required=True, type=click.Path(), metavar="DIR", help="The folder to write to; made if needed.")
 @click.option("--master", metavar="URL", help="The Spark cluster; by default all cores of this machine, local[*].")
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting for Spark; may be given more than once.")
 @click.option(
@@ -51,13 +51,13 @@ SHOWN = 20
     help="Shape of the summary; auto is a table on a terminal and JSON in a pipe.",
 )
 @takes(TALKING, EXIT_ZERO)
-def ingest(sources: tuple[str, ...], to: str, **given: Any) -> int:
+def ingest(sources: tuple[str, ...], to: str, **arguments: Any) -> int:
     """Take in everything below SOURCE: identify, verify and decode it on Spark, and write tables below DIR.
 
     DIR/tables/<format>_<table> has the rows, DIR/findings everything that is wrong, with its file and bytes, and
     DIR/files every file with its checksum and how much of it is intact, or why it was not looked at. Run it again, and
-    only files that are new or have changed are taken in. It may be killed at any moment: run again, it goes on as if
-    nothing had happened. What Spark itself has to say is in DIR/_ingest/spark.log.
+    only files that are new or have changed are taken in. It may be killed at any moment: the next run resumes. Spark's
+    own log is DIR/_ingest/spark.log.
 
     The exit code is about the lake: 1 as long as it holds damaged files, 2 if a file below SOURCE cannot be read,
     3 if one that looks like a known format is of none.
@@ -70,85 +70,85 @@ def ingest(sources: tuple[str, ...], to: str, **given: Any) -> int:
     from thawline.spark.pipeline import ingest as run
     from thawline.spark.pipeline import target
 
-    watched = _Watched(given["progress"], is_quiet=given["quiet"])
-    settings = {"spark.log.level": "ERROR", **dict(_settings(given["conf"]))}
+    progress = _ProgressLine(arguments["progress"], is_quiet=arguments["quiet"])
+    settings = {"spark.log.level": "ERROR", **dict(_settings(arguments["conf"]))}
     log = Path(target(sources, to), "_ingest", "spark.log")
     with talking_to(log), starting(log):
-        spark = session(given["master"], settings, "thawline ingest")
-    asked = {name: given[name] for name in ("output_format", "prune_missing")}
+        spark = session(arguments["master"], settings, "thawline ingest")
+    options = {name: arguments[name] for name in ("output_format", "prune_missing")}
     try:
-        found = run(spark, sources, to, on_progress=watched.show, **asked)
+        summary = run(spark, sources, to, on_progress=progress.show, **options)
     finally:
-        watched.clear()
-        with suppress(OSError):  # where Java has ended there is nothing to stop, and that has been said
+        progress.clear()
+        with suppress(OSError):  # Java has ended, which is reported already
             spark.stop()
-    _print(found, given["shape"], is_verbose=given["verbose"])
-    return 0 if given["exit_zero"] and found.exit_code == DAMAGED else found.exit_code
+    _print(summary, arguments["shape"], is_verbose=arguments["verbose"])
+    return 0 if arguments["exit_zero"] and summary.exit_code == DAMAGED else summary.exit_code
 
 
 @contextmanager
 def talking_to(log: Path) -> Iterator[None]:
-    """Have what is started meanwhile, Java and the workers, write its remarks to a file instead of the terminal."""
+    """Redirect stderr to a file; Java and the workers, started meanwhile, inherit it instead of the terminal."""
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)  # another run may be at it
+        file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)  # another run may also write to it
     except OSError:
-        yield  # the pipeline says what is wrong with the folder
+        yield  # the pipeline reports the error of the folder
         return
-    kept = os.dup(2)
+    terminal = os.dup(2)
     os.dup2(file, 2)
     try:
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(terminal, 2)
+        os.close(terminal)
         os.close(file)
 
 
 @contextmanager
 def starting(log: Path) -> Iterator[None]:
-    """Turn what keeps Spark from starting into a sentence; Java has told its log, not Python."""
+    """Raise a failed start of Spark as `SparkEnded`; the reason is in Java's log, not in Python's error."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     from thawline.spark.pipeline import SparkEnded, cause
 
-    begun = log.stat().st_size if log.exists() else 0
+    start = log.stat().st_size if log.exists() else 0
     try:
         yield
     except (Py4JError, PySparkException) as error:
-        said = log.read_bytes()[begun:].decode(errors="replace") if log.exists() else ""
-        raise SparkEnded(f"Spark does not start: {_complaint(said) or cause(error)}; see {log}") from error
+        text = log.read_bytes()[start:].decode(errors="replace") if log.exists() else ""
+        raise SparkEnded(f"Spark does not start: {_complaint(text) or cause(error)}; see {log}") from error
 
 
 def _complaint(log: str) -> str:
-    r"""The first line of a log that is neither a remark nor a trace.
+    r"""The first line of a log that is neither a warning nor part of a stack trace.
 
     >>> _complaint('WARNING: modules\nException in thread "main" org.x.SparkException: no such master\n\tat org.x')
     'no such master'
     """
-    found = (line for line in log.splitlines() if line and not re.match(r"\s|WARNING|Using|\d\d/.* (WARN|INFO) ", line))
-    return re.sub(r'^Exception in thread "[^"]*" ([\w.]+: )?', "", next(found, ""))
+    lines = (line for line in log.splitlines() if line and not re.match(r"\s|WARNING|Using|\d\d/.* (WARN|INFO) ", line))
+    return re.sub(r'^Exception in thread "[^"]*" ([\w.]+: )?', "", next(lines, ""))
 
 
-def _settings(given: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    for setting in given:
-        key, is_given, value = setting.partition("=")
-        if not is_given:
+def _settings(pairs: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    for setting in pairs:
+        key, sign, value = setting.partition("=")
+        if not sign:
             raise click.UsageError(f"--conf {setting!r} has no value; write it like spark.executor.memory=4g")
         yield key, value
 
 
-class _Watched:
+class _ProgressLine:
     """Progress on stderr: a line on a terminal, or JSON lines."""
 
     def __init__(self, mode: str, *, is_quiet: bool) -> None:
-        shown = sys.stderr.isatty() and not is_quiet
-        self.mode = ("line" if shown else "none") if mode == "auto" else mode
+        is_shown = sys.stderr.isatty() and not is_quiet
+        self.mode = ("line" if is_shown else "none") if mode == "auto" else mode
         self.started = self.last = time.monotonic()
 
     def show(self, progress: Progress) -> None:
-        """Say how far it is."""
+        """Write the progress."""
         from thawline.cli.progress import redrawn
         from thawline.rendering.words import counted, grouped, human
 
@@ -168,7 +168,7 @@ class _Watched:
         sys.stderr.flush()
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Erase the line."""
         if self.mode == "line":
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
@@ -198,60 +198,60 @@ def _print(summary: Summary, shape: str, *, is_verbose: bool) -> None:
 
 
 def _notices(summary: Summary, *, is_verbose: bool) -> Iterator[str]:
-    """What there is to know about the lake, in lines."""
+    """The lines of the summary that follow the tables: problems, totals, and the next command."""
     from thawline.rendering.words import counted, printable, quoted
 
     wrong = [one for one in summary.standings if one.is_damaged or one.is_suspect or one.status == "unreadable"]
-    shown = wrong if is_verbose else wrong[:SHOWN]
-    yield from (f"!   {printable(found.path)}: {printable(_said(found))}" for found in shown)
-    if len(wrong) > len(shown):
-        yield f"!   and {counted(len(wrong) - len(shown), 'file')} more; -v names them all"
+    named = wrong if is_verbose else wrong[:SHOWN]
+    yield from (f"!   {printable(one.path)}: {printable(_problem(one))}" for one in named)
+    if len(wrong) > len(named):
+        yield f"!   and {counted(len(wrong) - len(named), 'file')} more; -v names them all"
     unchanged = f", {counted(summary.unchanged, 'file')} unchanged since an earlier run" if summary.unchanged else ""
     pruned = f", {counted(summary.pruned, 'file')} taken out" if summary.pruned else ""
     yield f"{counted(summary.ingested, 'file')} taken in{unchanged}{pruned}; {printable(summary.to)} is up to date"
-    damaged = [found for found in summary.standings if found.is_damaged]
+    damaged = [one for one in summary.standings if one.is_damaged]
     if damaged:
         yield f"damaged: {counted(len(damaged), 'file')} in the lake"
-    missing = [found for found in summary.standings if found.status == "missing"]
+    missing = [one for one in summary.standings if one.status == "missing"]
     if missing:
         are = "is gone from its source" if len(missing) == 1 else "are gone from their sources"
         yield f"missing: {counted(len(missing), 'file')} {are}; --prune-missing takes the rows out"
-    unread = [found for found in summary.standings if found.is_unread]
+    unread = [one for one in summary.standings if one.is_unread]
     if unread:
         yield f"not looked at: {counted(len(unread), 'file')}{'' if is_verbose else '; -v says why'}"
     if is_verbose:
-        others = (found for found in (*missing, *unread) if found not in wrong)
-        yield from (f"    {printable(found.path)}: {printable(_said(found))}" for found in others)
-    if there := [found for found in damaged if found.status == "damaged"]:
-        yield f"    next       thawline verify {quoted(there[0].path)}"
+        others = (one for one in (*missing, *unread) if one not in wrong)
+        yield from (f"    {printable(one.path)}: {printable(_problem(one))}" for one in others)
+    if present := [one for one in damaged if one.status == "damaged"]:
+        yield f"    next       thawline verify {quoted(present[0].path)}"
 
 
-def _said(found: Standing) -> str:
+def _problem(standing: Standing) -> str:
     """What is wrong with a file."""
     from thawline.rendering.words import exact
 
-    if found.status != "damaged":
-        return found.reason
-    return f"{exact(found.damaged_bytes)} damaged" if found.damaged_bytes else "see findings"
+    if standing.status != "damaged":
+        return standing.reason
+    return f"{exact(standing.damaged_bytes)} damaged" if standing.damaged_bytes else "see findings"
 
 
 def _by_format(summary: Summary) -> list[tuple[str, int, int, int, int, int, int]]:
     """Files, damaged files, rows, intact and damaged bytes, and findings of each format."""
-    found = []
-    for name in sorted({account.format or "" for account in summary.accounts}):
-        those = [account for account in summary.accounts if (account.format or "") == name]
-        found.append(
+    rows = []
+    for name in sorted({account.report.format for account in summary.accounts}):
+        accounts = [account for account in summary.accounts if account.report.format == name]
+        rows.append(
             (
                 name or "(unknown)",
-                len(those),
-                sum(account.status in {"damaged", "unreadable"} for account in those),
-                sum(account.rows for account in those if account.work.startswith("file:")),
-                sum(account.intact_bytes for account in those),
-                sum(account.damaged_bytes for account in those),
-                sum(len(account.findings) for account in those),
+                len(accounts),
+                sum(account.status in {"damaged", "unreadable"} for account in accounts),
+                sum(account.report.rows for account in accounts if account.work.startswith("file:")),
+                sum(account.report.intact_bytes for account in accounts),
+                sum(account.report.damaged_bytes for account in accounts),
+                sum(len(account.report.findings) for account in accounts),
             )
         )
-    return found
+    return rows
 
 
 def _facts(summary: Summary) -> dict[str, object]:
@@ -261,11 +261,11 @@ def _facts(summary: Summary) -> dict[str, object]:
         "ingested": summary.ingested,
         "unchanged": summary.unchanged,
         "pruned": summary.pruned,
-        "damaged": sum(found.is_damaged for found in summary.standings),
-        "missing": sum(found.status == "missing" for found in summary.standings),
+        "damaged": sum(one.is_damaged for one in summary.standings),
+        "missing": sum(one.status == "missing" for one in summary.standings),
         "unreadable": summary.unreadable,
-        "not_looked_at": sum(found.is_unread for found in summary.standings),
+        "not_looked_at": sum(one.is_unread for one in summary.standings),
         "formats": {name: dict(zip(names, numbers, strict=True)) for name, *numbers in _by_format(summary)},
         "tables": dict(sorted(summary.rows.items())),
-        "listed": [{"file": one.path, "status": one.status, "reason": _said(one)} for one in summary.standings],
+        "listed": [{"file": one.path, "status": one.status, "reason": _problem(one)} for one in summary.standings],
     }

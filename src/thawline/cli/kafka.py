@@ -1,4 +1,4 @@
-"""Commands that only Kafka segments have."""
+"""Commands for Kafka segments only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that say what a file is: identify, info, stats, and the glance that a bare file name gets."""
+"""Commands that describe a file: identify, info, stats, and `glance`, which a bare file name runs."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ def identify(run: Session) -> int:
 def info(run: Session) -> int:
     """Say what files are and how much is in them.
 
-    Where a format has heads that tell what is in a file, only those are read, and nothing is said about the bytes
-    between them; else all of it is. `thawline FILE` says at once what can be said without either.
+    Where a format has heads that tell what is in a file, only those are read, and the bytes between them are not
+    checked; else the whole file is read. `thawline FILE` shows at once what is known without either.
     """
     from thawline.verbs.info import info as facts
 
     sink = run.records()
 
     def add(cold: WatchedFile) -> None:
-        found = facts(cold)
+        record = facts(cold)
         if run.kind == "table":
-            run.console.print(_info_text(found))
+            run.console.print(_info_text(record))
         else:
-            sink.add(found)
+            sink.add(record)
 
     run.each_file(add)
     if run.kind != "table":
@@ -71,9 +71,9 @@ def info(run: Session) -> int:
 def _info_text(facts: dict[str, Any]) -> str:
     from thawline.rendering.words import counted, exact, printable, quoted
 
-    found = counted(facts["findings"], "finding")
-    seen = "heads fit; not verified" if facts["checked"] == "heads" else "intact"
-    state = seen if not facts["findings"] else f"{found}: thawline verify {quoted(facts['file'])}"
+    findings = counted(facts["findings"], "finding")
+    clean = "heads fit; not verified" if facts["checked"] == "heads" else "intact"
+    state = clean if not facts["findings"] else f"{findings}: thawline verify {quoted(facts['file'])}"
     lines = {
         "format": f"{facts['format']} {facts['version'] or ''}".rstrip() + f", {facts['title']}",
         "because": facts["why"] + (f" ({facts['confidence']})" if facts["confidence"] else ""),
@@ -120,14 +120,14 @@ def glance(run: Session) -> int:
     from thawline.verbs.info import glance as facts
 
     def show(cold: WatchedFile) -> None:
-        said = "" if cold.claim else f" --input-format {cold.format.name}"
-        run.console.print(_glance_text(facts(cold), cold.schema.names, said))
+        option = "" if cold.claim else f" --input-format {cold.format.name}"
+        run.console.print(_glance_text(facts(cold), cold.schema.names, option))
 
     return run.each_file(show)
 
 
-def _glance_text(facts: dict[str, Any], columns: list[str], said: str) -> str:
-    """What a file is, and what to do next; `said` is what commands have to be told again."""
+def _glance_text(facts: dict[str, Any], columns: list[str], option: str) -> str:
+    """What a file is, and what to do next; the next commands repeat `option`."""
     from pathlib import PurePath
 
     from thawline.rendering.folding import cut
@@ -136,8 +136,8 @@ def _glance_text(facts: dict[str, Any], columns: list[str], said: str) -> str:
 
     name = quoted(facts["file"])
     last = facts["last"] or {}
-    told = {key: value for key, value in last.items() if value is not None and value not in ("", [])}
-    row = ", ".join(f"{key} {cut(shown(value), 40)}" for key, value in told.items())
+    filled = {key: value for key, value in last.items() if value is not None and value not in ("", [])}
+    row = ", ".join(f"{key} {cut(shown(value), 40)}" for key, value in filled.items())
     stem = PurePath(facts["file"]).stem if name != "-" else "rows"
     version = f", version {facts['version']}" if facts["version"] else ""
     sure = f" ({facts['confidence']})" if facts["confidence"] else ""
@@ -146,8 +146,8 @@ def _glance_text(facts: dict[str, Any], columns: list[str], said: str) -> str:
         f"  {facts['why']}{sure}; not verified yet",
         f"  columns   {', '.join(columns)}",
         *([f"  last row  {row}"] if last else []),
-        f"  next      thawline verify {name}{said}",
-        f"            thawline tail -n 5 {name}{said}",
-        f"            thawline convert {name} -o {quoted(stem + '.parquet')}{said}",
+        f"  next      thawline verify {name}{option}",
+        f"            thawline tail -n 5 {name}{option}",
+        f"            thawline convert {name} -o {quoted(stem + '.parquet')}{option}",
     ]
     return "\n".join(lines)

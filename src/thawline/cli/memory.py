@@ -1,7 +1,7 @@
-"""What there is to do about little memory: ask for less of it, say so before libraries break, know it from its errors.
+"""Low memory: smaller library defaults, an early check of the limit, and recognition of its errors.
 
-Libraries that are loaded or called without room for it end the process, or raise something else: so a limit that is
-too low is refused before they are loaded, and an error that comes when nearly all is used up is taken for that.
+Libraries that run out of memory while they load or run end the process, or raise unrelated errors. So a limit that is
+too low is refused before they are loaded, and any error near the limit counts as a lack of memory.
 """
 
 from __future__ import annotations
@@ -13,41 +13,41 @@ from pathlib import Path
 from thawline.errors import ThawlineError
 
 LEAST = 512 << 20
-"""Bytes of address space with which every command starts; the libraries take 300 MB of it."""
+"""Bytes of address space that every command needs to start; the libraries take 300 MB of it."""
 NEARLY = 64 << 20
-"""How little is left when small things begin to fail."""
+"""Bytes below the limit at which small allocations begin to fail."""
 FRUGAL = {
     "OPENBLAS_NUM_THREADS": "1",
-    "OMP_NUM_THREADS": "1",  # Arrow obeys it, too
+    "OMP_NUM_THREADS": "1",  # Arrow also obeys it
     "ARROW_IO_THREADS": "1",
     "ARROW_DEFAULT_MEMORY_POOL": "system",
 }
-"""Settings of libraries that else take address space for each processor, and ahead of need."""
+"""Settings for libraries that by default reserve address space per processor and in advance."""
 WHAT_HELPS = (
     "a higher limit (ulimit -v), fewer columns (--columns), or lower bounds for what may be decompressed "
     "(--max-batch-bytes, --max-payload)"
 )
 NO_MEMORY = f"not enough memory; what helps: {WHAT_HELPS}"
 NOT_LOADED = ("failed to map segment", "annot allocate memory", "cannot create shared object")
-"""What the loader says of a library for which there is no room."""
+"""Messages of the loader about a library that does not fit into memory."""
 
 
 class NotEnoughMemory(ThawlineError, MemoryError):
-    """The process may have less memory than it needs."""
+    """The memory limit of the process is lower than what it needs."""
 
 
 def limit() -> int | None:
-    """Bytes of address space that the process may have; None if that is not limited."""
+    """The limit of the process's address space in bytes; None if unlimited."""
     try:
         import resource
-    except ImportError:  # a system without limits
+    except ImportError:  # not a Unix system
         return None
     soft, _hard = resource.getrlimit(resource.RLIMIT_AS)
     return None if soft == resource.RLIM_INFINITY else soft
 
 
 def be_frugal() -> None:
-    """Have libraries take less memory, where there is a limit; what was set before is kept."""
+    """Make libraries use less memory if a limit is set; existing settings are kept."""
     if limit() is not None:
         for name, value in FRUGAL.items():
             os.environ.setdefault(name, value)
@@ -58,7 +58,7 @@ def check() -> None:
     allowed = limit()
     if allowed is not None and allowed < LEAST:
         raise NotEnoughMemory(
-            f"not enough memory: the limit (ulimit -v) is {allowed >> 20} MiB, and {LEAST >> 20} MiB are the least; "
+            f"not enough memory: the limit (ulimit -v) is {allowed >> 20} MiB, and {LEAST >> 20} MiB are needed; "
             "raise it, as by ulimit -v unlimited"
         )
 
@@ -72,7 +72,7 @@ def is_short(error: BaseException) -> bool:
 
 
 def _is_used_up() -> bool:
-    """Whether the process has come near its limit."""
+    """Whether the process has nearly reached its limit."""
     allowed = limit()
     try:
         status = Path("/proc/self/status").read_text(encoding="ascii")

@@ -1,4 +1,4 @@
-"""Options that commands share, and the values they take."""
+"""Options that commands share, and their values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from thawline.options import LARGEST, OPTIONS, BadOption, Option
 
 if TYPE_CHECKING:
     from thawline.cli.progress import Mode
-    from thawline.cli.session import Session
     from thawline.damage import OnError
     from thawline.rendering.console import Color
     from thawline.values import Bytes
@@ -28,7 +27,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a command was told, with the default of everything that it does not offer."""
+    """The shared options of a command; those that it does not offer have their defaults."""
 
     files: tuple[str, ...] = ()
     recursive: bool = True
@@ -46,56 +45,56 @@ class Options:
     verbose: bool = False
     exit_zero: bool = False
     settings: tuple[tuple[str, object], ...] = ()
-    """Options of formats that were given, by name."""
+    """Options of formats that are set: names and values."""
 
 
 def position(value: str) -> int:
     """A byte position: `806`, `0x326` or `@0x326`."""
     try:
-        found = int(value.removeprefix("@"), 0)
+        number = int(value.removeprefix("@"), 0)
     except ValueError:
         raise click.BadParameter(f"{value!r} is no byte position; write it like 806 or 0x326") from None
-    if found < 0:
+    if number < 0:
         raise click.BadParameter(f"{value!r} lies before the start of the file")
-    if found > LARGEST:
-        raise click.BadParameter(f"{value!r} lies behind the end of any file")
-    return found
+    if number > LARGEST:
+        raise click.BadParameter(f"{value!r} lies after the end of any file")
+    return number
 
 
 def names(value: str | tuple[str, ...]) -> tuple[str, ...]:
-    """Names with commas between them, in the order in which they stand."""
+    """The names in a comma-separated list, in order."""
     if isinstance(value, tuple):
         return value
-    found = tuple(name.strip() for name in value.split(",") if name.strip())
-    if len(set(found)) < len(found):
+    listed = tuple(name.strip() for name in value.split(",") if name.strip())
+    if len(set(listed)) < len(listed):
         raise click.BadParameter("a column is named twice")
-    return found
+    return listed
 
 
 def condition(value: str | tuple[str, str]) -> tuple[str, str]:
-    """A column and the value it must have, from `COLUMN=VALUE`."""
+    """A column and its required value, from `COLUMN=VALUE`."""
     if isinstance(value, tuple):
         return value
-    column, is_given, wanted = value.partition("=")
+    column, sign, required = value.partition("=")
     if COMPARISON.search(column):
         raise click.BadParameter(
             f"{value!r} compares, and rows are chosen by equal values only, as in tag=5; "
             "for more, pipe the rows to jq, or convert them and ask DuckDB"
         )
-    if not is_given:
+    if not sign:
         raise click.BadParameter(f"{value!r} has no value; write it like tag=5")
-    return column, wanted
+    return column, required
 
 
 def one_value_a_column(
     _context: click.Context, _param: click.Parameter, value: tuple[tuple[str, str], ...]
 ) -> tuple[tuple[str, str], ...]:
-    """The conditions, all of which a row must meet; two for the same column would leave no row."""
+    """The conditions, all of which a row must meet; two values for one column are refused."""
     values: dict[str, str] = {}
-    for column, wanted in value:
-        if values.setdefault(column, wanted) != wanted:
+    for column, required in value:
+        if values.setdefault(column, required) != required:
             raise click.BadParameter(
-                f"{column} is to be {values[column]!r} and {wanted!r} at once; give each column one value"
+                f"{column} is to be {values[column]!r} and {required!r} at once; give each column one value"
             )
     return tuple(values.items())
 
@@ -106,18 +105,18 @@ def spelled_out(arguments: list[str]) -> list[str]:
     >>> spelled_out(["cat", "--where-tag", "5", "a.rbf", "--where-tombstone=no", "--", "--where-is"])
     ['cat', '--where', 'tag=5', 'a.rbf', '--where', 'tombstone=no', '--', '--where-is']
     """
-    given = list(arguments)
-    found: list[str] = []
-    while given:
-        argument = given.pop(0)
+    rest = list(arguments)
+    done: list[str] = []
+    while rest:
+        argument = rest.pop(0)
         if argument == "--":
-            return [*found, argument, *given]
+            return [*done, argument, *rest]
         if not argument.startswith("--where-"):
-            found.append(argument)
+            done.append(argument)
             continue
-        column, is_given, value = argument.removeprefix("--where-").partition("=")
-        found += ["--where", f"{column}={value if is_given else given.pop(0) if given else ''}"]
-    return found
+        column, sign, value = argument.removeprefix("--where-").partition("=")
+        done += ["--where", f"{column}={value if sign else rest.pop(0) if rest else ''}"]
+    return done
 
 
 def format_names(_context: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
@@ -127,7 +126,7 @@ def format_names(_context: click.Context, _param: click.Parameter, incomplete: s
     return [name for name in FORMATS if name.startswith(incomplete)]
 
 
-PATH = click.Path(readable=False)  # what cannot be read is said by whoever reads it, and does not stop the others
+PATH = click.Path(readable=False)  # the session reports an unreadable file, and goes on with the others
 FILES = click.argument("files", nargs=-1, required=True, type=PATH, metavar="FILE…")
 FILE = click.argument("file", type=PATH, metavar="FILE")
 
@@ -136,7 +135,7 @@ READING = [
         "-r/ ",
         "--recursive/--no-recursive",
         default=True,
-        help="Whether to read the subfolders of folders, too; it is so by default.",
+        help="Whether to read the subfolders of folders, too; on by default.",
     ),
     click.option(
         "--input-format",
@@ -154,7 +153,7 @@ class Setting(click.ParamType):  # type: ignore[type-arg]
         self.option, self.name = option, option.kind
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The value as the format takes it."""
+        """The value in the type that the format expects."""
         try:
             return self.option.value(value)
         except BadOption as error:
@@ -162,7 +161,7 @@ class Setting(click.ParamType):  # type: ignore[type-arg]
 
 
 def offered(option: Option) -> Any:
-    """An option of some formats as one of a command."""
+    """An option of formats as an option of a command."""
     flag = "--" + option.name.replace("_", "-")
     text = f"{option.help} ({', '.join(option.formats)})"
     match option.kind:
@@ -176,7 +175,7 @@ def offered(option: Option) -> Any:
 
 
 OFFERED = [offered(option) for option in OPTIONS]
-"""What formats can be told; one that the file's format does not have is refused."""
+"""The options of all formats; one that the file's format does not have is refused."""
 ROWS = [
     click.option("--table", metavar="NAME", help="The table to read; a format's first one by default."),
     click.option("--columns", type=names, default=(), metavar="A,B,…", help="Only these columns, in this order."),
@@ -203,14 +202,14 @@ EXIT_ZERO = click.option("--exit-zero", is_flag=True, help="Exit with 0 also whe
 
 
 class Count(click.IntRange):
-    """How many of something: a number that has a column to stand in."""
+    """A number of rows that fits into 64 bits."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The number."""
-        found = super().convert(value, param, ctx)
-        if found > LARGEST:
+        number = super().convert(value, param, ctx)
+        if number > LARGEST:
             self.fail(f"{value} lies beyond 64 bits; {LARGEST} is the largest number", param, ctx)
-        return found
+        return number
 
 
 COUNTED = Count(min=0)
@@ -254,7 +253,7 @@ TALKING = [
         help="Progress on stderr; auto shows it on a terminal, after a second.",
     ),
     click.option("-q", "--quiet", is_flag=True, help="No remarks on stderr, errors only."),
-    click.option("-v", "--verbose", is_flag=True, help="More remarks, and all of what is else cut short."),
+    click.option("-v", "--verbose", is_flag=True, help="More remarks, and long lists in full."),
 ]
 OVERWRITE = click.option("--overwrite", is_flag=True, help="Replace OUT if it is there already.")
 OUTPUT = click.option(
@@ -263,31 +262,30 @@ OUTPUT = click.option(
 
 
 def takes(*options: Any) -> Callable[[Decorated], Decorated]:
-    """Add options, or lists of them, to a command, to stand in its help in the order given."""
+    """A decorator that adds options, or lists of them, to a command, in the order of its help."""
     flat = [option for item in options for option in (item if isinstance(item, list) else [item])]
 
     def decorate(function: Decorated) -> Decorated:
-        return functools.reduce(lambda made, option: option(made), reversed(flat), function)
+        return functools.reduce(lambda decorated, option: option(decorated), reversed(flat), function)
 
     return decorate
 
 
 def session(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command a `Session` made of its shared options; what else it takes stays its own."""
+    """A command that gets a `Session` made of its shared options, and its other options as arguments."""
 
     @functools.wraps(command)
-    def run(**given: Any) -> int:
+    def run(**arguments: Any) -> int:
         from thawline.cli.session import Session
 
-        if "file" in given:
-            given["files"] = (given.pop("file"),)
-        if given.pop("vertical", False):
-            given["format"] = _vertical(given["format"])
-        settings = [(option.name, given.pop(option.name, None)) for option in OPTIONS if option.name in given]
-        given["settings"] = tuple((name, value) for name, value in settings if value is not None)
-        shared = {field.name: given.pop(field.name) for field in fields(Options) if field.name in given}
-        made: Session = Session(Options(**shared))
-        return command(made, **given)
+        if "file" in arguments:
+            arguments["files"] = (arguments.pop("file"),)
+        if arguments.pop("vertical", False):
+            arguments["format"] = _vertical(arguments["format"])
+        settings = [(option.name, arguments.pop(option.name, None)) for option in OPTIONS if option.name in arguments]
+        arguments["settings"] = tuple((name, value) for name, value in settings if value is not None)
+        shared = {field.name: arguments.pop(field.name) for field in fields(Options) if field.name in arguments}
+        return command(Session(Options(**shared)), **arguments)
 
     return run
 

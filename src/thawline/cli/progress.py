@@ -1,4 +1,4 @@
-"""How far a long read has come, on stderr, for a person or as JSON lines."""
+"""The progress of a long read on stderr, for a person or as JSON lines."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from thawline.source import Fault, Source
 Mode = Literal["auto", "none", "json"]
 
 DELAY = 1.0
-"""Seconds before anything is shown: what is quick needs no progress."""
+"""Seconds before anything is shown: a quick read needs no progress."""
 INTERVALS = {"auto": 0.1, "json": 1.0}
 GAP = "  "
 SHORTEST_NAME, LONGEST_NAME = 8, 40
-"""Columns that the name of a file has in a line, if there is room for it at all."""
+"""The width of a file name in a line; a narrower name is left out."""
 
 
 class Progress:
-    """One line that is written over on a terminal, or a JSON object a second."""
+    """A progress line that is overwritten on a terminal, or a JSON object per second."""
 
     def __init__(self, mode: Mode, stream: IO[str] | None = None) -> None:
         self.stream = stream or sys.stderr
@@ -37,14 +37,14 @@ class Progress:
         self.start("", 0)
 
     def start(self, file: str, size: int) -> None:
-        """Begin with the next file."""
+        """Start the next file."""
         self.clear()
         self.file, self.size, self.position, self.findings = file, size, 0, 0
         self.started = time.monotonic()
         self.due = self.started + DELAY
 
     def reach(self, position: int) -> None:
-        """Say how far the file has been read."""
+        """Update the position up to which the file has been read."""
         self.position = max(self.position, position)
         if self.mode == "none" or time.monotonic() < self.due:
             return
@@ -54,7 +54,7 @@ class Progress:
         self.is_shown = self.mode == "auto"
 
     def clear(self) -> None:
-        """Take the line away, so that something else can be written."""
+        """Erase the line, so that something else can be written."""
         if self.is_shown:
             self.stream.write("\r\x1b[K")
             self.stream.flush()
@@ -68,16 +68,16 @@ class Progress:
     def _line(self) -> str:
         rate = self.position / (time.monotonic() - self.started)
         left = f", {grouped(round((self.size - self.position) / rate))} s left" if rate and self.size else ""
-        found = f", {grouped(self.findings)} found" if self.findings else ""
+        findings = f", {grouped(self.findings)} found" if self.findings else ""
         done = f"{human(self.position)} of {human(self.size)}"
         percent = 100 * self.position // max(self.size, 1)
-        return f"{percent} %  {done}, {human(int(rate))}/s{left}{found}"
+        return f"{percent} %  {done}, {human(int(rate))}/s{left}{findings}"
 
 
 def redrawn(stream: IO[str], name: str, line: str) -> str:
-    """What takes the place of the line before it: a file's name and how far it is, as much as fits the terminal now.
+    """The text that replaces the progress line: a file's name and its progress, cut to the terminal's width.
 
-    A line that is as wide as the terminal would move the cursor to the next one, and could not be written over.
+    It is one column narrower: a full line would move the cursor to the next line, and could not be overwritten.
     """
     room = (room_of(stream) or WIDTH) - 1
     name_room = min(LONGEST_NAME, room - cell_len(line) - len(GAP))
@@ -87,7 +87,7 @@ def redrawn(stream: IO[str], name: str, line: str) -> str:
 
 
 class WatchedSource:
-    """A source that tells how far it has been read: a scan lets go of what it has behind it."""
+    """A source that reports progress: a scan releases the bytes that it has read."""
 
     def __init__(self, source: Source, progress: Progress) -> None:
         self.source, self.progress = source, progress
@@ -101,20 +101,20 @@ class WatchedSource:
         return self.source.view(start, end)
 
     def release(self, end: int) -> None:
-        """Let go of the bytes before `end`."""
+        """Release the bytes before `end`."""
         self.progress.reach(end)
         self.source.release(end)
 
     def on_disk(self) -> Source:
-        """The same file where views of any size cost nothing."""
-        found = self.source.on_disk()
-        return self if found is self.source else WatchedSource(found, self.progress)
+        """The same file on local disk, where views of any size are cheap."""
+        local = self.source.on_disk()
+        return self if local is self.source else WatchedSource(local, self.progress)
 
     def faults(self) -> Sequence[Fault]:
-        """What could not be read so far."""
+        """The read errors so far."""
         return self.source.faults()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.progress.clear()
         self.source.close()

@@ -52,21 +52,21 @@ def manifest(
     """
     from thawline.folder import Folder
     from thawline.formats.rbak import Rbak
-    from thawline.formats.rbak.rebuild import rebuild
+    from thawline.formats.rbak.salvage import new_manifest
     from thawline.outputs import protect, replacing
     from thawline.rendering.words import counted, quoted
 
     protect(member.path for member in Rbak().members(Folder(folder)))
-    done = rebuild(folder, backup_id=backup_id, completed_at=completed_at)
+    made = new_manifest(Rbak(), folder, backup_id=backup_id, completed_at=completed_at)
     if output is None:
-        run.stdout.write(done.data)
+        run.stdout.write(made.data)
     else:
         with replacing(Path(output), overwrite=overwrite) as file:
-            file.write(done.data)
-        run.remark(f"listed {counted(len(done.segments), 'segment')} in {quoted(output)}")
-    for key in done.mixed:
+            file.write(made.data)
+        run.remark(f"listed {counted(len(made.segments), 'segment')} in {quoted(output)}")
+    for key in made.mixed:
         run.remark(f"{key}: holds messages of several queues; it is listed under that of the first")
-    for key, why in done.left_out:
+    for key, why in made.left_out:
         run.say(f"{key}: left out, {why}")
         run.code = max(run.code, DAMAGED)
     return run.exit_code
@@ -112,7 +112,7 @@ def rewrite(run: Session, target: str, **given: Any) -> int:
 
 
 def _rewritten(run: Session, target: Path, given: dict[str, Any]) -> tuple[Rewritten, str]:
-    from thawline.formats.rbak.encoding import Coding
+    from thawline.formats.rbak.write import Coding
     from thawline.rendering.words import counted, exact
     from thawline.verbs.rewrite.rbak import Rewritten, chosen, to_backup, to_segment
 

@@ -26,11 +26,11 @@ def formats(run: Session) -> int:
     """List the formats that can be read."""
     from thawline.formats import FORMATS, get
 
-    made = [get(name) for name in FORMATS]
+    listed = [get(name) for name in FORMATS]
     return run.show(
         [
             {"format": it.name, "title": it.title, "unit": it.kinds[0].unit_name, "tables": tuple(it.tables)}
-            for it in made
+            for it in listed
         ]
     )
 
@@ -50,28 +50,28 @@ def schema(run: Session, name: str, source: str | None) -> int:
     """Show the columns of a format's tables, or the bytes that they come from."""
     from thawline.formats import get
 
-    found = get(name)
-    tables = [run.options.table] if run.options.table else list(found.tables)
-    if unknown := set(tables) - set(found.tables):
-        raise click.UsageError(f"{name} has no table {unknown.pop()!r}; there are {', '.join(found.tables)}")
+    format_ = get(name)
+    tables = [run.options.table] if run.options.table else list(format_.tables)
+    if unknown := set(tables) - set(format_.tables):
+        raise click.UsageError(f"{name} has no table {unknown.pop()!r}; there are {', '.join(format_.tables)}")
     if source in {"layout", "ksy"}:
         click.echo(_specs(name, source))
     elif source == "arrow":
-        click.echo("\n\n".join(f"# {name}.{table}\n{found.tables[table].schema}" for table in tables))
+        click.echo("\n\n".join(f"# {name}.{table}\n{format_.tables[table].schema}" for table in tables))
     else:
-        fields = [(table, field, "always") for table in tables for field in found.tables[table].schema]
-        fields += [(table, field, "by name") for table in tables for field in found.tables[table].extras]
+        fields = [(table, field, "always") for table in tables for field in format_.tables[table].schema]
+        fields += [(table, field, "by name") for table in tables for field in format_.tables[table].extras]
         return run.show(
             [
-                {"table": table, "column": field.name, "type": str(field.type), "given": given}
-                for table, field, given in sorted(fields, key=lambda item: tables.index(item[0]))
+                {"table": table, "column": field.name, "type": str(field.type), "given": when}
+                for table, field, when in sorted(fields, key=lambda item: tables.index(item[0]))
             ]
         )
     return 0
 
 
 def _specs(name: str, source: str) -> str:
-    """The texts of all specs of a format, each under its file's name."""
+    """The texts of all specs of a format, each with its file name as a heading."""
     from importlib.resources import files
 
     folder = files("thawline.schemas" if source == "ksy" else "thawline.generated.layouts")
@@ -94,7 +94,7 @@ def help_page(context: click.Context, topic: str | None) -> int:
     from thawline.rendering.pages import show_page
 
     parent = context.parent
-    assert parent is not None  # noqa: S101 - the group that found this command
+    assert parent is not None  # noqa: S101 - click runs this command within its group
     group: Any = parent.command
     command = group.get_command(parent, topic) if topic else group
     if topic in FORMATS:
@@ -110,8 +110,8 @@ def _unknown_topic(topic: str, commands: list[str]) -> str:
     from thawline.formats import FORMATS
 
     near = get_close_matches(topic, [*FORMATS, *commands], 1)
-    meant = f"did you mean {near[0]}?" if near else f"there are the formats {', '.join(FORMATS)}"
-    return f"no format and no command is called {topic!r}; {meant}"
+    hint = f"did you mean {near[0]}?" if near else f"there are the formats {', '.join(FORMATS)}"
+    return f"no format and no command is called {topic!r}; {hint}"
 
 
 def _page(name: str, parent: click.Context, command: click.Group | None) -> str:
@@ -122,9 +122,9 @@ def _page(name: str, parent: click.Context, command: click.Group | None) -> str:
     if command is None:
         return page
     context = click.Context(command, parent, name)
-    found = [(each, command.get_command(context, each)) for each in command.list_commands(context)]
-    width = max(len(each) for each, _ in found)
-    lines = [f"* `thawline {name} {each:<{width}}`  {item.get_short_help_str(80)}" for each, item in found if item]
+    own = [(each, command.get_command(context, each)) for each in command.list_commands(context)]
+    width = max(len(each) for each, _ in own)
+    lines = [f"* `thawline {name} {each:<{width}}`  {item.get_short_help_str(80)}" for each, item in own if item]
     return "\n".join([page, "", "## Commands of its own", "", *lines, "", f"`thawline {name} --help` lists them, too."])
 
 
@@ -177,12 +177,12 @@ def completion(context: click.Context, shell: str) -> int:
       bash   echo 'eval "$(thawline completion bash)"' >> ~/.bashrc
       zsh    echo 'eval "$(thawline completion zsh)"' >> ~/.zshrc
       fish   thawline completion fish > ~/.config/fish/completions/thawline.fish
-    """  # noqa: D301 - click keeps the lines behind a \b as they are
+    """  # noqa: D301 - click does not wrap the paragraph after a \b
     from click.shell_completion import get_completion_class
 
     from thawline.cli import COMPLETE
 
-    made = get_completion_class(shell)
-    assert made is not None  # noqa: S101 - click knows all three
-    click.echo(made(context.find_root().command, {}, "thawline", COMPLETE).source())
+    script = get_completion_class(shell)
+    assert script is not None  # noqa: S101 - click supports all three
+    click.echo(script(context.find_root().command, {}, "thawline", COMPLETE).source())
     return 0

@@ -1,4 +1,4 @@
-"""Commands that give rows: cat, head, tail, convert."""
+"""Commands that output rows: cat, head, tail, convert."""
 
 from __future__ import annotations
 
@@ -50,18 +50,18 @@ def cat(run: Session, *, csv_safe: bool) -> int:
     \b
       thawline cat orders.rbf | jq -r .payload
       thawline cat --format csv --columns address,tag_text orders.rbf
-    """  # noqa: D301 - click keeps the lines behind a \b as they are
+    """  # noqa: D301 - click does not wrap the paragraph after a \b
     from thawline.verbs.cat import cat as rows
 
     left = run.options.limit
 
-    def some(cold: WatchedFile) -> Iterable[pa.RecordBatch]:
+    def limited(cold: WatchedFile) -> Iterable[pa.RecordBatch]:
         nonlocal left
         for batch in rows(cold, run.options.columns or None, left, dict(run.options.where)):
             left = None if left is None else left - batch.num_rows
             yield batch
 
-    return _print(run, some, csv_safe=csv_safe)
+    return _print(run, limited, csv_safe=csv_safe)
 
 
 @click.command()
@@ -99,7 +99,7 @@ def _print(run: Session, rows: Callable[[WatchedFile], Iterable[pa.RecordBatch]]
     if csv_safe and run.kind != "csv":
         raise click.UsageError("--csv-safe is about CSV; add --format csv")
     if run.kind in {"table", "vertical"} and sys.stdout.isatty():
-        run.progress.mode = "none"  # the rows themselves show that something goes on
+        run.progress.mode = "none"  # the rows show the progress
     sink = row_sink(run.kind, run.stdout, run.console, run.options.bytes, csv_safe=csv_safe)
 
     def add(cold: WatchedFile) -> None:
@@ -114,7 +114,7 @@ def _print(run: Session, rows: Callable[[WatchedFile], Iterable[pa.RecordBatch]]
 def _named(
     run: Session, cold: WatchedFile, batches: Iterable[pa.RecordBatch]
 ) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
-    """Rows and their schema, with a column for the file's name where there are several."""
+    """Rows and their schema, with a column for the file's name if the command has several files."""
     from thawline.verbs.cat import columns_of
 
     schema, named = columns_of(cold, run.options.columns or None), _file_columns(run, run.kind)
@@ -122,27 +122,27 @@ def _named(
 
 
 def _file_columns(run: Session, kind: Kind) -> FileColumns | None:
-    """What says which file a row is from, if need be; all rows of an output have the same columns."""
+    """The columns for a row's file, if the command has several files; the same for all rows of an output."""
     from thawline.verbs.cat import FileColumns
 
     if not run.has_many:
         return None
-    is_shown = kind in {"table", "vertical"}
-    return FileColumns() if is_shown else FileColumns.of(given.path for given in run.inputs)
+    is_for_people = kind in {"table", "vertical"}
+    return FileColumns() if is_for_people else FileColumns.of(one.path for one in run.inputs)
 
 
 def say_skipped(run: Session, cold: WatchedFile) -> None:
-    """Say how much damage was met on the way, if any."""
+    """Report the damage that the rows of a file do not include, if any."""
     from thawline.rendering.words import counted, printable, quoted
 
     if not cold.errors:
         return
     done = "kept" if run.options.on_error == "keep" else "skipped"
-    told = [f"gave {counted(cold.given_rows, 'row')} that verify counts as damaged"] if cold.given_rows else []
-    if cold.skipped or not told:
+    remarks = [f"gave {counted(cold.given_rows, 'row')} that verify counts as damaged"] if cold.given_rows else []
+    if cold.skipped or not remarks:
         skipped = cold.skipped or cold.errors
-        told.append(f"{done} {counted(cold.damaged_bytes, 'damaged byte')} ({counted(skipped, 'finding')})")
-    run.remark(f"{printable(cold.name)}: {', '.join(told)}; see: thawline verify {quoted(cold.name)}")
+        remarks.append(f"{done} {counted(cold.damaged_bytes, 'damaged byte')} ({counted(skipped, 'finding')})")
+    run.remark(f"{printable(cold.name)}: {', '.join(remarks)}; see: thawline verify {quoted(cold.name)}")
 
 
 @click.command()
@@ -166,7 +166,7 @@ def convert(run: Session, output: str, *, overwrite: bool, csv_safe: bool) -> in
     first: list[WatchedFile] = []
 
     def refusal(cold: WatchedFile) -> str:
-        """Why a file of a folder is left out: in a table, all rows have the same columns."""
+        """Why a file of a folder is left out: all rows of a table have the same columns."""
         if kind in MIXED or not first or columns_of(cold, columns).equals(columns_of(first[0], columns)):
             return ""
         return f"its rows have other columns than those of {printable(first[0].name)}; convert it by itself"
@@ -176,7 +176,7 @@ def convert(run: Session, output: str, *, overwrite: bool, csv_safe: bool) -> in
             first[:] = first or [cold]
             yield cold
             say_skipped(run, cold)
-        if not first and run.code:  # nothing could be read, so there is nothing to write
+        if not first and run.code:  # no file could be read, so no output is written
             raise click.exceptions.Exit(run.code)
 
     rows = write(

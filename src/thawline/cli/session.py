@@ -17,7 +17,7 @@ from thawline.errors import SourceError, ThawlineError, UnknownFormat
 from thawline.files import Group
 from thawline.folder import Unread
 from thawline.formats import resolve
-from thawline.model import Finding, Report, Run
+from thawline.model import Report, Run
 from thawline.outputs import protect
 from thawline.rendering.console import console, say
 from thawline.rendering.findings import unread_object
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 DAMAGED = 1
 SHOWN_UNREAD = 10
+RELEASED_AT_ONCE = 64 << 10
+"""Release mapped pages every 64 KiB: a hostile file has an item every few bytes, and each release is a system call."""
 
 
 def sentence(error: BaseException) -> str:
@@ -62,19 +64,29 @@ class WatchedFile(ColdFile):
     def watched(self, items: Iterator[Item]) -> Iterator[Item]:
         """The items of a scan, each counted as it goes by."""
         self.errors = self.skipped = self.damaged_bytes = self.given_rows = 0
+        released = -RELEASED_AT_ONCE
         for item in items:
             met: Any = item[0] if isinstance(item, tuple) else item
             # Whoever asks for the next item is done with the ones before it.
-            self.source.release(met.span.start)
-            if isinstance(met, Finding) and met.severity == "error" and not met.is_given:
+            if met.span.start - released >= RELEASED_AT_ONCE:
+                released = met.span.start
+                self.source.release(released)
+            if isinstance(met, Run):
+                yield self._passed(item, met)
+                continue
+            if not met.is_given and met.code.severity == "error":
                 self.skipped += 1
                 self.damaged_bytes += met.span.size
                 self._meet()
-            is_given = isinstance(met, Run) and met.given is not None
-            if is_given:
-                # Whoever has rows enough will not ask for the finding behind them.
-                self._meet()
-            yield (met, self._counted(item[1])) if is_given and isinstance(item, tuple) else item  # type: ignore[misc]
+            yield item
+
+    def _passed(self, item: Item, run: Run) -> Item:
+        """A run, with its rows counted where they are given although they count as damaged."""
+        if run.given is None:
+            return item
+        # Whoever has rows enough will not ask for the finding after them.
+        self._meet()
+        return (run, self._counted(item[1])) if isinstance(item, tuple) else item  # type: ignore[return-value]
 
     def _meet(self) -> None:
         self.errors += 1

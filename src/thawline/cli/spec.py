@@ -68,21 +68,21 @@ def diff(old: str, new: str, corpus: tuple[Path, ...], shape: str, seconds: int,
     \b
       thawline spec diff HEAD:schemas schemas
       thawline spec diff v1.0:schemas/rbf_frame.ksy schemas/rbf_frame.ksy --corpus /mnt/cold
-    """  # noqa: D301 - click keeps the lines behind a \b as they are
+    """  # noqa: D301 - click does not wrap the paragraph after a \b
     from thawline.ksy.versions import load_version
     from thawline.rendering.review import markdown, record
     from thawline.review import compared, review
     from thawline.review.model import BREAKS
 
     versions = load_version(old), load_version(new)
-    found = compared(*versions) if structure else review(*versions, corpus, seconds)
+    result = compared(*versions) if structure else review(*versions, corpus, seconds)
     if shape == "json":
         import json
 
-        click.echo(json.dumps(record(found), indent=1, ensure_ascii=False))
+        click.echo(json.dumps(record(result), indent=1, ensure_ascii=False))
     else:
-        click.echo(markdown(found), nl=False)
-    return BREAKS if api and found.breaks_api else found.exit_code
+        click.echo(markdown(result), nl=False)
+    return BREAKS if api and result.breaks_api else result.exit_code
 
 
 @spec.command()
@@ -138,11 +138,11 @@ def show(run: Session, name: str, output: str | None, *, svg: bool, overwrite: b
     \b
       thawline spec show rbf
       thawline spec show kafka_record_batch --svg > batch.svg
-    """  # noqa: D301 - click keeps the lines behind a \b as they are
+    """  # noqa: D301 - click does not wrap the paragraph after a \b
     from thawline.ksy.diagram import draw
     from thawline.rendering.specs import show_specs
 
-    specs, known = _meant(name)
+    specs, known = _named_specs(name)
     if svg:
         return _write(draw(specs, known), output, overwrite=overwrite)
     if output:
@@ -157,8 +157,8 @@ def show(run: Session, name: str, output: str | None, *, svg: bool, overwrite: b
     return 0
 
 
-def _meant(name: str) -> tuple[list[Spec], Mapping[str, Spec]]:
-    """The specs that a name stands for, those of whole files first, and all that they may refer to."""
+def _named_specs(name: str) -> tuple[list[Spec], Mapping[str, Spec]]:
+    """The specs that a name selects, in reading order, and all that they may refer to."""
     from thawline.formats import FORMATS
     from thawline.ksy.documents import SCHEMAS
     from thawline.ksy.versions import in_reading_order, load_version

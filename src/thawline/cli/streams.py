@@ -1,7 +1,7 @@
-"""The three streams of the process and the signals that end it, made fit before a command runs.
+"""The standard streams and the termination signals of the process, set up before a command runs.
 
-A stream that is closed would let the next file that is opened take its number, and remarks would end up in it. So each
-number is taken: what is then read or written fails with a reason, and what nobody listens to is lost.
+The next file that is opened would get the descriptor of a closed stream, and remarks would be written into it. So each
+closed descriptor is opened on the null device: reading stdin and writing stdout fail, and writes to stderr are dropped.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer  # collections.abc has it from Python 3.12 on
 
 SIGNALS = ("SIGTERM", "SIGHUP")
-"""What ends a command as Ctrl-C does; not every system has both."""
+"""Signals that end a command as Ctrl-C does; not every system has both."""
 
 
 class Stopped(BaseException):
-    """A signal has asked the command to end; what it was about to write is removed."""
+    """A signal ends the command; partial outputs are removed."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
@@ -35,10 +35,10 @@ class Stopped(BaseException):
 
 
 class Stdout(io.FileIO):
-    """Standard output, whose errors name it. A closed pipe stays what it is: no error."""
+    """Standard output, with errors that name it; `BrokenPipeError` is raised unchanged."""
 
     def write(self, data: Buffer, /) -> int:
-        """Write some bytes."""
+        """Write bytes."""
         try:
             return super().write(data)
         except BrokenPipeError:
@@ -48,10 +48,10 @@ class Stdout(io.FileIO):
 
 
 class Remarks(logging.Handler):
-    """What the library has to say, among the other remarks; -q keeps it quiet."""
+    """Writes the log of the library to stderr as remarks, unless -q is set."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Say it."""
+        """Write a log record."""
         from thawline.rendering.console import say
 
         context = click.get_current_context(silent=True)
@@ -60,12 +60,12 @@ class Remarks(logging.Handler):
 
 
 def prepare() -> None:
-    """Take the numbers of closed streams, and let text that a stream cannot encode be escaped."""
-    for number, mode in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):  # so that stdin and stdout fail
+    """Occupy the descriptors of closed streams, and escape text that a stream cannot encode."""
+    for number, mode in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):  # modes that make stdin and stdout fail
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, mode)  # it gets the lowest number that is free, which is this one
+            os.open(os.devnull, mode)  # gets the lowest free descriptor, which is this one
     sys.stdin = sys.stdin or io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)))
     sys.stderr = sys.stderr or _text(io.FileIO(2, "w", closefd=False), "utf-8")
     sys.stdout = _text(Stdout(1, "w", closefd=False), sys.stdout.encoding if sys.stdout else "utf-8")
@@ -78,7 +78,7 @@ def _text(raw: io.FileIO, encoding: str) -> io.TextIOWrapper:
 
 
 def heed_signals() -> None:
-    """Let the signals that end a process raise `Stopped`, unless it was told to ignore them, as by `nohup`."""
+    """Make termination signals raise `Stopped`, unless they are ignored, as under `nohup`."""
     for name in SIGNALS:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
@@ -86,7 +86,7 @@ def heed_signals() -> None:
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:
-    """Remove what is half written, and end; at once if that was asked for before."""
+    """Remove partial outputs and raise `Stopped`; a second signal ends the process at once."""
     abandon()
     for name in SIGNALS:
         with suppress(AttributeError):
@@ -100,10 +100,10 @@ def _stop_at_once(number: int, _frame: FrameType | None) -> None:
 
 
 def silence() -> None:
-    """Send what is still to be written nowhere, so that Python does not complain about it when it ends."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    """Redirect broken streams to the null device, so that Python does not report them at exit."""
+    null = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except OSError:
-            os.dup2(nowhere, stream.fileno())
+            os.dup2(null, stream.fileno())

@@ -1,4 +1,4 @@
-"""How small and how large a value can get: what keeps the kernel's 64-bit integers equal to Kaitai's unbounded ones."""
+"""The least and the largest value of an expression, so that 64-bit integers agree with Kaitai's unbounded ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from thawline.compiler.expressions import ExpressionError
 Bounds = tuple[int, int]
 
 MONOTONE = {"+": operator.add, "-": operator.sub, "*": operator.mul, "<<": operator.lshift, ">>": operator.rshift}
-"""Operators whose extremes lie where their operands are extreme."""
+"""Operators whose result is extreme only where their operands are."""
 
 
 def bounds(value: ir.Value) -> Bounds:
@@ -51,7 +51,7 @@ def _binary(sign: str, left: Bounds, right: Bounds) -> Bounds:
 
 
 def fitting(value: ir.Value) -> ir.Value:
-    """The value itself, refused where it could leave the range of 64 bits, in which C would not agree with Python."""
+    """The value itself; refused if it may exceed 64 bits, where C and Python differ."""
     low, high = bounds(value)
     if isinstance(value, ir.Constant) and not ir.LEAST <= low <= ir.MOST:
         raise ExpressionError(f"{low} does not fit 64 bits")
@@ -61,7 +61,7 @@ def fitting(value: ir.Value) -> ir.Value:
 
 
 def narrowed(variable: ir.Variable, condition: ir.Value) -> ir.Variable:
-    """The variable with the bounds that it has once the condition was found to hold."""
+    """The variable with the bounds that it has if the condition holds."""
     low, high = _held(variable, condition)
     return replace(variable, low=max(low, variable.low), high=min(high, variable.high))
 

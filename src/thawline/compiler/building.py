@@ -22,25 +22,25 @@ class Builder:
 
     specs: Mapping[str, Spec]
     instance: Callable[[Scope, str, bool], Entry]
-    """Computes an instance that an expression asks for."""
+    """Computes an instance that an expression uses."""
     block: list[ir.Statement] = field(default_factory=list)
     variables: list[str] = field(default_factory=list)
     uses: Counter[str] = field(default_factory=Counter)
-    """How many variables each name has so far."""
+    """The number of variables of each name."""
     optional: int = 0
-    """How many `if`s of the current row stand around the block."""
+    """The number of `if`s of the current row around the block."""
     known: tuple[ir.Value, ...] = ()
     """The conditions of those `if`s."""
     computed: list[list[tuple[Scope, str]]] = field(default_factory=lambda: [[]])
-    """Instances computed in each open block: their values are not there once the block ends."""
+    """Instances computed in each open block. Their values are lost at the end of the block."""
 
     @property
     def depth(self) -> int:
-        """How many blocks are open."""
+        """The number of open blocks."""
         return len(self.computed)
 
     def variable(self, name: str, type_: ir.ValueType = "int", limits: tuple[int, int] | None = None) -> ir.Variable:
-        """A new variable. Its number tells it from others of its name and from the words of Python and Cython."""
+        """A new variable. Its number tells it from others of its name, and from keywords of Python and Cython."""
         self.uses[name] += 1
         unique = f"{name}_{self.uses[name]}"
         self.variables.append(unique)
@@ -61,12 +61,12 @@ class Builder:
         return target
 
     def fixed(self, name: str, value: ir.Value) -> ir.Value:
-        """The value under a name, unless it has one or is a number."""
+        """The value under a name, unless it has one or is a constant."""
         return self.assign(name, value) if isinstance(value, ir.Operation) else value
 
     @contextmanager
     def inside(self, block: list[ir.Statement]) -> Iterator[None]:
-        """Build a nested block; instances computed there are forgotten after it."""
+        """Build a nested block; instances computed there are not known after it."""
         outer, self.block = self.block, block
         self.computed.append([])
         yield
@@ -76,7 +76,7 @@ class Builder:
 
     @contextmanager
     def within(self, statement: ir.Elsewhere | ir.Stream) -> Iterator[None]:
-        """Build the body of a statement that always runs it, so that what is known in it stays known."""
+        """Build the body of a statement that always runs it; instances computed there remain known."""
         self.add(statement)
         outer, self.block = self.block, statement.body
         yield
@@ -84,7 +84,7 @@ class Builder:
 
     @contextmanager
     def when(self, condition: ir.Value) -> Iterator[ir.When]:
-        """Build what is there only if a condition holds."""
+        """Build statements that run only if a condition holds."""
         when = ir.When(condition)
         outer, self.known = self.known, (*self.known, condition)
         self.optional += 1
@@ -96,7 +96,7 @@ class Builder:
 
     @contextmanager
     def loop(self, count: ir.Value, rows: ir.Rows | None) -> Iterator[ir.Loop]:
-        """Build what is repeated; the items of a list are rows of their own."""
+        """Build statements that are repeated; the items of a list are rows of their own."""
         loop = ir.Loop(count, self.variable("turn"), rows)
         outer, self.optional = self.optional, 0 if rows else self.optional
         with self.inside(loop.body):
@@ -107,7 +107,7 @@ class Builder:
     def integer(
         self, attribute: Attribute, scope: Scope, source: Any, *keys: str, this: Entry | None = None
     ) -> ir.Value:
-        """The value of an expression that must be a number; a refusal names the key it stands under."""
+        """The value of an expression that must be a number; a refusal names its key."""
         return self._value("int", attribute, scope, source, keys, this)
 
     def condition(

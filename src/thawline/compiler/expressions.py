@@ -1,4 +1,4 @@
-"""Kaitai's expression language, as far as the columnar backend understands it: text to tree."""
+"""The part of Kaitai's expression language that the columnar backend supports: text to tree."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ Node = Number | Name | Member | Attribute | Operation
 
 
 def parse(source: object) -> Node:
-    """The tree of an expression, which YAML may have read as a number or a boolean already."""
+    """The tree of an expression, which YAML may already have read as a number or a boolean."""
     if isinstance(source, int):
         return Number(int(source), is_bool=isinstance(source, bool))
     if not isinstance(source, str):
@@ -156,7 +156,7 @@ class _Parser:
     def number(self, word: str) -> Number:
         try:
             return Number(int(word.replace("_", ""), 0))
-        except ValueError:  # a leading zero, which YAML's versions do not agree about
+        except ValueError:  # a leading zero, which the versions of YAML read differently
             raise ExpressionError(f"{word} is no number") from None
 
     def postfix(self, node: Node) -> Node:

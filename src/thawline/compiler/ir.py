@@ -11,7 +11,7 @@ ValueType = Literal["int", "bool"]
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
 FARTHEST = 1 << 62
-"""No position is beyond this byte, so that two of them can be added."""
+"""The largest position, so that the sum of two of them fits 64 bits."""
 LONGEST = (1 << 31) - 1
 """Arrow counts the bytes of a binary column, and the items of a list, with 32 bits."""
 
@@ -47,7 +47,7 @@ Value = Constant | Variable | Operation
 
 POSITION = Variable("pos", low=0, high=FARTHEST)
 END = Variable("end", low=0, high=FARTHEST)
-"""Where reading is, and where the range that rows are read from ends."""
+"""The current position, and the end of the range that rows are read from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class ReadInteger:
 
 @dataclass(frozen=True, slots=True)
 class ReadBits:
-    """The bytes of a bit field; with `goes_on`, behind the bytes of the fields before it that share a byte with it."""
+    """The bytes of a bit field; with `goes_on`, after those of the fields that share a byte with it."""
 
     target: Variable
     size: int
@@ -87,7 +87,7 @@ class ReadBits:
 
 @dataclass(frozen=True, slots=True)
 class Expect:
-    """Bytes that must stand here."""
+    """Bytes that are required here."""
 
     contents: bytes
     too_short: Failure
@@ -97,7 +97,7 @@ class Expect:
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """As many bytes as `length` says, which are `least` or more; leaves where they start in `start`."""
+    """`length` bytes, at least `least`; `start` becomes their position."""
 
     start: Variable
     length: Value
@@ -108,9 +108,9 @@ class Take:
 
 @dataclass(frozen=True, slots=True)
 class TakeUntil:
-    """Bytes up to a terminator, which is passed; with `escapes`, a backslash makes the next byte literal.
+    """Bytes up to a terminator, which is skipped; with `escapes`, a backslash makes the next byte literal.
 
-    `escapes` becomes 1 where there is such a backslash.
+    `escapes` becomes 1 if there is such a backslash.
     """
 
     start: Variable
@@ -123,7 +123,7 @@ class TakeUntil:
 
 @dataclass(frozen=True, slots=True)
 class ReadZigzag:
-    """A zig-zag varint of at most 32 or 64 bits; `at` is where it starts."""
+    """A zigzag varint of at most 32 or 64 bits, which starts at `at`."""
 
     target: Variable
     at: Variable
@@ -134,7 +134,7 @@ class ReadZigzag:
 
 @dataclass(frozen=True, slots=True)
 class ReadDecimal:
-    """ASCII digits with an optional minus, up to a terminator, which is passed; `at` is where they start."""
+    """ASCII digits with an optional minus, up to a terminator, which is skipped; they start at `at`."""
 
     target: Variable
     at: Variable
@@ -153,7 +153,7 @@ class Assign:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A rule; where it does not hold, the row fails at byte `at`."""
+    """A rule. If it does not hold, the row fails at byte `at`."""
 
     condition: Value
     failure: Failure
@@ -162,7 +162,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """Statements that read `offset` bytes after `base`; afterwards reading goes on where it was."""
+    """Statements that read `offset` bytes after `base`; then reading continues where it was."""
 
     offset: Value
     saved: Variable
@@ -174,7 +174,7 @@ class Elsewhere:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Statements that read what `take` takes and nothing beyond; bytes that they leave there are passed."""
+    """Statements that read within the bytes of `take`; bytes that they leave are skipped."""
 
     take: Take
     end: Variable
@@ -183,7 +183,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """Statements that run only if the condition holds, and what stands in for them otherwise."""
+    """Statements that run if the condition holds, and those that run otherwise."""
 
     condition: Value
     body: list[Statement] = field(default_factory=list)
@@ -192,7 +192,7 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """Statements repeated `count` times; with `rows`, each turn makes an item of that list."""
+    """Statements that are repeated `count` times; with `rows`, each turn gives an item of that list."""
 
     count: Value
     turn: Variable
@@ -202,7 +202,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A value into a column's current row; `part` is the array of the column it goes to."""
+    """Store a value in the current row of a column; `part` is the array of the column."""
 
     rows: Rows
     column: str
@@ -212,7 +212,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """Bytes of a fixed size into a column's current row."""
+    """Copy bytes of a fixed size to the current row of a column."""
 
     rows: Rows
     column: str
@@ -222,12 +222,12 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Gather:
-    """Bytes behind those of the rows before, where a column is gathered while its rows are read."""
+    """Append bytes to a column that is gathered while its rows are read."""
 
     rows: Rows
     column: str
     start: Variable | None
-    """None where the row has no value."""
+    """None if the row has no value."""
     length: Value
     nullable: bool
 
@@ -261,7 +261,7 @@ def minus(left: Value, right: Value) -> Value:
 
 
 def plus(left: Value, right: Value) -> Value:
-    """A position and what lies between it and another."""
+    """A position plus a distance."""
     return Operation("+", (left, right), "int")
 
 
@@ -276,7 +276,7 @@ def some(*conditions: Value) -> Value:
 
 
 def least_size(body: list[Statement]) -> int:
-    """The fewest bytes that statements can move the position by."""
+    """The least number of bytes that statements read."""
     return sum(_least(statement) for statement in body)
 
 

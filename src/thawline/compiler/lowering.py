@@ -22,13 +22,13 @@ def lower(table: str, type_: TypeDef, specs: Mapping[str, Spec]) -> ir.Kernel:
 
 
 class _Lowering:
-    """One table. A method that returns an entry returns None for what expressions cannot name: bytes and lists."""
+    """One table. A method that returns an entry returns None for bytes and lists, which expressions cannot name."""
 
     def __init__(self, specs: Mapping[str, Spec]) -> None:
         self.build = Builder(specs, self.instance)
         self.checksum: Checksum | None = None
         self.pending: list[tuple[int, str]] = []
-        """Instances that are being computed, to find one that needs itself."""
+        """Instances that are being computed, to detect one that needs itself."""
 
     def kernel(self, table: str, type_: TypeDef) -> ir.Kernel:
         build = self.build
@@ -41,7 +41,7 @@ class _Lowering:
         return ir.Kernel(table, type_.title, build.block, tuple(scope.columns), self.checksum, tuple(build.variables))
 
     def lower_type(self, scope: Scope) -> None:
-        """All fields of a type, then the instances that are columns or name what a checksum covers."""
+        """All fields of a type, then the instances that are columns or that a checksum covers."""
         pending = subset.fields(scope.type)
         while pending:
             run = reads.bit_fields(pending)
@@ -57,7 +57,7 @@ class _Lowering:
                 self.lower_instance_column(attribute, scope)
 
     def lower_field(self, attribute: Attribute, scope: Scope) -> None:
-        """A field with its condition; its name is known from here on."""
+        """A field with its condition; expressions may use its name from here on."""
         kept = replace(scope, rows=None) if attribute.hints.get("column") is False else scope
         if "if" not in attribute.data:
             entry = self.lower_repeated(attribute, kept)
@@ -69,7 +69,7 @@ class _Lowering:
     def lower_optional(self, attribute: Attribute, scope: Scope) -> Entry | None:
         condition = self.build.condition(attribute, scope, attribute.data["if"], "if")
         if _moves(condition):
-            # Asked again it would be another condition, so it must not look like the same one.
+            # Evaluated later it would be another condition, so it must not look like this one.
             condition = self.build.assign(f"has_{attribute.name}", condition)
         before = len(scope.columns)
         with self.build.when(condition) as when:
@@ -96,7 +96,7 @@ class _Lowering:
         return None
 
     def lower_list(self, attribute: Attribute, scope: Scope, items: Scope, least_size: int) -> None:
-        """The list itself, whose items have been read."""
+        """The list, after its items were read."""
         if self.build.optional:
             raise attribute.error("a list that an `if` leaves out is not supported: it would be empty, not null")
         if not items.columns:
@@ -145,7 +145,7 @@ class _Lowering:
         return inner
 
     def lower_stream(self, attribute: Attribute, scope: Scope, inner: Scope) -> ir.Variable:
-        """A structure in a stream of its own; gives where that starts."""
+        """A structure in a stream of its own; returns the start of the stream."""
         stream = ir.Stream(reads.take(self.build, attribute, scope), self.build.place(f"{attribute.name}_end"))
         inner.base, inner.end = stream.take.start, stream.end
         with self.build.within(stream):
@@ -153,7 +153,7 @@ class _Lowering:
         return stream.take.start
 
     def instance(self, scope: Scope, name: str, may_be_skipped: bool) -> Entry:  # noqa: FBT001 - the resolver's call
-        """An instance that an expression asks for and that was not computed yet."""
+        """An instance that an expression uses and that is not computed yet."""
         attribute = subset.instances(scope.type)[name]
         if (id(scope.names), name) in self.pending:
             raise ExpressionError(f"{name} needs itself")
@@ -193,13 +193,13 @@ class _Lowering:
         elsewhere = ir.Elsewhere(
             build.fixed(f"{attribute.name}_offset", offset), build.place("resume"), failure, scope.base, scope.end
         )
-        # A block inside the structure's own may not be run, so what is first used there is stored later.
+        # A nested block may not run, so an instance that is first used there is stored later.
         is_stored = attribute.hints.get("column") and scope.depth == build.depth
         with build.within(elsewhere):
             return self.lower_single(attribute.without("pos"), scope if is_stored else replace(scope, rows=None))
 
     def lower_instance_column(self, attribute: Attribute, scope: Scope) -> None:
-        """A column that is calculated, or read elsewhere, unless it was when a field needed it."""
+        """A column that is calculated or read elsewhere, unless a field needed it before."""
         if "value" in attribute.data:
             entry = scope.names.get(attribute.name) or self.instance(scope, attribute.name, may_be_skipped=False)
             if isinstance(entry, ir.Variable):
@@ -211,7 +211,7 @@ class _Lowering:
             self.compute(attribute, scope)
 
     def lower_checksum(self, attribute: Attribute, scope: Scope) -> None:
-        """Where the bytes that a checksum covers start and end."""
+        """The start and the end of the bytes that a checksum covers."""
         attribute.is_only("the range of a checksum")
         if scope.rows is None or scope.rows.path or scope.base is None or self.build.optional:
             raise attribute.error("a checksum must be one of the row's own", "-columnar")
@@ -225,7 +225,7 @@ class _Lowering:
         self.checksum = Checksum(stored, attribute.hints["checksum"], (*scope.attributes, attribute.name))
 
     def checked_place(self, attribute: Attribute, scope: Scope, base: ir.Value, key: str) -> ir.Variable:
-        """A place in the scope's stream, as many bytes after another as a key of the attribute says."""
+        """A position in the scope's stream, from another position and a key of the attribute."""
         build = self.build
         distance = build.fixed("distance", build.integer(attribute, scope, attribute.data[key], key))
         inside = ir.compare("<=", distance, ir.minus(scope.end, base))
@@ -237,7 +237,7 @@ class _Lowering:
 
 
 def _moves(value: ir.Value) -> bool:
-    """Whether a value depends on where reading is."""
+    """Whether a value depends on the current position."""
     if isinstance(value, ir.Operation):
         return any(_moves(operand) for operand in value.operands)
     return value == ir.POSITION

@@ -25,13 +25,13 @@ LARGEST_BYTE = 0xFF
 
 
 def column_kind(value: ir.Value) -> Kind:
-    """The narrowest column that holds every number that a value can be."""
+    """The narrowest column that holds every value."""
     low, high = bounds(value)
     return next(kind for bits, kind in SIGNED_KINDS.items() if -(1 << bits - 1) <= low and high < 1 << bits - 1)
 
 
 def read_contents(build: Builder, attribute: Attribute, scope: Scope) -> None:
-    """Bytes that must stand here. They are no column."""
+    """Bytes that are required here. They are not a column."""
     attribute.is_only("fixed contents")
     contents = contents_bytes(attribute.data["contents"])
     if not contents:
@@ -56,7 +56,7 @@ def read_integer(build: Builder, attribute: Attribute, scope: Scope, type_: str)
 
 
 def _name(scope: Scope, attribute: Attribute, entry: Entry) -> None:
-    """Let the field's own rule call it by its name, which for a repeated one would mean the list."""
+    """Let the field's own rule use its name, which for a repeated field would be the list."""
     if scope.item_of != attribute.name:
         scope.names[attribute.name] = entry
 
@@ -69,7 +69,7 @@ def _endian(attribute: Attribute, suffix: str) -> str:
 
 
 def bit_fields(pending: list[Attribute]) -> list[Attribute]:
-    """The bit fields at the front of the fields that are left, up to the first that ends on a whole byte."""
+    """The leading bit fields of the remaining fields, up to the first that ends on a whole byte."""
     run, total = [], 0
     for attribute in pending:
         found = BITS.fullmatch(str(attribute.data.get("type")))
@@ -147,7 +147,7 @@ def _bytes_kind(attribute: Attribute) -> Kind:
 
 
 def take(build: Builder, attribute: Attribute, scope: Scope) -> ir.Take:
-    """As many bytes as the attribute's size says."""
+    """Bytes of the attribute's size."""
     start = build.place(f"{attribute.name}_start")
     length = build.fixed(f"{attribute.name}_length", _size(build, attribute, scope))
     least = max(bounds(length)[0], 0)

@@ -1,4 +1,4 @@
-"""Names and types of expressions: a parsed expression becomes a typed value of the kernel."""
+"""Names and types of expressions resolved: a parsed expression becomes a typed value of the kernel."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WIDEST_SHIFT = {"<<": 62, ">>": 63}
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A value read by an intrinsic: a structure to ksc, of which expressions may only ask `.value`."""
+    """A value of an intrinsic: for ksc a structure, of which expressions may only use `.value`."""
 
     value: ir.Variable
 
@@ -43,18 +43,18 @@ class Scope:
     """Where its stream starts; None for the kernel's whole input."""
     end: ir.Value
     rows: ir.Rows | None
-    """Rows its columns belong to; None where nothing is stored."""
+    """The rows that its columns belong to; None if nothing is stored."""
     columns: list[Column]
     prefix: str
     attributes: tuple[str, ...]
     """Attributes that lead to it from the row's object."""
     depth: int
-    """How many blocks stood open around its fields."""
+    """The number of open blocks around its fields."""
     names: dict[str, Entry] = field(default_factory=dict)
     conditions: dict[str, ir.Value] = field(default_factory=dict)
     """The `if` of each name that has one."""
     item_of: str = ""
-    """The repeated field whose item is being read; the item itself adds no attribute."""
+    """The repeated field whose item is being read. The item itself adds no attribute."""
 
 
 Entry = ir.Value | Token | Scope
@@ -62,7 +62,7 @@ Entry = ir.Value | Token | Scope
 
 @dataclass(frozen=True, slots=True)
 class Resolver:
-    """Turns expressions of one scope into values; `instance` lowers an instance at its first use."""
+    """Turns the expressions of one scope into values. `instance` lowers an instance at its first use."""
 
     scope: Scope
     specs: Mapping[str, Spec]
@@ -71,7 +71,7 @@ class Resolver:
     """Conditions that hold where the value is used."""
     this: Entry | None = None
     is_timeless: bool = False
-    """An instance keeps the value of its first use, so it must not depend on where reading is then."""
+    """An instance keeps the value of its first use, so it must not depend on the position."""
     may_be_skipped: bool = False
 
     def value(self, source: Any) -> ir.Value:
@@ -95,7 +95,7 @@ class Resolver:
         return entry
 
     def entry(self, node: ex.Node) -> Entry:
-        """What a name or a dotted path stands for."""
+        """What a name or a dotted path refers to."""
         match node:
             case ex.Name("_"):
                 if self.this is None:
@@ -108,7 +108,7 @@ class Resolver:
         raise ExpressionError(f"{shown(node)} is not supported")
 
     def attribute(self, owner: Entry, name: str, node: ex.Node) -> Entry:
-        """What stands behind a dot."""
+        """The part of an expression after a dot."""
         if isinstance(owner, Token) and name == "value":
             return owner.value
         if isinstance(owner, Scope):
@@ -144,7 +144,7 @@ class Resolver:
         return ir.minus(self.scope.end if name == "size" else ir.POSITION, self.scope.base)
 
     def member(self, path: tuple[str, ...]) -> int:
-        """The number of an enum's value."""
+        """The number of a member of an enum."""
         *enum, wanted = path
         for value, name in (find_enum("::".join(enum), self.scope.type, self.specs) or {}).items():
             if name == wanted:
@@ -161,7 +161,7 @@ class Resolver:
         return fitting(ir.Operation(node.operator, tuple(map(fitting, operands)), type_))
 
     def operands(self, node: ex.Operation) -> tuple[ir.Value, ...]:
-        """The operands, of which `and`, `or` and `?` may skip all but the first."""
+        """The operands. `and`, `or` and `?` may skip all but the first."""
         if node.operator not in ("and", "or", "?"):
             return tuple(self.node(operand) for operand in node.operands)
         condition, *others = node.operands
@@ -172,7 +172,7 @@ class Resolver:
 
 
 def _holds(condition: ir.Value, known: tuple[ir.Value, ...]) -> bool:
-    """Whether a condition is among those that are known to hold, as a whole or in its parts."""
+    """Whether a condition is known to hold, as a whole or by its parts."""
     if condition in {part for whole in known for part in _parts(whole)}:
         return True
     parts = _parts(condition)
@@ -180,14 +180,14 @@ def _holds(condition: ir.Value, known: tuple[ir.Value, ...]) -> bool:
 
 
 def _parts(condition: ir.Value) -> list[ir.Value]:
-    """A condition and what holds together with it, because it is an `and`."""
+    """A condition, and the parts that hold with it if it is an `and`."""
     if isinstance(condition, ir.Operation) and condition.operator == "and":
         return [condition, *(part for operand in condition.operands for part in _parts(operand))]
     return [condition]
 
 
 def _result_type(operator: str, operands: tuple[ir.Value, ...]) -> ir.ValueType:
-    """The type of an operation, or a refusal where its operands do not fit it."""
+    """The type of an operation; refused if its operands do not fit."""
     types = [operand.type for operand in operands]
     if operator in LOGIC and set(types) == {"bool"}:
         return "bool"
@@ -206,7 +206,7 @@ def _result_type(operator: str, operands: tuple[ir.Value, ...]) -> ir.ValueType:
 
 
 def _check_right(operator: str, right: ir.Value) -> None:
-    """Only constants may divide or shift: the kernel then needs no check, and C agrees with Python."""
+    """Only constants may divide or shift: the kernel needs no check, and C agrees with Python."""
     if operator in ("%", "<<", ">>") and not (isinstance(right, ir.Constant) and right.value > 0):
         raise ExpressionError(f"operator {operator} needs a positive constant on its right")
     if operator in WIDEST_SHIFT and isinstance(right, ir.Constant) and right.value > WIDEST_SHIFT[operator]:

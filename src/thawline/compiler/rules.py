@@ -1,4 +1,4 @@
-"""`valid`: rules that a value has to keep, as checks of the kernel."""
+"""The `valid` of a value, as checks of the kernel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OPERATORS = {"eq": "==", "min": ">=", "max": "<="}
 
 
 def check_integer(build: Builder, attribute: Attribute, scope: Scope, value: ir.Variable, at: ir.Value) -> ir.Variable:
-    """Check an integer, whose first byte is at `at`; gives it back with the bounds that its rules leave it."""
+    """Check an integer whose first byte is at `at`; returns it with the bounds that its rules give it."""
     for key, wanted in _rules(attribute).items():
         condition = _condition(build, attribute, scope, value, key, wanted)
         build.add(ir.Check(condition, attribute.failure(f"valid/{key}"), at))
@@ -26,7 +26,7 @@ def check_integer(build: Builder, attribute: Attribute, scope: Scope, value: ir.
 def check_structure(
     build: Builder, attribute: Attribute, scope: Scope, this: Scope | Token | None, at: ir.Value
 ) -> Entry | None:
-    """Check what is no plain integer, for which only an expression can say a rule."""
+    """Check a value that is not a plain integer, for which only an expression can be a rule."""
     for key, wanted in _rules(attribute).items():
         if key != "expr":
             raise attribute.error(f"valid/{key} is supported for integers only", "valid", key)

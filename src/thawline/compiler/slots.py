@@ -1,4 +1,4 @@
-"""Which slots of a row a kernel fills, whatever it reads: memory that a kernel leaves holds what was there before."""
+"""Which slots of a row a kernel writes, whatever it reads. A slot that is not written holds old memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Slot = tuple[tuple[str, ...], str]
 
 
 def undefined(kernel: ir.Kernel) -> list[str]:
-    """Arrays that do not get a value in every row, or in every item of their list."""
+    """Arrays that some rows, or some items of their list, do not write."""
     needed = [it for it in arrays(Table("", "", kernel.columns, (), checksum=kernel.checksum)) if it.part != "data"]
     return sorted(
         ".".join((*it.path, it.part))
@@ -46,7 +46,7 @@ def _blocks(statement: ir.Statement) -> tuple[list[ir.Statement], ...]:
 
 
 def _filled(body: list[ir.Statement]) -> set[Slot]:
-    """The slots that statements fill on every way through them."""
+    """The slots that statements write on every path."""
     return {slot for statement in body for slot in _slots(statement)}
 
 

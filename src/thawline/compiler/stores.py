@@ -1,4 +1,4 @@
-"""Columns: which a type has, and the statements that store a row's values in them."""
+"""The columns of a type, and the statements that store the values of a row."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from thawline.ksy.names import find_enum
 LARGEST_CODE = 255
 """Names of enums are looked up by one byte."""
 LARGEST_COPY = 64
-"""Bytes of a fixed size are copied while their row is read, up to a cache line; more would get in its way."""
+"""Bytes of a fixed size up to a cache line are copied while their row is read; more would displace the row."""
 
 
 def enum_of(build: Builder, attribute: Attribute) -> dict[int, str]:
@@ -52,7 +52,7 @@ def _enum_column(build: Builder, scope: Scope, attribute: Attribute, value: ir.V
 
 
 def store_slice(build: Builder, scope: Scope, attribute: Attribute, kind: Kind, taken: ir.Take | ir.TakeUntil) -> None:
-    """Store where bytes start and how many they are, or the bytes; a few of a fixed size always themselves."""
+    """Store the place of bytes, or the bytes; a few of a fixed size are always copied."""
     if scope.rows is None:
         return
     match taken.length:
@@ -71,7 +71,7 @@ def store_slice(build: Builder, scope: Scope, attribute: Attribute, kind: Kind, 
 
 
 def _marked(taken: ir.Take | ir.TakeUntil) -> ir.Value:
-    """The length, or -2 - length where there are escapes, so that all others can be copied as they are."""
+    """The length, or -2 - length with escapes, so that values without them can be copied as they are."""
     if isinstance(taken, ir.Take) or taken.escapes is None:
         return taken.length
     has_escapes = ir.compare("!=", taken.escapes, ir.Constant(0))
@@ -79,7 +79,7 @@ def _marked(taken: ir.Take | ir.TakeUntil) -> ir.Value:
 
 
 def store_list(build: Builder, scope: Scope, attribute: Attribute, items: Scope, least_size: int) -> None:
-    """Store where the items of the row's list end."""
+    """Store the end of the items of the row's list."""
     if scope.rows is None or items.rows is None:
         return
     column = new_column(build, scope, attribute, "list", items=tuple(items.columns), least_size=least_size)
@@ -87,7 +87,7 @@ def store_list(build: Builder, scope: Scope, attribute: Attribute, items: Scope,
 
 
 def new_column(build: Builder, scope: Scope, attribute: Attribute, kind: Kind, **more: Any) -> Column:
-    """A column of the rows that the scope stands in, optional where an `if` is around it."""
+    """A column of the scope's rows, nullable if an `if` is around it."""
     name = scope.prefix + attribute.name
     if any(column.name == name for column in scope.columns):
         raise attribute.error(f"a column {name} is there already; give one of them a prefix")
@@ -98,7 +98,7 @@ def new_column(build: Builder, scope: Scope, attribute: Attribute, kind: Kind, *
 
 
 def nulls(rows: ir.Rows, columns: list[Column]) -> Iterator[ir.Statement]:
-    """Stores for a row in which optional columns are absent."""
+    """Stores of nulls, for a row without optional columns."""
     for column in columns:
         if column.kind in SLICES:
             yield ir.Store(rows, column.name, "start", ir.Constant(0))

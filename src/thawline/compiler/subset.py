@@ -1,4 +1,4 @@
-"""The part of Kaitai Struct that the backend compiles: finding tables, reading hints, refusing the rest."""
+"""The part of Kaitai Struct that the backend compiles: it finds tables, reads hints and refuses the rest."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CONSTRUCTS = {
     "a calculated value": {"value", "enum"},
     "the range of a checksum": {"pos", "size", "size-eos"},
 }
-"""What an attribute can be, and the keys that each of them understands. A key is never passed over in silence."""
+"""The kinds of attributes, and the keys that each understands. No key is ignored silently."""
 ANYWHERE = {"id", "doc", "doc-ref"}
 WRAPPINGS = {"if", "repeat", "repeat-expr"}
 ATTRIBUTE_KEYS = ANYWHERE | WRAPPINGS | {"pos"} | set().union(*CONSTRUCTS.values())
@@ -70,13 +70,13 @@ class Attribute:
 
     @property
     def hints(self) -> Mapping[str, Any]:
-        """What stands under `-columnar`."""
+        """What is under `-columnar`."""
         hints: Mapping[str, Any] = self.data.get("-columnar") or {}
         return hints
 
     @property
     def is_instance(self) -> bool:
-        """Whether it stands under `instances`."""
+        """Whether it is under `instances`."""
         return self.keys[-2] == "instances"
 
     def error(self, message: str, *key: str) -> SpecError:
@@ -84,16 +84,16 @@ class Attribute:
         return self.owner.spec.error((*self.keys, *key), message)
 
     def failure(self, reason: str) -> Failure:
-        """What the kernel reports where this attribute cannot be read."""
+        """What the kernel reports if this attribute cannot be read."""
         return Failure(self.owner.spec.id, self.path, reason)
 
     def without(self, *keys: str) -> Attribute:
-        """The same attribute with some keys dealt with."""
+        """The same attribute without keys that are done with."""
         left = {key: value for key, value in self.data.items() if key not in keys}
         return Attribute(self.owner, self.keys, self.name, left)
 
     def is_only(self, construct: str) -> None:
-        """Refuse keys and hints that mean nothing to what the attribute was found to be."""
+        """Refuse keys and hints that the attribute's kind does not understand."""
         for key in self.data:
             if key not in CONSTRUCTS[construct] | ANYWHERE and not key.startswith("-"):
                 raise self.error(f"{key} is not supported for {construct}", key)
@@ -117,13 +117,13 @@ def _fields(type_: TypeDef) -> list[Attribute]:
 
 
 def instances(type_: TypeDef) -> dict[str, Attribute]:
-    """The instances of a type by name. They are checked when they are used: overlays may hold anything."""
+    """The instances of a type by name. They are checked when they are used: overlays may have any keys."""
     named = (type_.data.get("instances") or {}).items()
     return {name: Attribute(type_, (*type_.keys, "instances", name), name, item) for name, item in named}
 
 
 def check_attribute(attribute: Attribute) -> None:
-    """Refuse keys, types and rules that the backend does not know, at their place."""
+    """Refuse keys, types and rules that the backend does not support, at their place."""
     _refuse_keys(attribute.owner.spec, attribute.keys, attribute.data, ATTRIBUTE_KEYS)
     if not attribute.name or not isinstance(attribute.name, str):
         raise attribute.error("a field needs an id to become a column")
@@ -162,7 +162,7 @@ def _is_table(type_: TypeDef) -> bool:
 
 
 def _check_hints(type_: TypeDef) -> None:
-    """Refuse hints that are unknown or have no meaning, also where no table reads the type that they stand in."""
+    """Refuse hints that are unknown or have no meaning, also in types that no table reads."""
     _check_values(type_.spec, type_.keys, type_.data, TYPE_HINTS)
     for attribute in (*_fields(type_), *instances(type_).values()):
         _check_values(type_.spec, attribute.keys, attribute.data, ATTRIBUTE_HINTS)
@@ -186,6 +186,6 @@ def _check_values(spec: Spec, keys: Keys, data: Mapping[str, Any], known: Mappin
 
 
 def intrinsic(type_: TypeDef) -> Mapping[str, Any] | None:
-    """The hint of a type that the backend reads with code of its own, such as a varint."""
+    """The hint of a type that the backend reads with its own code, such as a varint."""
     hints = type_.data.get("-columnar") or {}
     return hints if "intrinsic" in hints else None

@@ -1,4 +1,4 @@
-"""Ranges and pieces, chunks, rows and breaks: what scans are given and yield, and the Arrow types of columns."""
+"""What scans are given and yield: ranges and pieces, chunks, rows and breaks. Also the Arrow types of columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from thawline.literals import integer
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Rows that were read one after the other, and where each of them lies in the buffer."""
+    """Rows that follow one another, and where each of them is in the buffer."""
 
     batch: pa.RecordBatch
     starts: pa.Int64Array
@@ -23,13 +23,13 @@ class Chunk:
     ranges: pa.Int32Array
     """Index of the range that each row is from."""
     checksums: pa.Int64Array | None = None
-    """What the checksum of each row should be, where the table has one and the stored one is asked for."""
+    """The computed checksum of each row, where the table has one and the stored one is requested."""
 
     def __len__(self) -> int:
         return len(self.starts)
 
     def moved(self, by: int) -> Chunk:
-        """The same rows, with positions that count from `by` bytes earlier."""
+        """The same rows, with positions that are counted from `by` bytes earlier."""
         if not by:
             return self
         distance = integer(by)
@@ -38,7 +38,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows that were read one after the other, from buffers that may be gone, and the range that each is from."""
+    """Rows that follow one another, and the range that each is from. Their buffers may be gone."""
 
     batch: pa.RecordBatch
     ranges: pa.Int32Array
@@ -49,20 +49,20 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Rows as a kernel leaves them: numbers, and where bytes lie. Its memory serves the next ones, too."""
+    """Rows as a kernel leaves them: numbers, and the places of bytes. The next ones use the same memory."""
 
     rows: int
     start: int
     end: int
     items: Mapping[tuple[str, ...], int]
-    """How many items there are in lists."""
+    """The number of items of each list."""
     arrays: Mapping[tuple[tuple[str, ...], str], memoryview]
-    """By the path of their column and the part of it that they are."""
+    """By the path of the column, and the part of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """The end of a range before its time: the row at `start` fails at byte `at`."""
+    """A range that cannot be read to its end: the row at `start` fails at byte `at`."""
 
     failure: Failure
     start: int
@@ -70,13 +70,13 @@ class Break:
     range_index: int = 0
 
     def moved(self, by: int) -> Break:
-        """The same break, with positions that count from `by` bytes earlier."""
+        """The same break, with positions that are counted from `by` bytes earlier."""
         return replace(self, start=self.start + by, at=self.at + by)
 
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
-    """Stretches of a buffer to read rows from, in rising order; a count below zero means as many as there are."""
+    """Stretches of a buffer to read rows from, in rising order. A count below zero means all rows."""
 
     starts: array[int]
     ends: array[int]
@@ -90,7 +90,7 @@ class Ranges:
 
     @classmethod
     def covering(cls, starts: pa.Int64Array, ends: pa.Int64Array) -> Ranges:
-        """The ranges of some rows; rows that follow one another share one.
+        """The ranges of some rows. Rows that follow one another share a range.
 
         >>> found = Ranges.covering(pa.array([0, 5, 20]), pa.array([5, 9, 30]))
         >>> list(found.starts), list(found.ends)
@@ -119,7 +119,7 @@ LEFT_OVER = "bytes are left after the last row"
 
 
 def schema_of(columns: Iterable[Column]) -> pa.Schema:
-    """The Arrow schema of columns. It uses only types that Spark takes as they are."""
+    """The Arrow schema of columns. It has only types that Spark has, too."""
     return pa.schema([pa.field(column.name, arrow_type(column)) for column in columns])
 
 
@@ -150,14 +150,5 @@ def item_type(column: Column) -> pa.StructType:
 
 
 def label_of(column: Column, code: int) -> str:
-    """The name of an enum's value; its number where the spec has no name for it."""
+    """The name of an enum's value; its number if the spec has no name for it."""
     return column.labels.get(code, str(code))
-
-
-def text_of(values: pa.BinaryArray) -> pa.StringArray:
-    """Text of UTF-8 bytes, with U+FFFD for what is not UTF-8, as Kafka and Spark decode it."""
-    try:
-        return values.cast(pa.string())
-    except pa.ArrowInvalid:
-        decoded = [None if value is None else value.decode("utf-8", "replace") for value in values.to_pylist()]
-        return pa.array(decoded, pa.string())

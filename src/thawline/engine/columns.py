@@ -1,10 +1,9 @@
 """Rows of a table from bytes, as Arrow record batches.
 
-`scan` runs the table's kernel over a buffer in chunks of bounded size, `scan_pieces` over one
-buffer after the other. The kernel leaves integers and the bytes of values in arrays that lie in
-Arrow's own memory pool and become columns as they are; values with escapes or in base-64 are
-gathered afterwards. Where the native module is not there, `parsed` takes the same rows from the
-plain parsers.
+`scan` runs the table's kernel over a buffer in chunks of bounded size, `scan_pieces` over one buffer after the other.
+The kernel writes integers and the bytes of values into arrays in Arrow's memory pool, which become columns as they are;
+values with escapes or in base-64 are gathered afterwards. Without the native module, `parsed` takes the same rows from
+the plain parsers.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ Buffer = bytes | bytearray | memoryview | mmap
 
 MAX_ROWS = 32_768
 MAX_BYTES = 4 << 20
-"""A chunk ends after this many rows at the latest, or with the row that crosses this many bytes of input. What was read
-is still in the processor's cache when it is copied, and the time that a chunk takes by itself does not count."""
+"""A chunk ends after this many rows, or with the row that crosses this many bytes of input: few enough that the input
+is still in the processor's cache when it is copied, and enough that the fixed cost of a chunk does not count."""
 MAX_ARRAYS = 3 << 20
-"""A table of many columns has fewer rows in a chunk, so that the arrays from scan to copy stay in the cache too."""
+"""A table of many columns has fewer rows in a chunk, so that its arrays stay in the cache, too."""
 ITEMS_IN_LIST = 4
-"""How many items a list is taken to have."""
+"""How many items a list is assumed to have."""
 
 
 class Engine(Protocol):
@@ -50,7 +49,7 @@ class Engine(Protocol):
         *,
         checksums: bool,
     ) -> Iterator[Chunk | Break]:
-        """Chunks of rows, and a break for each range that could not be read to its end."""
+        """Chunks of rows, and a break for each range that cannot be read to its end."""
         ...
 
 
@@ -66,9 +65,9 @@ def scan(
 ) -> Iterator[Chunk | Break]:
     """Read rows of a table from a buffer, or from some ranges of it.
 
-    A table is given by its name; one that was compiled at run time is given itself. A list can be requested with some
-    columns of its items only, such as `bins.name`.
-    Checksums are computed where the stored ones are asked for, unless `checksums` is false.
+    A table is given by its name; one that was compiled at run time is given itself.
+    A column of a list's items, such as `bins.name`, gives the list with the requested columns only.
+    Checksums are computed if the stored ones are requested, unless `checksums` is false.
 
     >>> chunk, end = scan("kafka_offset_index", bytes([0, 0, 0, 7, 0, 0, 0, 42, 0]))
     >>> chunk.batch.to_pylist()
@@ -90,14 +89,14 @@ def scan(
 def scan_pieces(
     table: str, pieces: Iterable[Piece], columns: Collection[str], max_rows: int, max_bytes: int = MAX_BYTES
 ) -> Iterator[Rows | Break]:
-    """Read rows of a table from one buffer after the other, as if they were one: ranges are counted through.
+    """Read rows of a table from one buffer after the other; ranges are numbered consecutively over all buffers.
 
-    A buffer is not looked at once the next one is asked for, so both may be the same memory, which stays in the cache.
+    A buffer is not read after the next one is requested, so both may be the same memory, which stays in the cache.
     """
     found = TABLES[table]
     wanted = list(_chosen(found.columns, columns))
     if any(column.kind in SLICES - GATHERED for column in _deep(wanted)):
-        raise ValueError(f"{table}: columns with escapes or base-64 are made from the whole buffer")
+        raise ValueError(f"{table}: columns with escapes or base-64 need the whole buffer")
     if native.is_compiled:
         from thawline.engine import kernels  # noqa: PLC0415 - needs the native module
 
@@ -114,7 +113,7 @@ def scan_pieces(
 
 
 def _sound(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Those that have ranges, which must lie within them."""
+    """The pieces that have ranges, which must be within their buffers."""
     for view, ranges in pieces:
         ranges.check(len(view))
         if ranges.starts:
@@ -128,7 +127,7 @@ def _deep(columns: Iterable[Column]) -> Iterator[Column]:
 
 
 def _chosen(offered: Iterable[Column], names: Collection[str] | None, above: str = "") -> Iterator[Column]:
-    """The columns that are asked for; of a list that is not, the columns of its items that are, such as `bins.name`."""
+    """The requested columns; of a list, the requested columns of its items, such as `bins.name`."""
     for column in offered:
         name = above + column.name
         if names is None or name in names:
@@ -145,7 +144,7 @@ def places(
     max_bytes: int = MAX_BYTES,
     ranges: Ranges | None = None,
 ) -> Iterator[Places | Break]:
-    """Rows as the kernel leaves them, for whoever has native code to look at them; it needs the native module."""
+    """Rows as the kernel leaves them, for native code to read. It needs the native module."""
     from thawline.engine import kernels  # noqa: PLC0415 - as above
 
     view = memoryview(buffer).cast("B")
@@ -172,10 +171,10 @@ def rows_in_cache(table: Table, names: tuple[str, ...]) -> int:
 
 
 SIZE_OF_PLACES = 20
-"""Bytes of each row's start, end and range."""
+"""Bytes of a row's start, end and range."""
 WINDOW = 64 << 20
 LONGEST_ROW = 1 << 30
-"""Bytes of a remote file that are looked at in one go, and how long a row may be before it counts as damage there."""
+"""Bytes of a remote file that are read at a time, and the longest row there that does not count as damage."""
 
 
 def scan_source(
@@ -189,7 +188,7 @@ def scan_source(
 ) -> Iterator[Chunk | Break]:
     """Read rows of a table from a file, from a position to its end. Positions are those in the file.
 
-    A local file is one buffer; a remote one is read in windows, which overlap by the row that did not fit.
+    A local file is one buffer. A remote one is read in windows, which overlap by the row that did not fit.
     """
     size = source.size - start if source.is_local else WINDOW
     while start < source.size:
@@ -206,7 +205,7 @@ def scan_source(
 
 
 def add_bases(chunk: Chunk, column: str, bases: pa.Int64Array) -> pa.Int64Array:
-    """A column of integers, counted from the base that each range of rows has: offsets in a batch, say.
+    """A column of integers plus the base of the range that each row is from, such as offsets in a batch.
 
     >>> index = Ranges.of([(0, 16, -1), (16, 24, -1)])
     >>> [chunk] = scan("kafka_offset_index", bytes([0, 0, 0, 7, 0, 0, 0, 42] * 3), index)

@@ -1,7 +1,7 @@
-"""The plain engine: the same rows as the kernels', from the objects that the generated parsers make.
+"""The plain engine: the same rows as the kernels', from the objects of the generated parsers.
 
-It serves where the native module could not be built, and it is what the kernels are tested
-against. It makes a Python object for every field, so it is some hundred times slower.
+It serves where the native module is not built, and the kernels are tested against it. It makes a Python object for
+every field, so it is several hundred times slower.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def read(
     *,
     checksums: bool = True,
 ) -> Iterator[Chunk | Break]:
-    """Chunks of rows, and a break for each range that could not be read to its end."""
+    """Chunks of rows, and a break for each range that cannot be read to its end."""
     rows = _Rows(table, wanted, checksums=checksums)
     for index, (start, end, count) in enumerate(zip(ranges.starts, ranges.ends, ranges.counts, strict=True)):
         for found in _range_rows(table, view, (index, start, end, count)):
@@ -43,14 +43,14 @@ def read(
 
 
 LONGEST_CHUNK = (1 << 31) - 1
-"""Arrow counts the bytes of a binary column with 32 bits, so a longer chunk has one row only, like the kernels'."""
+"""Arrow counts the bytes of a binary column with 32 bits, so a longer chunk has only one row, as with kernels."""
 
 Found = tuple[int, int, Any] | Break
 """A row's start, end and object."""
 
 
 def _range_rows(table: Table, view: memoryview, place: tuple[int, int, int, int]) -> Iterator[Found]:
-    """The rows of one range, and a break where they cannot be read to its end."""
+    """The rows of one range, and a break if they cannot be read to its end."""
     index, start, end, count = place
     stream = kaitaistruct.KaitaiStream(kaitaistruct.BytesIO(bytes(view[start:end])))
     parser = specs.parser(table.spec)
@@ -71,7 +71,7 @@ def _range_rows(table: Table, view: memoryview, place: tuple[int, int, int, int]
 
 
 def _touch(row: Any, columns: Sequence[Column]) -> None:
-    """Evaluate the instances that are columns, since ksc's parsers put that off."""
+    """Evaluate the instances that are columns, since ksc's parsers are lazy."""
     for column in columns:
         if column.kind != "list":
             value_of(row, column)
@@ -125,7 +125,7 @@ class _Rows:
 
 
 def value_of(row: Any, column: Column) -> Any:
-    """A column's value of one row, in Python's terms."""
+    """The value of a column in one row, as Python has it."""
     value = _follow(row, column.attributes)
     if value is None:
         return None
@@ -135,7 +135,7 @@ def value_of(row: Any, column: Column) -> Any:
 
 
 def _follow(value: Any, attributes: tuple[str, ...]) -> Any:
-    """What a chain of attributes leads to; None where an `if` left one of them out."""
+    """What a chain of attributes leads to; None if an `if` left one of them out."""
     for name in attributes:
         value = getattr(value, name, None)
     return value
@@ -161,7 +161,7 @@ def _unescaped(token: Any) -> bytes:
 
 
 def _decoded(text: bytes) -> bytes | None:
-    """The bytes of base-64 text; None where length, characters or padding are wrong."""
+    """The bytes of base-64 text; None if length, characters or padding are wrong."""
     body = text.rstrip(b"=")
     if len(text) % 4 or len(text) - len(body) > 2 or b"=" in body:  # noqa: PLR2004 - at most two characters pad
         return None

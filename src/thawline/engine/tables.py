@@ -1,8 +1,7 @@
-"""Table, Column and Failure: what a scan kernel emits, as `generated/kernels/tables.py` lists it.
+"""Tables, columns and failures: what a scan kernel emits, as `generated/kernels/tables.py` lists it.
 
-The columnar compiler fills these in from the specs; `columns.py` reads them to allocate the
-kernel's arrays, to derive the Arrow schema and, where the kernels are not compiled, to take
-the same values from the objects that the plain parsers make.
+The columnar compiler derives them from the specs. The engine reads them to allocate a kernel's arrays, to derive the
+Arrow schema and, without compiled kernels, to take the same values from the objects of the plain parsers.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Kind = Literal["int8", "int16", "int32", "int64", "bool", "enum", "binary", "text", "escaped", "base64", "list"]
-"""What a column holds. `text`, `escaped` and `base64` are bytes in the file that mean something else in a table:
-UTF-8, a token with backslashes, base-64."""
+"""What a column holds. `text`, `escaped` and `base64` are bytes in the file that a table has decoded: UTF-8, a token
+with backslashes, base-64."""
 
 SLICES = frozenset({"binary", "text", "escaped", "base64"})
 GATHERED = frozenset({"binary", "text"})
-"""Slices whose bytes a kernel can copy as they are while it reads their row; of others it notes the places."""
+"""Slices whose bytes a kernel copies while it reads the row; of others it writes the places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Checksum:
-    """A checksum that a row carries: the column that stores it and the instance that names the bytes it covers."""
+    """A checksum of a row: the column that stores it, and the instance that is the bytes it covers."""
 
     column: str
     algorithm: Literal["crc32", "crc32c"]
@@ -40,7 +39,7 @@ class Checksum:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its name, what it holds, and the attributes that lead to it in a parser's object."""
+    """One column: its name, what it holds, and the attributes of a parser's object that lead to it."""
 
     name: str
     kind: Kind
@@ -51,9 +50,9 @@ class Column:
     items: tuple[Column, ...] = ()
     """Columns of a list's items."""
     least_size: int = 0
-    """The fewest bytes an item of a list takes, which bounds how many there can be."""
+    """The least size of a list's item, which bounds how many there can be."""
     size: int = 0
-    """How many bytes every value has, where the spec fixes it and the kernel therefore copies them itself."""
+    """The size of every value, where the spec fixes it; the kernel then copies the bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ class Table:
     columns: tuple[Column, ...]
     failures: tuple[Failure, ...]
     least_size: int = 1
-    """The fewest bytes a row takes, which bounds how many there can be."""
+    """The least size of a row, which bounds how many there can be."""
     checksum: Checksum | None = None
     kernel: Callable[..., int] | None = field(default=None, compare=False, repr=False)
     """The kernel of a table that was compiled at run time; None for those of the native module."""
@@ -73,7 +72,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """An array that a kernel fills: path of its column, which part of the column it is, and its elements."""
+    """An array that a kernel fills: the path of its column, the part of the column, and the type of its elements."""
 
     path: tuple[str, ...]
     part: str
@@ -81,7 +80,7 @@ class Array:
     width: int = 1
     """Elements for each row."""
     is_column: bool = False
-    """Whether it is the memory of an Arrow column as it is, and not what such a column is made from."""
+    """Whether an Arrow column takes its memory as it is."""
 
 
 def arrays(table: Table) -> Iterator[Array]:
@@ -114,11 +113,11 @@ def _arrays(columns: tuple[Column, ...], above: tuple[str, ...]) -> Iterator[Arr
 
 
 TYPECODES = {"int8": "b", "int16": "h", "int32": "i", "int64": "q", "bool": "B", "enum": "h", "list": "i"}
-"""Element types of the kernel's arrays. A list's array holds the end of each row's items."""
+"""Typecodes of the kernel's arrays. A list's array holds the end of each row's items."""
 
 
 def lists(columns: tuple[Column, ...], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Column]]:
-    """The list columns at every depth with their paths, in the order in which kernels count their items."""
+    """The list columns at every depth, with their paths, in the order in which kernels count their items."""
     for column in columns:
         if column.kind == "list":
             yield (*above, column.name), column

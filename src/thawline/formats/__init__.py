@@ -1,4 +1,4 @@
-"""The formats: `contract` says what one offers, `registry` which there are, `recognition` what else files may be."""
+"""The formats: `contract` defines what one offers, `registry` lists them, `recognition` describes unclaimed files."""
 
 from __future__ import annotations
 

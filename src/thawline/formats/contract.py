@@ -1,8 +1,8 @@
 """What a format offers: kinds of files, and for each kind how to claim, walk and decode a file.
 
-A format is a frozen dataclass. Its fields are its options (`thawline.options`) and what a folder says about a file. Its
-kinds do the work. Everything else a format can do is a small protocol of its own, further down: verbs ask with
-`isinstance` whether a kind or a format has it.
+A format is a frozen dataclass. Its fields are its options (`thawline.options`) and what a folder states about a file.
+Its kinds do the work. Each optional ability is a small protocol of its own, further down; verbs test for it with
+`isinstance`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Confidence = Literal["certain", "likely", "possible"]
 CONFIDENCE: tuple[Confidence, ...] = ("certain", "likely", "possible")
 
 MOST_CONTENT = 64 << 20
-"""The most bytes that are decompressed to show what a unit holds."""
+"""At most this many bytes are decompressed to show the content of a unit."""
 
 Reading = Iterator[tuple[Run, Iterable[pa.RecordBatch]] | Finding]
 """Runs with their rows, and findings, in file order."""
@@ -38,41 +38,41 @@ class Claim:
     why: str
     confidence: Confidence
     table: str = ""
-    """The table that a file of this kind holds, where it is not the format's first."""
+    """The default table of the file, where it is not the format's first."""
 
 
 class Depth(Enum):
-    """How far a walk looks."""
+    """How much of a file a walk reads."""
 
     HEADS = "heads"
-    """The heads of units. Nothing that units hold is read or decompressed."""
+    """The heads of units. Payloads are neither read nor decompressed."""
     UNITS = "units"
-    """As much as `rows` needs: every run stands for itself, and can be read in any order and by any process."""
+    """As much as `rows` needs: runs are independent, and any process can read them in any order."""
     EVERYTHING = "everything"
     """Every byte: checksums are verified, payloads decompressed, records decoded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of one schema that a kind of file gives."""
+    """The schema of rows that a kind of file gives."""
 
     schema: pa.Schema
     extras: pa.Schema = field(default_factory=lambda: pa.schema([]))
     """Further columns, given only when requested by name."""
     depth: Depth = Depth.UNITS
-    """How far a walk must look for `rows` to read this table: a table of heads needs no more than heads."""
+    """The depth of the walk that `rows` needs for this table: a table of heads needs only heads."""
 
 
 class Kind(Protocol):
-    """One kind of file that a format has: a segment, an index, a pack.
+    """One kind of file of a format: a segment, an index, a pack.
 
-    The spans that `walk` yields tile the file. A finding about something inside a unit that is intact as a whole has
-    the empty span at the end of that unit; its detail says where inside.
+    The spans that `walk` yields tile the file. A finding inside a unit that is intact as a whole has the empty span at
+    the end of that unit; its detail gives the place inside.
     """
 
     name: str
     unit_name: str
-    """What the format's owners call a unit: a frame, a batch, a blob."""
+    """The format's own word for a unit: a frame, a batch, a blob."""
     has_heads: bool = False
     """Whether a walk by heads reads less than the whole file."""
 
@@ -82,19 +82,18 @@ class Kind(Protocol):
         ...
 
     def claim(self, source: Source) -> Claim | None:
-        """Whether the file is of this kind, from a look at a few bytes."""
+        """The claim that the file is of this kind, from its name and a few bytes; None if it is not."""
         ...
 
     def walk(self, source: Source, depth: Depth) -> Iterator[Run | Finding]:
-        """Intact runs and findings, in file order, as far as the depth tells."""
+        """Intact runs and findings, in file order, as far as `depth` shows them."""
         ...
 
     def rows(self, source: Source, items: Iterable[Run | Finding], table: str, columns: Collection[str]) -> Reading:
         """Items of a walk to the table's depth, each run with its rows, and findings that only decoding gives.
 
-        Runs may be cut at the starts of their units. Rows have those of the table's columns that are requested, in the
-        table's order, extras last. A run whose rows are passed on before it has been read to its end counts them as
-        its head does.
+        Runs may be cut at the starts of their units. Rows have the requested columns, in the table's order, extras
+        last. A run that is yielded before it has been read to its end has the number of rows from its head.
         """
         ...
 
@@ -103,7 +102,7 @@ class Kind(Protocol):
         ...
 
     def spec_at(self, source: Source, position: int) -> str:
-        """The spec of the unit that starts, or should start, at a position: what `inspect` shows."""
+        """The spec of the unit that starts, or should start, at a position; `inspect` shows its fields."""
         ...
 
 
@@ -115,7 +114,7 @@ def read(kind: Kind, source: Source, table: str, columns: Collection[str]) -> Re
 
 
 class Format(Protocol):
-    """What a system writes: its kinds of files, the most common one first."""
+    """The files that a system writes: its kinds, the most common one first."""
 
     name: str
     title: str
@@ -123,44 +122,44 @@ class Format(Protocol):
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of files of this format, which know its options."""
+        """The kinds of files of this format, configured with its options."""
         ...
 
     @property
     def tables(self) -> dict[str, Table]:
         """The tables of all kinds by name; the first is the format's default."""
-        found: dict[str, Table] = {}
+        tables: dict[str, Table] = {}
         for kind in self.kinds:
-            found |= {name: table for name, table in kind.tables.items() if name not in found}
-        return found
+            tables |= {name: table for name, table in kind.tables.items() if name not in tables}
+        return tables
 
     def kind_of(self, source: Source) -> Kind:
-        """The kind that claims a file with the most confidence; the first where none does."""
-        found = _surest(self.kinds, source)
-        return found[0] if found else self.kinds[0]
+        """The kind that claims a file with the highest confidence; the first kind if none claims it."""
+        best = _best_claim(self.kinds, source)
+        return best[0] if best else self.kinds[0]
 
     def claim(self, source: Source) -> Claim | None:
-        """Whether a file is of this format."""
-        found = _surest(self.kinds, source)
-        return found[1] if found else None
+        """The claim of the kind with the highest confidence; None if no kind claims the file."""
+        best = _best_claim(self.kinds, source)
+        return best[1] if best else None
 
 
-def _surest(kinds: Iterable[Kind], source: Source) -> tuple[Kind, Claim] | None:
+def _best_claim(kinds: Iterable[Kind], source: Source) -> tuple[Kind, Claim] | None:
     claims = [(kind, claim) for kind in kinds if (claim := kind.claim(source))]
-    return min(claims, key=lambda found: CONFIDENCE.index(found[1].confidence), default=None)
+    return min(claims, key=lambda pair: CONFIDENCE.index(pair[1].confidence), default=None)
 
 
-# What some formats offer besides.
+# Optional abilities of formats and kinds.
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A file of a folder, and its format, which knows what the folder says about the file."""
+    """A file of a folder, and its format, configured with what the folder states about the file."""
 
     path: str
     format: Format
     known: Mapping[str, object] = field(default_factory=dict)
-    """Columns whose value is the same in all rows of the file, as far as its folder tells."""
+    """Columns that have one value in all rows of the file, as far as the folder shows."""
 
 
 @runtime_checkable
@@ -168,7 +167,7 @@ class Foldered(Format, Protocol):
     """A format whose files belong together in a folder: a partition, a backup, a repository."""
 
     def claim_folder(self, folder: Folder) -> Claim | None:
-        """Whether the files of a folder belong together."""
+        """The claim that the files of a folder belong together; None if they do not."""
         ...
 
     def members(self, folder: Folder) -> Iterator[Member]:
@@ -176,11 +175,11 @@ class Foldered(Format, Protocol):
         ...
 
     def holdings(self, folder: Folder) -> Iterator[str]:
-        """Paths of the files that `members` and `accounts` speak for; any other file of the folder is by itself."""
+        """Paths of the files that `members` and `accounts` cover; every other file of the folder stands alone."""
         ...
 
     def accounts(self, folder: Folder) -> Iterator[Report]:
-        """Reports besides those of the members: of the files beside them, and of the folder as a whole."""
+        """Reports besides those of the members: on their sidecars, and on the folder as a whole."""
         ...
 
 
@@ -189,7 +188,7 @@ class Learning(Protocol):
     """A format whose schema depends on the files."""
 
     def prepared(self, sources: Iterable[Source]) -> Self:
-        """The format with what it learns from files before their schema is known."""
+        """The format with the schema that these files give it."""
         ...
 
 
@@ -198,27 +197,27 @@ class Tailing(Protocol):
     """A kind whose last rows can be read from the end of the file."""
 
     def tail(self, source: Source, rows: int, table: str, columns: Collection[str]) -> list[pa.RecordBatch] | None:
-        """The last rows of a table; None where only a walk finds them."""
+        """The last rows of a table; None if only a walk can find them."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a field of a unit holds, of which another spec tells the fields."""
+    """The content of a unit's field, which another spec describes."""
 
     field: str
     spec: str
     params: tuple[object, ...]
     span: Span
-    """Where it is stored."""
+    """The bytes of the file that store it."""
     data: bytes | None = None
-    """Decompressed, or the first of it; None where it is stored as it is."""
+    """The decompressed content, or its start; None if it is stored uncompressed."""
     codec: str = ""
     problem: str = ""
     """Why no more could be decompressed."""
 
     def decompressed(self, codec: str, chunks: Iterable[bytes], most: int = MOST_CONTENT) -> Content:
-        """The same with what can be decompressed, up to a limit."""
+        """The content with its decompressed data, up to `most` bytes or the first error."""
         data, problem = bytearray(), ""
         try:
             for chunk in chunks:
@@ -235,16 +234,16 @@ class Containing(Protocol):
     """A kind whose units hold records with fields of their own."""
 
     def content(self, source: Source, span: Span) -> Content | None:
-        """What the unit of a span holds; None where nothing can be told."""
+        """The content of the unit at a span; None if it cannot be determined."""
         ...
 
 
 @runtime_checkable
 class Salvaging(Protocol):
-    """A kind of which a new, valid file can be made from what is intact."""
+    """A kind whose intact units can be written to a new, valid file."""
 
     def intact(self, source: Source) -> Iterator[Run | Finding]:
-        """The items of a walk over everything, with runs for all that goes into a new file."""
+        """The items of a walk over everything, with a run for all that goes into the new file."""
         ...
 
     def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
@@ -254,7 +253,7 @@ class Salvaging(Protocol):
 
 @runtime_checkable
 class Recovering(Protocol):
-    """A kind that can prove units which its readers must reject."""
+    """A kind that can prove units that readers of the format must reject."""
 
     def recover(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[Run | Finding]:
         """The items of `Salvaging.intact` with proven units as runs; `Run.recovered` is the code of their finding."""
@@ -263,19 +262,19 @@ class Recovering(Protocol):
 
 @runtime_checkable
 class ContentNamed(Protocol):
-    """A kind whose files are named by their content: a repair is proven by the name, and a new file names itself."""
+    """A kind whose files are named by their content: the name proves a repair, and a new file has a new name."""
 
     def salvaged(self, source: Source, *, include_suspects: bool) -> Salvage:
-        """A new file with what is intact or proven."""
+        """The content of a new file with everything intact or proven."""
         ...
 
 
 @runtime_checkable
 class Cuttable(Protocol):
-    """A kind of which a start is a file by itself."""
+    """A kind whose files can be cut short and stay valid."""
 
     def check_cut(self, source: Source, items: Iterator[Run | Finding], at: int) -> None:
-        """Raise a `ThawlineError` that names better places, unless the first `at` bytes are a file by themselves."""
+        """Raise a `ThawlineError` that names better places, unless the first `at` bytes are a valid file."""
         ...
 
 
@@ -284,5 +283,5 @@ class Indexed(Protocol):
     """A kind with index files beside its files."""
 
     def indexes(self, source: Source) -> dict[str, bytes]:
-        """The bytes of each index file of an intact file, by the suffix that takes the place of its own."""
+        """The bytes of each index file of an intact file, by the suffix that replaces the file's own."""
         ...

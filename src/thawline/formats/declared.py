@@ -1,11 +1,11 @@
-"""A format from its spec alone: a self-delimiting unit, its fixed contents to resynchronise by, a checksum to prove it.
+"""A format from its spec alone: a self-delimiting unit, fixed contents to resynchronise by, a checksum to prove it.
 
 >>> from thawline.formats.registry import FORMATS
 >>> "mylog" in FORMATS
 False
 
-`registry.declare("mylog.ksy")` adds one. What a spec cannot say (nesting, transactions, what a folder means) is what
-the other packages of `formats` add by hand.
+`registry.declare("mylog.ksy")` adds one. What a spec cannot express (nesting, transactions, the meaning of a folder)
+needs a package of its own in `formats`.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ WRONG_CHECKSUM = Code(
 )
 CODES = (NO_UNIT, WRONG_CHECKSUM)
 BUDGET = 32
-"""How many times the size of a file may be read for candidates of a unit: hostile ones nest, each of them long."""
+"""Resynchronisation reads at most this many times the file's size: a hostile file can nest long candidates."""
 LEAST_BUDGET = 1 << 20
 LEAST_COST = 64
-"""What trying a candidate costs at least, in bytes."""
+"""The least cost of a candidate, in bytes."""
 DEEPEST = 16
-"""Types within types that are asked for the fixed contents of a unit."""
+"""The fixed contents of a unit are searched in at most this many nested types."""
 BLOCK = 1 << 20
-"""Bytes that are searched for fixed contents in one go."""
+"""Bytes that are searched for fixed contents at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """Where the units of a file end before the file does, and why."""
+    """The position where the intact units end before the file does, and why."""
 
     start: int
     code: Code
@@ -77,9 +77,9 @@ class Broken:
 
 
 def forward(layout: Layout | str, source: Source, start: int, checksum: str = "") -> Iterator[Stretch | Broken]:
-    """The intact units from a position on, and what ends them unless the file does.
+    """The intact units from a position on; then, unless they reach the end of the file, what is broken.
 
-    `checksum` is the column that stores the checksum of a unit; empty where it has none.
+    `checksum` is the column that stores the checksum of a unit; empty if the unit has none.
     """
     for item in engine.scan_source(layout, source, start, columns=(checksum,) if checksum else ()):
         if isinstance(item, Break):
@@ -94,7 +94,7 @@ def forward(layout: Layout | str, source: Source, start: int, checksum: str = ""
 
 
 def first_mismatch(chunk: Chunk, checksum: str) -> int:
-    """Index of the first unit whose checksum is wrong; the number of units if all are right."""
+    """The index of the first unit whose checksum is wrong; the number of units if all are right."""
     if not checksum or chunk.checksums is None:
         return len(chunk)
     index = pc.index(pc.not_equal(chunk.batch[checksum], chunk.checksums), True).as_py()
@@ -103,7 +103,7 @@ def first_mismatch(chunk: Chunk, checksum: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Units(Kind):
-    """Files of one spec's units, back to back."""
+    """Files that consist of one spec's units, back to back."""
 
     format: str
     layout: Layout
@@ -113,17 +113,17 @@ class Units(Kind):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """What the spec calls a unit."""
+        """The name of a unit."""
         return self.unit_name
 
     @property
     def unit_name(self) -> str:  # type: ignore[override]
-        """The last word of the spec."""
+        """The last word of the spec's name."""
         return self.layout.spec.rpartition("::")[2].rpartition("_")[2]
 
     @property
     def checksum(self) -> str:
-        """The column that stores the checksum of a unit; empty where there is none."""
+        """The column that stores the checksum of a unit; empty if the unit has none."""
         return self.layout.checksum.column if self.layout.checksum else ""
 
     @property
@@ -132,7 +132,7 @@ class Units(Kind):
         return {self.layout.name: Table(schema_of(self.layout.columns))}
 
     def claim(self, source: Source) -> Claim | None:
-        """A file that starts with an intact unit, with its fixed contents, or is named as the spec says."""
+        """A claim by an intact first unit, by its fixed contents, or by the spec's file extension."""
         if source.size and self.tried(source, 0)[1]:
             sure = bool(self.magic or self.checksum)
             return Claim(self.format, "", f"starts with a {self.unit_name}", "certain" if sure else "possible")
@@ -143,7 +143,7 @@ class Units(Kind):
         return None
 
     def walk(self, source: Source, depth: Depth) -> Iterator[Run | Finding]:
-        """Intact units and damage; a unit is never found inside of an intact one."""
+        """Intact units and damage; the inside of an intact unit is not searched for units."""
         position, search = 0, _Search(self, source)
         while position < source.size:
             broken: Broken | None = None
@@ -187,11 +187,11 @@ class Units(Kind):
         return self.walk(source, Depth.EVERYTHING)
 
     def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
-        """The intact units, one after the other."""
+        """The intact units, back to back."""
         return (source.view(item.span.start, item.span.end) for item in items if isinstance(item, Run))
 
     def tried(self, source: Source, at: int) -> tuple[int, bool]:
-        """Where what starts at a position ends as far as it can be read, and whether it is an intact unit."""
+        """The end of what can be read from a position as a unit, and whether it is an intact unit."""
         view = source.view(at, source.size)
         wanted = (self.checksum,) if self.checksum else ()
         item = next(iter(engine.scan(self.layout, view, Ranges.of([(0, len(view), 1)]), columns=wanted)))
@@ -209,7 +209,7 @@ class _Search:
     spent: int = 0
 
     def following(self, broken: int) -> int:
-        """Where the next intact unit after a broken one starts; the end of the file where none is found."""
+        """The start of the next intact unit after a broken one; the end of the file if none is found."""
         limit = max(BUDGET * self.source.size, LEAST_BUDGET)
         for at in self._candidates(broken + 1):
             if self.spent > limit:
@@ -249,7 +249,7 @@ class Declared(Format):
 
     @property
     def codes(self) -> tuple[Code, ...]:  # type: ignore[override]
-        """What can be found in files of any such format."""
+        """The codes of all declared formats."""
         return CODES
 
     @property
@@ -264,7 +264,7 @@ class Declared(Format):
         spec = next(iter(specs.values()))
         own = [table for table in compiled(specs).values() if table.spec.partition("::")[0] == spec.id]
         if not own:
-            raise spec.error(("meta",), "no type of it has rows: `-columnar: {rows: <table>}` says which one does")
+            raise spec.error(("meta",), "no type has rows: mark one with `-columnar: {rows: <table>}`")
         meta = spec.data.get("meta") or {}
         suffixes = meta.get("file-extension") or ()
         endings = tuple(f".{suffix}" for suffix in ([suffixes] if isinstance(suffixes, str) else suffixes))
@@ -273,7 +273,7 @@ class Declared(Format):
 
 
 def _magic(type_: TypeDef | None, specs: Mapping[str, Spec]) -> bytes:
-    """The fixed contents that the first field of a unit has, however deep it lies."""
+    """The fixed contents of a unit's first field, also of one in a nested type; empty if it has none."""
     for _ in range(DEEPEST):
         first = next(iter((type_.data.get("seq") if type_ else None) or ()), None)
         if type_ is None or first is None or "if" in first or "repeat" in first:

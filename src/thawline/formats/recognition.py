@@ -1,7 +1,7 @@
-"""What can be said about a file that no format claims: what it looks like, and which format may read it all the same.
+"""Advice about a file that no format claims: what it looks like, and which format may still read it.
 
-A format claims a file by its first bytes, for a claim must be cheap and rarely wrong. A file whose beginning is lost
-has none to go by. Here its name is asked, and its first megabyte is searched for units that are intact.
+A format claims a file by its first bytes, since a claim must be cheap and rarely wrong. A file whose start is lost has
+none. This module uses its name, and searches its first megabyte for intact units.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from thawline.model import Run, Span
 from thawline.source import LocalSource, Source
 from thawline.wording import counted
 
-LOOKED_AT = 1 << 20
-"""Bytes of a file's start that are searched for units."""
+SEARCHED = 1 << 20
+"""This many bytes at the start of a file are searched for units."""
 MOST_ITEMS = 1 << 16
-"""Runs and findings after which a search has seen enough."""
+"""The search stops after this many runs and findings."""
 BATCH_HEAD, LAST_MAGIC = 17, 2
-"""Bytes of a batch of Kafka up to its magic, which lies at the same place in all versions, and the latest of those."""
+"""Bytes of a Kafka batch up to and with its magic, which is at the same place in all versions; the latest magic."""
 HEAD = 1 << 12
-"""Bytes that tell what a file looks like."""
+"""This many bytes decide what a file looks like."""
 MOST_ZEROS = 16 << 20
-"""Bytes of a file that are looked at before it is called all zero; of a longer one only the start is."""
+"""A longer file is not read to its end to find out whether it is all zero."""
 
 NAMES = {
     "rbf": re.compile(r".*\.rbf"),
@@ -39,16 +39,16 @@ NAMES = {
     "kafka": re.compile(r"\d{20}\.log(?:\.deleted|\.swap|\.cleaned)?|.*\.(?:index|timeindex|txnindex|snapshot)"),
     "aerospike": re.compile(r".*\.asb"),
 }
-"""Names that speak for a format. Whatever is behind them, such as `.gz`, is no part of the name that it had."""
+"""File names that suggest a format, without a further suffix such as `.gz`."""
 PACKED_NAME = re.compile(r"\.(?:gz|zst|lz4|bz2|xz|bak|old|part|tmp|\d+)$")
 
 COMPRESSED, ARCHIVE, OTHER = "decompress it first", "unpack it first", ""
-"""What is to be done with a file that looks like something else."""
+"""The remedy for a file that looks like another format; empty if none exists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """Something that a file can look like: its name, the bytes that tell it, where those are, and what to do."""
+    """A format that thawline does not read: its name, its magic and where that is, and the remedy."""
 
     name: str
     magic: bytes
@@ -85,48 +85,48 @@ EMPTY, ALL_ZERO, ZEROS_FIRST, JSON, TEXT = "empty", "all zero", "zeros", "JSON",
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
-    """A format that may read a file although it does not claim it."""
+    """A format that may read a file that it does not claim."""
 
     format: str
     why: str
     units: int
-    """How many intact ones are found in what was looked at."""
+    """The number of intact units in the part that was searched."""
     unit_name: str
     first: int | None = None
-    """Where the first of them starts."""
+    """The start of the first one."""
 
 
 def unrecognised(source: Source) -> UnknownFormat:
-    """The error about a file that no format claims, with what can be said about it all the same."""
-    found = suspects(source)
-    told = advice(source) or "`thawline formats` lists what is known"
+    """The error about a file that no format claims, with advice."""
+    suspicions = suspects(source)
+    remark = advice(source) or "`thawline formats` lists what is known"
     return UnknownFormat(
-        f"{source.name}: no format recognises this file; {told}", suspect=found[0].format if found else ""
+        f"{source.name}: no format recognises this file; {remark}", suspect=suspicions[0].format if suspicions else ""
     )
 
 
 def advice(source: Source) -> str:
-    """What to do about a file that no format claims, in a sentence; empty if there is nothing to say."""
-    found, likeness = suspects(source), _likeness(source)
-    if found and found[0].units:
-        return f"{found[0].why}: try --input-format {found[0].format}"
+    """What to do about a file that no format claims, in a sentence; empty if nothing is known."""
+    suspicions, likeness = suspects(source), _likeness(source)
+    if suspicions and suspicions[0].units:
+        return f"{suspicions[0].why}: try --input-format {suspicions[0].format}"
     if likeness and likeness.remedy:
         return f"it begins like {likeness.name}: {likeness.remedy}"
-    seen = _sentence(resemblance(source))
-    if not found:
-        return seen
-    named = f"{found[0].why}: --input-format {found[0].format} says what is wrong with it"
-    return f"{seen}, and {named}" if seen else named
+    looks = _sentence(resemblance(source))
+    if not suspicions:
+        return looks
+    named = f"{suspicions[0].why}: --input-format {suspicions[0].format} says what is wrong with it"
+    return f"{looks}, and {named}" if looks else named
 
 
-def _sentence(seen: str) -> str:
-    if seen in {EMPTY, ALL_ZERO}:
-        return f"it is {seen}"
-    return f"it begins {'with' if seen == ZEROS_FIRST else 'like'} {seen}" if seen else ""
+def _sentence(looks: str) -> str:
+    if looks in {EMPTY, ALL_ZERO}:
+        return f"it is {looks}"
+    return f"it begins {'with' if looks == ZEROS_FIRST else 'like'} {looks}" if looks else ""
 
 
 def resemblance(source: Source) -> str:
-    """What a file looks like: the name of another format, or what it is full of; empty if that cannot be told."""
+    """What a file looks like: another format, zeros, JSON or text; empty if it cannot be determined."""
     if not source.size:
         return EMPTY
     if likeness := _likeness(source):
@@ -138,24 +138,24 @@ def resemblance(source: Source) -> str:
 
 
 def likeness(source: Source) -> str:
-    """What a file begins like that is not of any format here, and what to do about it; empty if nothing is known."""
-    found = _likeness(source)
-    if found is None:
+    """The foreign format that a file begins like, and the remedy; empty if none is known."""
+    foreign = _likeness(source)
+    if foreign is None:
         return "nothing: it is all zero" if resemblance(source) == ALL_ZERO else ""
-    return f"{found.name}: {found.remedy}" if found.remedy else found.name
+    return f"{foreign.name}: {foreign.remedy}" if foreign.remedy else foreign.name
 
 
 def suspects(source: Source) -> list[Suspicion]:
-    """Formats that a file's name or a unit in its first megabyte speaks for; what finds most units comes first."""
+    """Formats that a file's name or a unit in its first megabyte suggests; the one with most units comes first."""
     if not source.size:
         return []
-    window = LocalSource(source.name, _head(source, LOOKED_AT))
-    found = [suspicion for name in formats.FORMATS if (suspicion := _suspicion(name, window, source.size))]
-    return sorted(found, key=lambda suspicion: -suspicion.units)
+    window = LocalSource(source.name, _head(source, SEARCHED))
+    suspicions = [suspicion for name in formats.FORMATS if (suspicion := _suspicion(name, window, source.size))]
+    return sorted(suspicions, key=lambda suspicion: -suspicion.units)
 
 
 def _suspicion(name: str, window: LocalSource, size: int) -> Suspicion | None:
-    is_named = _speaks_for(name, window.name)
+    is_named = _is_named_like(name, window.name)
     read = formats.get(name)
     unit_name = read.kinds[0].unit_name
     units, first = 0, None
@@ -164,18 +164,18 @@ def _suspicion(name: str, window: LocalSource, size: int) -> Suspicion | None:
     is_fitting = name == "kafka" and _begins_like_a_batch(window, size)
     if not units and not is_named and not is_fitting:
         return None
-    told = ["its name speaks for " + name] if is_named else []
+    reasons = ["its name speaks for " + name] if is_named else []
     if not units and is_fitting:
-        told.append(f"it begins like a {unit_name} of {name} that is damaged")
+        reasons.append(f"it begins like a {unit_name} of {name} that is damaged")
     if units:
         noun = counted(units, unit_name) + ("" if is_named else f" of {name}")
-        within = " in its first MiB" if size > LOOKED_AT else ""
-        told.append(f"{noun} {'is' if units == 1 else 'are'} found from byte {first:#x} on{within}")
-    return Suspicion(name, ", and ".join(told), units, unit_name, first)
+        within = " in its first MiB" if size > SEARCHED else ""
+        reasons.append(f"{noun} {'is' if units == 1 else 'are'} found from byte {first:#x} on{within}")
+    return Suspicion(name, ", and ".join(reasons), units, unit_name, first)
 
 
 def _begins_like_a_batch(window: LocalSource, size: int) -> bool:
-    """Whether length and magic fit a batch or message of Kafka that ends where the file does, or another begins."""
+    """Whether length and magic fit a Kafka batch or message that the end of the file or another one follows."""
     head = _head(window, BATCH_HEAD)
     end = 12 + int.from_bytes(head[8:12], "big")
     if len(head) < BATCH_HEAD or head[16] > LAST_MAGIC or not BATCH_HEAD <= end <= size:
@@ -184,14 +184,14 @@ def _begins_like_a_batch(window: LocalSource, size: int) -> bool:
     return end == size or (len(following) == BATCH_HEAD and following[16] == head[16])
 
 
-def _speaks_for(name: str, path: str) -> bool:
+def _is_named_like(name: str, path: str) -> bool:
     file = PurePath(path).name
-    told = NAMES.get(name)
-    return bool(told and (told.fullmatch(file) or told.fullmatch(PACKED_NAME.sub("", file))))
+    pattern = NAMES.get(name)
+    return bool(pattern and (pattern.fullmatch(file) or pattern.fullmatch(PACKED_NAME.sub("", file))))
 
 
 def _units(read: Format, window: LocalSource) -> Iterator[tuple[Span, int]]:
-    """Runs of intact units; nothing is decompressed for them, since a little can become a lot."""
+    """Runs of intact units; nothing is decompressed, to bound the cost of hostile files."""
     if (likeness := _likeness(window)) and likeness.remedy == COMPRESSED:
         return
     with suppress(ThawlineError):
@@ -202,7 +202,7 @@ def _units(read: Format, window: LocalSource) -> Iterator[tuple[Span, int]]:
 
 
 DEPTHS = {"borg": Depth.HEADS}
-"""How far to look for units without decompressing any, where that is less than what rows need."""
+"""The depth of the search where `Depth.UNITS` would decompress units."""
 
 
 def _likeness(source: Source) -> Likeness | None:
@@ -215,15 +215,15 @@ def _head(source: Source, size: int) -> bytes:
 
 
 def _is_all_zero(source: Source) -> bool:
-    """Whether a file is nothing but zeros, as far as that can be said without reading much of it."""
+    """Whether a file is nothing but zeros; false for a file too long to read."""
     if source.size > MOST_ZEROS:
         return False
-    blocks = (bytes(source.view(at, min(at + LOOKED_AT, source.size))) for at in range(0, source.size, LOOKED_AT))
+    blocks = (bytes(source.view(at, min(at + SEARCHED, source.size))) for at in range(0, source.size, SEARCHED))
     return all(block.count(0) == len(block) for block in blocks)
 
 
 def _kind_of_text(head: bytes, *, is_whole: bool) -> str:
-    """Whether bytes are JSON, or other text; a character may be cut at their end."""
+    """`JSON`, `text`, or empty for other bytes; a character may be cut at their end."""
     try:
         text = (head if is_whole else head[: head.rfind(b"\n") + 1] or head[:-3]).decode()
     except UnicodeDecodeError:

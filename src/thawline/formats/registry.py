@@ -1,6 +1,6 @@
-"""Which formats there are, and which one a file is of.
+"""The known formats, and the identification of a file's format.
 
-Adding one is a line in `FORMATS`. A format's module is imported when it is first needed.
+A new format is a line in `FORMATS`. Its module is imported on first use.
 """
 
 from __future__ import annotations
@@ -23,63 +23,63 @@ FORMATS: dict[str, str | Format] = {
     "kafka": "thawline.formats.kafka:Kafka",
     "aerospike": "thawline.formats.aerospike:Aerospike",
 }
-"""Self-describing formats first, those that only a name or a valid first checksum gives away last."""
+"""Self-describing formats come first; last come those that only a file name or a valid first checksum identifies."""
 
 
 def declare(file: str | os.PathLike[str]) -> Format:
-    """Add the format that a `.ksy` describes; it is asked after the others whether a file is its own."""
+    """Add the format that a `.ksy` describes; it is tried after the others when a file is identified."""
     from thawline.formats.declared import Declared  # noqa: PLC0415 - it needs the compiler
 
-    made = Declared.of(Path(file))
-    if isinstance(FORMATS.get(made.name), str):
-        raise UnknownFormat(f"{file}: a format is called {made.name!r} already; give the spec another id")
-    FORMATS[made.name] = made
-    return made
+    new = Declared.of(Path(file))
+    if isinstance(FORMATS.get(new.name), str):
+        raise UnknownFormat(f"{file}: a format is called {new.name!r} already; give the spec another id")
+    FORMATS[new.name] = new
+    return new
 
 
-def get(name: str, /, **given: object) -> Format:
-    """A format by name, told some options; `UnknownFormat` names those that there are."""
+def get(name: str, /, **settings: object) -> Format:
+    """A format by name, with its options set; `UnknownFormat` lists the known ones."""
     if name not in FORMATS:
         raise UnknownFormat(f"no format is called {name!r}; there are {', '.join(FORMATS)}")
-    known, told = FORMATS[name], options.check(name, given)
-    if not isinstance(known, str):
-        return known
-    module, _, attribute = known.partition(":")
-    found: Format = getattr(importlib.import_module(module), attribute)(**told)
-    return found
+    entry, checked = FORMATS[name], options.check(name, settings)
+    if not isinstance(entry, str):
+        return entry
+    module, _, attribute = entry.partition(":")
+    configured: Format = getattr(importlib.import_module(module), attribute)(**checked)
+    return configured
 
 
 def identify(source: Source) -> Claim:
-    """Which format a file is of; `UnknownFormat` if none claims it."""
-    found: Claim | None = None
+    """The claim of the format that a file has; `UnknownFormat` if no format claims it."""
+    best: Claim | None = None
     for name in FORMATS:
         claim = get(name).claim(source)
-        if claim and (found is None or CONFIDENCE.index(claim.confidence) < CONFIDENCE.index(found.confidence)):
-            found = claim
-        if found and found.confidence == CONFIDENCE[0]:
-            return found
-    if found is None:
+        if claim and (best is None or CONFIDENCE.index(claim.confidence) < CONFIDENCE.index(best.confidence)):
+            best = claim
+        if best and best.confidence == CONFIDENCE[0]:
+            return best
+    if best is None:
         raise UnknownFormat(f"{source.name}: no format recognises this file; `thawline formats` lists what is known")
-    return found
+    return best
 
 
 def identify_folder(folder: Folder) -> Claim | None:
-    """Which format the files of a folder belong to as a whole; None if each is by itself."""
+    """The claim of the format that a folder's files belong to as a whole; None if no format claims the folder."""
     return next((claim for name in FORMATS if (claim := claim_folder(get(name), folder))), None)
 
 
 def claim_folder(format_: Format, folder: Folder) -> Claim | None:
-    """Whether the files of a folder belong together for a format."""
+    """A format's claim that the files of a folder belong together; None if it makes none."""
     return format_.claim_folder(folder) if isinstance(format_, Foldered) else None
 
 
 def prepared(format_: Format, sources: Iterable[Source]) -> Format:
-    """A format with what it learns from files, where its schema depends on them."""
+    """The format, prepared with the files that its schema depends on."""
     return format_.prepared(sources) if isinstance(format_, Learning) else format_
 
 
-def resolve(source: Source, name: str | None, given: Mapping[str, object]) -> tuple[Format, Claim | None]:
-    """The format to read a file with, which is recognised unless it is named, and what speaks for it."""
+def resolve(source: Source, name: str | None, settings: Mapping[str, object]) -> tuple[Format, Claim | None]:
+    """The format to read a file with, recognised unless `name` is given, and its claim on the file."""
     if name is None:
         try:
             claim = identify(source)
@@ -87,6 +87,6 @@ def resolve(source: Source, name: str | None, given: Mapping[str, object]) -> tu
             from thawline.formats.recognition import unrecognised  # noqa: PLC0415 - it imports formats
 
             raise unrecognised(source) from error
-        return prepared(get(claim.format, **given), [source]), claim
-    found = get(name, **given)
-    return prepared(found, [source]), found.claim(source)
+        return prepared(get(claim.format, **settings), [source]), claim
+    configured = get(name, **settings)
+    return prepared(configured, [source]), configured.claim(source)

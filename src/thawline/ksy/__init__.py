@@ -1,5 +1,5 @@
-"""Specs as data, for whoever reads a `.ksy` besides the Kaitai Struct compiler.
+"""Specs as data.
 
-`documents` reads them with the place of every key, `layouts` derives their byte tables, `diagram` draws them, `lint`
-holds them to the style guide; `thawline.review` says what a change of one does.
+`documents` reads a `.ksy` with the place of every key, `layouts` derives its byte tables, `diagram` draws it, `lint`
+checks its style. `thawline.review` says what a change of a spec does.
 """

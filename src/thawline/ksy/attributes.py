@@ -19,7 +19,7 @@ SECTIONS: tuple[Section, ...] = ("params", "seq", "instances")
 CALL = re.compile(r"([\w:]+)\((.*)\)", re.DOTALL)
 TOKEN = re.compile(r'"[^"]*"|\'[^\']*\'|0x[0-9a-fA-F_]+|\d[\d_]*|[A-Za-z_]\w*|<<|>>|<=|>=|==|!=|::|\S')
 COVERED = "_input"
-"""An instance of this ending names the bytes that a checksum covers."""
+"""The ending of an instance that is the bytes that a checksum covers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Attribute:
 
     @property
     def keys(self) -> Keys:
-        """Where it stands in its spec."""
+        """Its place in the spec."""
         return (*self.owner.keys, self.section, self.name if self.section == "instances" else self.index)
 
     @property
@@ -49,7 +49,7 @@ class Attribute:
 
     @property
     def is_checksum_range(self) -> bool:
-        """Whether it names the bytes that a checksum covers."""
+        """Whether it is the bytes that a checksum covers."""
         hints = self.data.get("-columnar") or {}
         is_named_so = self.section == "instances" and self.name.endswith(COVERED)
         return "checksum" in hints or (is_named_so and "value" not in self.data)
@@ -75,7 +75,7 @@ Facts = dict[str, str]
 
 
 def facts_of(attribute: Attribute) -> Facts:
-    """What is said about it, by aspect; an aspect about which nothing is said is not there."""
+    """The facts about it, by aspect."""
     found = {
         **_type_facts(attribute),
         **_size_facts(attribute.data),
@@ -168,7 +168,7 @@ def expression(source: object) -> str:
 
 
 def words(source: str) -> list[str]:
-    """The words of an expression in one spelling: numbers in decimal, no brackets around the whole.
+    """The tokens of an expression in one spelling: numbers in decimal, no brackets around the whole.
 
     >>> words("( len_a+0x10 )"), words("len_a + 16")
     (['len_a', '+', '16'], ['len_a', '+', '16'])

@@ -1,7 +1,7 @@
-"""The byte layout of specs as an SVG: eight bytes a row, each field a box as wide as it is long.
+"""The byte layout of specs as an SVG: eight bytes in a row, each field a box as wide as it is long.
 
-Bit fields are drawn eight bits a row. What only the data tells the length of ends in a dashed edge, and what follows
-starts a new row.
+Bit fields are drawn with eight bits in a row. A field whose length depends on the data ends in a dashed edge, and the
+next one starts a new row.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CELL, HEIGHT, COLUMNS = 104, 46, 8
 LEFT, MARGIN = 170, 24
 WIDTH = LEFT + CELL * COLUMNS + MARGIN
 LETTER = 7.3
-"""Pixels of a letter of a name; those of a note are smaller."""
+"""Width of a letter of a name in pixels; those of a note are smaller."""
 NOTE_LETTER = 6.1
 SMALL_LETTER = 5.5
 MOST_ROWS = 5
@@ -47,7 +47,7 @@ class Box:
     start: int
     end: int
     skipped: int = 0
-    """How many cells of the field lie in earlier rows."""
+    """The number of cells of the field in earlier rows."""
     is_open: bool = False
     """Whether its end is not known from the spec."""
     is_named: bool = True
@@ -115,7 +115,7 @@ def _boxes(row: Row, unit: str, at: int) -> Iterator[Box]:
 
 
 def _pieces(at: int, cells: int) -> Iterator[tuple[int, int, int]]:
-    """First and last cell of each part, and how many cells lie before it."""
+    """First and last cell of each part, and the number of cells before it."""
     skipped = 0
     while cells > 0:
         end = min(at + cells, COLUMNS)
@@ -126,7 +126,7 @@ def _pieces(at: int, cells: int) -> Iterator[tuple[int, int, int]]:
 
 
 class _Canvas:
-    """What has been drawn, and how far down."""
+    """What is drawn so far, and its height."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
@@ -177,7 +177,7 @@ class _Canvas:
         self.text(middle, self.top + 36, _cut(_note(box.row), (width - 6) / NOTE_LETTER), "note middle")
 
     def notes(self, rows: Iterable[Row]) -> None:
-        """Instances, which lie over the fields or nowhere, as lines of text."""
+        """Instances as lines of text: they overlap fields or are calculated."""
         for row in rows:
             size = f", {row.size}" if row.size else ""
             text = f"{row.name} {row.type}" if row.kind == "value" else f"{row.name} {row.offset}{size}: {row.type}"
@@ -186,7 +186,7 @@ class _Canvas:
                 self.text(LEFT, self.top, line, "note")
 
     def fitted(self, x: float, y: float, content: str, room: float, style: str) -> None:
-        """A text in smaller letters where it would else be too long."""
+        """A text, in smaller letters if it is too long."""
         is_long = len(content) * LETTER > room
         text = _cut(content, room / (SMALL_LETTER if is_long else LETTER))
         self.text(x, y, text, f"small {style}" if is_long else style)
@@ -220,7 +220,7 @@ def _kind(row: Row) -> str:
 
 
 def _note(row: Row) -> str:
-    """Type and size, as far as the width of the box does not tell them."""
+    """Type and size, unless the width of the box tells them."""
     is_plain = NUMBER.match(row.type) or BITS.match(row.type)
     parts = [row.type.removeprefix("contents b")]
     if not is_plain and _kind(row) != "magic":

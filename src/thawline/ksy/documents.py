@@ -1,4 +1,4 @@
-"""A `.ksy` file with the place of every key, so that whatever is said about it names file, line and column."""
+"""A `.ksy` file with the place of every key, so that messages name file, line and column."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from thawline.errors import ThawlineError
 SCHEMAS = Path(str(resources.files("thawline.schemas")))
 MAX_SIZE = 512 << 10
 MAX_NODES = 100_000
-"""Bytes of a spec, and parts of it once its aliases are spelled out. Specs of real formats stay far below."""
+"""The largest spec in bytes, and in parts after its aliases are expanded. Real specs are far smaller."""
 
 Keys = tuple[str | int, ...]
 Marks = dict[Keys, tuple[int, int]]
@@ -50,7 +50,7 @@ class Spec:
         return tuple(str(item).rpartition("/")[2] for item in listed) if isinstance(listed, list) else ()
 
     def place(self, keys: Keys) -> str:
-        """`file:line:column` of a path, or of its nearest ancestor that stands in the file."""
+        """`file:line:column` of a path, or of its nearest ancestor that is in the file."""
         while keys not in self.marks:
             keys = keys[:-1]
         line, column = self.marks[keys]
@@ -78,7 +78,7 @@ def load_specs(folder: Path = SCHEMAS) -> dict[str, Spec]:
 
 
 def parse_spec(content: bytes, file: PurePath) -> Spec:
-    """The spec that a file of such a name holds. Whatever the bytes are, they are read or refused with a place."""
+    """The spec in a file's bytes. Any bytes are read, or refused with a place."""
     place = f"{shown(file)}:1:1"
     if len(content) > MAX_SIZE:
         raise SpecError(f"{place}: has {len(content)} bytes; a spec has at most {MAX_SIZE}")
@@ -104,7 +104,7 @@ def parse_spec(content: bytes, file: PurePath) -> Spec:
 
 
 class _Reader:
-    """Plain data of a YAML document; fills in where each part of it stands."""
+    """Plain data of a YAML document; `marks` gets the place of each part."""
 
     def __init__(self, marks: Marks) -> None:
         self.marks = marks
@@ -160,7 +160,7 @@ class TypeDef:
 
     @property
     def keys(self) -> Keys:
-        """Where the type stands in its spec."""
+        """The place of the type in its spec."""
         return tuple(key for name in self.names for key in ("types", name))
 
     @property

@@ -1,4 +1,4 @@
-"""Byte-layout tables: what lies where in each type of a spec, as rows and as Markdown.
+"""Byte tables of the types of a spec, as rows and as Markdown.
 
 A reviewer sees a change of the wire as a changed table.
 """
@@ -18,12 +18,12 @@ BITS = re.compile(r"b(\d+)(le|be)?")
 AFTER = "end of "
 HEADING = "| offset | size | type | name | spec name | meaning |\n| --- | --- | --- | --- | --- | --- |\n"
 MAX_DEPTH = 16
-"""How many structures in each other are asked for their size."""
+"""The deepest nesting of structures whose size is computed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """A number of bytes: a constant part in bits, and the terms that only the data tells."""
+    """A size: a constant part in bits, and terms that depend on the data."""
 
     bits: int = 0
     terms: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A field of a type, or an instance: where it lies, how long it is, what it is."""
+    """A field of a type, or an instance: its offset, its size, its type."""
 
     name: str
     kind: Literal["field", "elsewhere", "value"]
@@ -54,7 +54,7 @@ class Row:
     """Its conditions, repetition and rules."""
     doc: str
     extent: Extent | None = None
-    """The size of one occurrence, where a constant or an expression tells it."""
+    """The size of one occurrence, if a constant or an expression gives it."""
     start: Extent | None = None
     """The offset of a field in sequence."""
 
@@ -138,7 +138,7 @@ def valid_text(rule: Any) -> str:
 
 
 def is_optional(attribute: Mapping[str, Any]) -> bool:
-    """Whether a field may be there not at all, or more than once."""
+    """Whether a field may be absent, or repeated."""
     return "if" in attribute or "repeat" in attribute
 
 
@@ -156,7 +156,7 @@ def _size_text(attribute: Mapping[str, Any], size: Extent | None) -> str:
 def extent(
     attribute: Mapping[str, Any], type_: TypeDef, specs: Mapping[str, Spec], depth: int = MAX_DEPTH
 ) -> Extent | None:
-    """Size of one occurrence; None where no constant and no expression tells it."""
+    """Size of one occurrence; None if no constant and no expression gives it."""
     if "contents" in attribute:
         return Extent(8 * len(contents_bytes(attribute["contents"])))
     if "size" in attribute:
@@ -178,7 +178,7 @@ def _operand(expression: str) -> str:
 
 
 def constant_size(type_: TypeDef, specs: Mapping[str, Spec], depth: int = MAX_DEPTH) -> Extent | None:
-    """Size of a type, where it is the same for all data."""
+    """Size of a type; None if it depends on the data."""
     total = Extent()
     for attribute in type_.data.get("seq") or []:
         size = extent(attribute, type_, specs, depth)

@@ -1,4 +1,4 @@
-"""Specs held to the Kaitai style guide, and to what this project asks of them besides.
+"""Specs checked against the Kaitai style guide, and against this project's own rules.
 
 https://doc.kaitai.io/ksy_style_guide.html
 """
@@ -37,7 +37,7 @@ RUNTIME = frozenset({"close", "from_bytes", "from_file", "from_io"})
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """Something that a spec does not keep to."""
+    """A rule that a spec breaks."""
 
     place: str
     """file:line:column."""
@@ -72,7 +72,7 @@ def _text(spec: Spec) -> Iterator[tuple[int, str]]:
 
 
 def _order(spec: Spec, _specs: Mapping[str, Spec]) -> Found:
-    """Sections and keys stand in the order of the style guide."""
+    """Sections and keys are in the order of the style guide."""
     for type_ in types_of(spec):
         yield from _misplaced(type_.data, type_.keys, ROOT)
         yield from _misplaced(type_.data.get("meta") or {}, (*type_.keys, "meta"), META)
@@ -115,7 +115,7 @@ def _meta(spec: Spec, _specs: Mapping[str, Spec]) -> Found:
 
 
 def _doc(spec: Spec, _specs: Mapping[str, Spec]) -> Found:
-    """A spec and each of its fields say what they are: in words, or by the name that the format's document has."""
+    """A spec and each of its fields say what they are: in words, or by their name in the format's document."""
     if not str(spec.data.get("doc", "")).strip():
         yield ("meta",), "has no doc"
     for attribute in all_attributes(spec):
@@ -124,7 +124,7 @@ def _doc(spec: Spec, _specs: Mapping[str, Spec]) -> Found:
 
 
 def _explains_itself(attribute: Attribute) -> bool:
-    """Whether a field says what it is, is bytes that never change, or a structure whose fields say what they are."""
+    """Whether a field says what it is, has fixed contents, or is a structure whose fields say what they are."""
     if {"doc", "-orig-id", "contents"} & attribute.data.keys():
         return True
     names = [name for name in _types_named(attribute) if name]
@@ -148,7 +148,7 @@ def _roles(attribute: Attribute) -> Found:
 
 
 def _reserved(spec: Spec, _specs: Mapping[str, Spec]) -> Found:
-    """No name is a word that Python, or the runtime of the parsers, keeps for itself."""
+    """No name is reserved by Python or by the runtime of the parsers."""
     for keys, name in names_of(spec):
         if keyword.iskeyword(name):
             yield keys, f"{name!r} is a reserved word of Python; give it another id and keep -orig-id"
@@ -157,7 +157,7 @@ def _reserved(spec: Spec, _specs: Mapping[str, Spec]) -> Found:
 
 
 def names_of(spec: Spec) -> Iterator[tuple[Keys, str]]:
-    """Every name that a spec gives, with the place of it."""
+    """Every name that a spec defines, with its place."""
     for type_ in types_of(spec):
         yield from ((type_.keys, name) for name in type_.names[-1:])
         for section in ("params", "seq"):
@@ -234,7 +234,7 @@ def _is_used_elsewhere(path: str, specs: Mapping[str, Spec]) -> bool:
 
 
 def _magic(spec: Spec, _specs: Mapping[str, Spec]) -> Found:
-    """What tells a format from others is checked."""
+    """What identifies a format is checked."""
     for attribute in all_attributes(spec):
         is_checked = {"contents", "valid"} & attribute.data.keys()
         if attribute.section == "seq" and MAGIC.fullmatch(attribute.name) and not is_checked:
@@ -263,4 +263,4 @@ RULES: dict[str, Check] = {
     "magic": _magic,
     "checksum": _checksum,
 }
-"""The rules by name. Each finds places and what is wrong there."""
+"""The rules by name. Each yields places and what is wrong there."""

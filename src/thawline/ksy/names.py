@@ -31,7 +31,7 @@ def find_enum(path: str, at: TypeDef, specs: Mapping[str, Spec]) -> dict[int, st
 
 
 def inherited(at: TypeDef, setting: str) -> Any:
-    """A setting of `meta`, as the nearest type around `at` that has it says; None where none has."""
+    """A setting of `meta`, of the nearest type around `at` that has it; None if none has."""
     settings = (outer.data["meta"][setting] for outer in around(at) if setting in (outer.data.get("meta") or {}))
     return next(settings, None)
 

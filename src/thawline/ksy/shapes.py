@@ -1,6 +1,6 @@
-"""Refusal of YAML that is no spec, so that whoever reads a spec finds each key holding what it should.
+"""Refusal of YAML that does not have the shape of a spec, so that readers of a spec find the type that each key has.
 
-The Kaitai Struct compiler judges what a spec means; this only keeps a list from standing where a mapping must.
+The Kaitai Struct compiler judges what a spec means; this only refuses, for example, a list in place of a mapping.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from thawline.ksy.documents import Keys, Spec
 
 MAX_DEPTH = 16
 MAX_FIELDS = 2_000
-"""How deeply types may be nested in types, and how many fields, instances, types or members one may have."""
+"""The deepest nesting of types, and the most fields, instances, types or members of one."""
 SCALARS = (
     "id", "size", "pos", "io", "value", "if", "repeat", "repeat-expr", "repeat-until", "enum", "terminator",
     "encoding", "process", "doc", "pad-right",
@@ -19,7 +19,7 @@ SCALARS = (
 
 
 def check_shape(spec: Spec) -> None:
-    """Raise `SpecError` at the first key that does not hold what a spec has there."""
+    """Raise `SpecError` at the first key whose value has the wrong type."""
     _check_type(spec, (), spec.data, MAX_DEPTH)
 
 

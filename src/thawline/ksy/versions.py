@@ -16,7 +16,7 @@ from thawline.ksy.shapes import check_shape
 SUFFIX = ".ksy"
 MAX_SPECS = 2_000
 SECONDS = 60
-"""How long git may take."""
+"""Seconds that git may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,11 @@ class Version:
     name: str
     specs: Mapping[str, Spec]
     asked: tuple[str, ...]
-    """The ids that were asked for; the others are what those import."""
+    """The requested ids; the other specs are their imports."""
 
 
 def in_reading_order(specs: Iterable[Spec]) -> list[Spec]:
-    """Specs of whole files first, each before what it imports; those that stand for themselves at the end."""
+    """Specs of whole files first, each before its imports; then those that nothing imports."""
     given = {spec.id: spec for spec in specs}
     imported = {name for spec in given.values() for name in spec.imports}
     roots = sorted((spec for spec in given.values() if spec.id not in imported), key=_is_part)
@@ -45,19 +45,19 @@ def in_reading_order(specs: Iterable[Spec]) -> list[Spec]:
 
 
 def _is_part(spec: Spec) -> tuple[bool, bool]:
-    """Sorts specs of whole files to the front: they have an extension, and import what is in the file."""
+    """Sorts specs of whole files first: they have an extension, and imports."""
     return "file-extension" not in (spec.data.get("meta") or {}), not spec.imports
 
 
 class Tree(Protocol):
-    """Where specs lie: a folder, or one in a commit."""
+    """Where specs are: a folder, or one in a commit."""
 
     def names(self) -> list[str]:
         """Paths of all specs below it."""
         ...
 
     def read(self, name: str) -> bytes | None:
-        """The bytes of a file; None if it is not there."""
+        """The bytes of a file; None if it does not exist."""
         ...
 
     def shown(self, name: str) -> PurePath:
@@ -174,7 +174,7 @@ class _Commit:
 
 
 def _git(*arguments: str) -> bytes | None:
-    """What git prints; None where it fails. It reads objects only: the working tree is not looked at."""
+    """What git prints; None if it fails. It reads only objects, not the working tree."""
     try:
         run = subprocess.run(["git", *arguments], capture_output=True, check=False, timeout=SECONDS)
     except FileNotFoundError:

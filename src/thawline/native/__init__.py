@@ -1,7 +1,7 @@
-"""Functions that are compiled, or the same ones as plain Python where that is not possible.
+"""Compiled functions, or the same functions as plain Python where they are not compiled.
 
-Who needs one says `from thawline.native import functions`. Which module that is, is decided here and nowhere else:
-`fast`, the extension module that is built from `sources/`; or `plain`, which has the same names and signatures.
+Callers say `native.functions.…`. Only this module chooses: `fast`, the extension module that is built from `sources/`,
+or `plain`, which has the same names and signatures.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["functions", "is_compiled"]
 
 
 def _compiled() -> ModuleType | None:
-    """The extension module; None where it was not built, or is switched off by THAWLINE_NATIVE=0."""
+    """The extension module; None if it is not built, or THAWLINE_NATIVE=0 switches it off."""
     if os.environ.get("THAWLINE_NATIVE") == "0":
         return None
     try:
@@ -27,7 +27,7 @@ def _compiled() -> ModuleType | None:
 
 
 def _plain() -> ModuleType:
-    from thawline.native import plain  # noqa: PLC0415 - not needed where there is the extension module
+    from thawline.native import plain  # noqa: PLC0415 - not needed with the extension module
 
     return plain
 

@@ -1,3 +1,3 @@
-"""What people and programs are shown: rows, records, findings, on a terminal or in a pipe."""
+"""Output for people and programs: rows, records and findings, on a terminal or in a pipe."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A console that knows how wide it is and whether colour is wanted."""
+"""Consoles with the width of their terminal, and with colour if it is requested."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from thawline.rendering.words import printable
 SET_OFF = re.compile(r"thawline: {3}")
 Color = Literal["auto", "always", "never"]
 WIDTH = 120
-"""Columns of an output that is no terminal and is told no other width by COLUMNS."""
+"""The width of an output that is not a terminal, unless COLUMNS is set."""
 
 
 def wants_color(stream: IO[str], choice: Color) -> bool:
@@ -32,27 +32,27 @@ def wants_color(stream: IO[str], choice: Color) -> bool:
 
 
 def room_of(stream: IO[str]) -> int | None:
-    """The columns of a terminal as it is now; None of anything else."""
+    """The current width of a terminal; None for any other stream."""
     if not stream.isatty():
         return None
-    given = os.environ.get("COLUMNS", "")
+    columns = os.environ.get("COLUMNS", "")
     try:
-        return (int(given) if given.isdecimal() else 0) or os.get_terminal_size(stream.fileno()).columns or WIDTH
+        return (int(columns) if columns.isdecimal() else 0) or os.get_terminal_size(stream.fileno()).columns or WIDTH
     except (OSError, ValueError):
         return WIDTH
 
 
 class PlainConsole(Console):
-    """A console that folds lines at their words where it is a terminal.
+    """A console that folds lines between words on a terminal.
 
-    It leaves a closed pipe to its caller; rich's own would end the process with code 1.
+    It raises `BrokenPipeError` for a closed pipe; rich's console would end the process with code 1.
     """
 
     room: int | None = None
-    """The columns of the terminal; None where there is none, and lines are as long as they are."""
+    """The width of the terminal; None for another stream, where lines are not folded."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print a line or several, each folded where it does not fit."""
+        """Print one or more lines, each folded if it does not fit."""
         if len(objects) != 1 or not isinstance(objects[0], str | Text):
             super().print(*objects, **options)
             return
@@ -62,25 +62,25 @@ class PlainConsole(Console):
                 super().print(part, **options)
 
     def on_broken_pipe(self) -> None:
-        """Go on as any other write would."""
+        """Raise the error as any other write would."""
         raise BrokenPipeError
 
 
 def _shown(line: Text) -> Text:
-    """A line in which nothing drives the terminal, whoever has put it together; it loses its colours over that."""
+    """A line without control characters; a line that had some loses its colours."""
     plain = printable(line.plain)
     if plain == line.plain:
         return line
-    made = Line(plain)
-    made.hang = line.hang if isinstance(line, Line) else None
-    return made
+    escaped = Line(plain)
+    escaped.hang = line.hang if isinstance(line, Line) else None
+    return escaped
 
 
 def say(stream: IO[str], text: str) -> None:
-    """Say something to a person: lines that are folded where the stream is a terminal.
+    """Write lines for a person, folded if the stream is a terminal.
 
-    What may be copied stays as it is: a path, and a line that is set off by spaces, which is a command of a shell. What
-    cannot be said, since nobody listens any more or the disk is full, is lost: it is no part of the work.
+    Text to copy is not broken: a path, and a shell command, which is a line that is set off by spaces. Errors of
+    writing, such as a closed stream or a full disk, are ignored: remarks are not part of the output.
     """
     with suppress(OSError):
         _say(stream, text)
@@ -96,9 +96,9 @@ def _say(stream: IO[str], text: str) -> None:
 
 
 def console(stream: IO[str], choice: Color = "auto") -> PlainConsole:
-    """A console over a stream. It prints text as it is: no markup, no emoji, no guessed highlights."""
+    """A console for a stream that prints text unchanged: without markup, emoji or highlighting."""
     is_colored = wants_color(stream, choice)
-    made = PlainConsole(
+    plain = PlainConsole(
         file=stream,
         width=shutil.get_terminal_size((WIDTH, 24)).columns,
         force_terminal=is_colored,
@@ -109,5 +109,5 @@ def console(stream: IO[str], choice: Color = "auto") -> PlainConsole:
         emoji=False,
         soft_wrap=True,
     )
-    made.room = made.width if stream.isatty() else None
-    return made
+    plain.room = plain.width if stream.isatty() else None
+    return plain

@@ -1,4 +1,4 @@
-"""A report for a person: every finding at its bytes, then how bad it is, what can be read, and what to do next."""
+"""A report for a person: each finding at its bytes, the extent of damage, what is readable, and what to do next."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ ROW = 16
 SHOWN_FINDINGS = 50
 SHOWN_SPANS = 4
 LONGEST_UNIT = 1 << 20
-"""How much of a unit is read once more, to name the field at fault."""
+"""Bytes of a unit that are read again to name the field at fault."""
 STYLES: dict[Severity, str] = {"error": "bold red", "warning": "bold yellow", "note": "bold blue"}
 POSITIONS = {"at", "start", "end", "position", "address"}
 SIZES = {"claimed", "left", "size"}
 NAMES = ("offset", "offset_before", "epoch", "_id")
-"""Ends of keys whose numbers are names, which are pasted into commands: they have no groups of digits."""
+"""Suffixes of keys whose numbers are pasted into commands, so their digits are not grouped."""
 CHECKSUMS = ("crc", "checksum")
 CAUSE = "looks_like"
-"""Where a finding's detail says what the damage comes from, it knows better than its place."""
+"""The key of a cause in a finding's detail; it takes precedence over a guess from the place of damage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The bytes that a finding points at, and a word beside them."""
+    """The bytes that a finding points at, and a label for them."""
 
     span: Span
     label: str = ""
     is_field: bool = False
-    """Whether the label says which field it is and what is wrong with it."""
+    """Whether the label names the field and its fault."""
 
 
 def diagnosis(cold: ColdFile, report: Report, *, is_verbose: bool = False) -> Iterator[Text]:
-    """Lines about a report: its findings, the first fifty unless all are wanted, then the verdict."""
+    """The lines of a report: its findings, the first fifty unless verbose, then the verdict."""
     limit = len(report.findings) if is_verbose else SHOWN_FINDINGS
     hint = ""
     followed = zip(report.findings, chain(islice(report.findings, 1, None), [None]), strict=False)
@@ -74,7 +74,7 @@ def _finding_lines(cold: ColdFile, report: Report, finding: Finding, following: 
 
 
 def _compared(detail: Mapping[str, object]) -> str:
-    """What was stored against what was computed, where a finding has both."""
+    """The stored and the computed value, if a finding has both."""
     for key, stored in detail.items():
         name = key.removesuffix("_stored")
         if name != key and f"{name}_computed" in detail:
@@ -83,15 +83,15 @@ def _compared(detail: Mapping[str, object]) -> str:
 
 
 def _facts(detail: Mapping[str, object], mark: Mark) -> Iterator[tuple[str, str]]:
-    """The rest of what a finding knows, what is lost first. A marked field needs no second word.
+    """The remaining facts of a finding, `lost` first, without those that a marked field shows already.
 
-    A reason without a field's name is the format's own, and says more than that the spec's rule is broken.
+    A reason without a field's name comes from the format and is kept: it is more specific than the spec's rule.
     """
-    told = {CAUSE, *({"at", "field"} if mark.is_field else ())}
+    omitted = {CAUSE, *({"at", "field"} if mark.is_field else ())}
     if mark.label == detail.get("reason") or (mark.is_field and "field" in detail):
-        told |= {"at", "field", "reason"}
+        omitted |= {"at", "field", "reason"}
     for key in sorted(detail, key=lambda key: key != "lost"):
-        if not key.endswith(("_stored", "_computed")) and key not in told:
+        if not key.endswith(("_stored", "_computed")) and key not in omitted:
             yield key.replace("_", " "), _value(key, detail[key])
 
 
@@ -117,7 +117,7 @@ def _what_follows(report: Report, finding: Finding, following: Finding | None) -
 
 
 def _hex_lines(cold: ColdFile, finding: Finding, mark: Mark) -> Iterator[Text]:
-    """A row of bytes, with what is wrong marked below it."""
+    """A row of bytes, with the fault marked below it."""
     start = finding.span.start if mark.span.start < finding.span.start + ROW else mark.span.start - ROW // 2
     row = bytes(cold.source.view(start, min(start + ROW, cold.size)))
     place = f"{start:#06x}"
@@ -154,7 +154,7 @@ def _field(cold: ColdFile, start: int, at: int) -> Mark | None:
 
 
 def _find(cold: ColdFile, span: Span, value: int) -> Span | None:
-    """Where a checksum stands: formats keep it near the start or the end of a unit, in either byte order."""
+    """The span of a stored checksum, which formats keep near the start or the end of a unit, in either byte order."""
     if not 0 <= value < 1 << 32:
         return None
     near = 4 * ROW
@@ -171,10 +171,10 @@ def _verdict(cold: ColdFile, report: Report) -> Iterator[Text]:
     name = printable(report.file)
     if report.ok:
         remarks = f", {counted(len(report.findings), 'remark')}" if report.findings else ""
-        held = f"{report.format}, {_intact(cold, report)}, {exact(report.size)}; every byte accounted for"
+        contents = f"{report.format}, {_intact(cold, report)}, {exact(report.size)}; every byte accounted for"
         if Path(report.file).is_dir():
-            held = f"{report.format}, the folder as a whole"
-        yield Line.hanging(4, ("ok", "bold green"), f"  {name}: {held}{remarks}")
+            contents = f"{report.format}, the folder as a whole"
+        yield Line.hanging(4, ("ok", "bold green"), f"  {name}: {contents}{remarks}")
         return
     if not report.damaged_bytes:
         errors = counted(report.findings.errors, "error")
@@ -201,7 +201,7 @@ def _intact(cold: ColdFile, report: Report) -> str:
 
 
 def regions(report: Report) -> list[Span]:
-    """Damaged stretches, those that touch joined into one."""
+    """Damaged stretches; adjacent ones are joined."""
     joined: list[Span] = []
     for span in (finding.span for finding in report.findings if finding.severity == "error" and finding.span.size):
         if joined and joined[-1].end == span.start:
@@ -221,7 +221,7 @@ def _readable(cold: ColdFile, report: Report, damaged: list[Span]) -> str:
 
 
 def _cause(cold: ColdFile, report: Report, damaged: list[Span]) -> str:
-    """What such damage usually comes from; mostly, where it lies is all that tells."""
+    """The usual cause of such damage, mostly inferred from its place."""
     known = next((finding.detail[CAUSE] for finding in report.findings if CAUSE in finding.detail), None)
     if known is not None:
         return str(known)
@@ -244,10 +244,10 @@ def _next_commands(cold: ColdFile, report: Report) -> Iterator[str]:
     name = quoted(report.file)
     errors = ((number, finding) for number, finding in enumerate(report.findings, 1) if finding.severity == "error")
     number, first = next(errors)
-    if cold.format.claim(cold.source):  # else it is read with its folder only
+    if cold.format.claim(cold.source):  # else it can be read only as part of its folder
         yield f"thawline inspect {name} --finding {number}"
     yield f"thawline explain {first.code.id}"
-    hints = (finding.hint for finding in chain([first], (found for _, found in errors)) if finding.hint)
+    hints = (finding.hint for finding in chain([first], (other for _, other in errors)) if finding.hint)
     if hint := min(hints, key=lambda hint: "salvage" not in hint, default=""):
         yield printable(hint)
     elif report.units:

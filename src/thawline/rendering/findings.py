@@ -1,4 +1,4 @@
-"""Findings, and files that were not looked at, as records."""
+"""Findings, and files that were not read, as records."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ FINDING_NAMES = ("file", "format", "code", "severity", "start", "end", "message"
 
 
 def unread_object(left: Unread) -> dict[str, Any]:
-    """A file that was not looked at, as JSON holds it."""
+    """A file that was not read, as a JSON object."""
     return {"file": left.path, "status": left.status, "reason": left.reason}
 
 
 def unread_record(left: Unread) -> dict[str, Any]:
-    """The same in the shape of a finding, for shapes that have rows only."""
-    told = {"file": left.path, "severity": "error" if left.is_failure else "note"}
-    return {**dict.fromkeys(FINDING_NAMES), **told, "message": f"not looked at: {left.reason}"}
+    """A file that was not read, with the columns of a finding, for csv and arrow."""
+    known = {"file": left.path, "severity": "error" if left.is_failure else "note"}
+    return {**dict.fromkeys(FINDING_NAMES), **known, "message": f"not looked at: {left.reason}"}
 
 
 def finding_records(report: Report) -> Iterator[dict[str, Any]]:
-    """The findings of a report, one record each, for shapes that have rows only."""
+    """The findings of a report, one record each, for csv and arrow."""
     for finding in report.findings:
-        # Such shapes have details as text anyway, which takes less memory while they wait.
-        told = {**finding.to_dict(), "detail": json_text(finding.detail)}
-        yield {"file": report.file, "format": report.format, **told}
+        # These shapes hold details as text; encoding them here takes less memory while they are held.
+        fields = {**finding.to_dict(), "detail": json_text(finding.detail)}
+        yield {"file": report.file, "format": report.format, **fields}

@@ -1,6 +1,6 @@
-"""Text that fits a terminal: lines folded at their words, words that are too long cut with a mark.
+"""Text that fits a terminal: lines are folded between words, and longer words are cut with a mark.
 
-A command to copy is never broken: what a terminal wraps by itself is still one line when it is copied.
+A command to copy is never folded: a line that the terminal wraps is still one line when it is copied.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ MARK = "…"
 COMMAND = re.compile(r"(?<![`\w/.'-])thawline [a-z].*")
 NUMBER = r"\(?(?:\d{1,3}(?: \d{3})+|\d[\d.]*)"
 WORD = re.compile(rf"{NUMBER}(?: (?:%|[^\W\d])\S*|\S*)|\S+")
-"""A number stays together, and with what is counted."""
+"""A word; a number with grouped digits and the noun after it are one word."""
 LongWord = Literal["cut", "break", "keep"]
 NARROWEST = 24
-"""Columns that a text needs to be read."""
+"""The smallest legible width of a text."""
 
 
 class Line(Text):
-    """A line that goes on below its own text, `hang` columns in, where it does not fit."""
+    """A line that, if it does not fit, continues below with an indent of `hang` columns."""
 
     hang: int | None = None
 
     @classmethod
     def hanging(cls, hang: int, *parts: str | tuple[str, str]) -> Line:
-        """A line of some parts, with their styles."""
-        made = cls()
+        """A line of parts, with or without styles."""
+        line = cls()
         for part in parts:
-            made.append(*([part] if isinstance(part, str) else part))
-        made.hang = hang
-        return made
+            line.append(*([part] if isinstance(part, str) else part))
+        line.hang = hang
+        return line
 
 
 def cut(text: str, room: int) -> str:
-    """Text that fits, with a mark at its end where it was cut.
+    """Text that fits; cut text ends with a mark.
 
     >>> cut("every byte accounted for", 11), cut("日本語", 4)
     ('every byte…', '日…')
@@ -47,7 +47,7 @@ def cut(text: str, room: int) -> str:
 
 
 def shortened(path: str, room: int) -> str:
-    """A path that fits, cut in its middle with a mark: what it is called stays.
+    """A path that fits, cut in the middle with a mark, so that the file name remains.
 
     >>> shortened("/mnt/cold/2024/orders-3/00000000000000000000.log", 32)
     '/mnt/c…/00000000000000000000.log'
@@ -68,7 +68,7 @@ def _end(text: str, room: int) -> str:
 
 
 def folded(line: Text, room: int, long: LongWord = "cut") -> Iterator[Text]:
-    """A line as lines that fit, broken between words; what is done with a word that does not fit is said.
+    """A line as lines that fit, broken between words; `long` decides what happens to a word that does not fit.
 
     >>> for line in folded(Text("  state  every byte is accounted for"), 21):
     ...     print(line)
@@ -92,19 +92,19 @@ def folded(line: Text, room: int, long: LongWord = "cut") -> Iterator[Text]:
 
 
 def _hang(line: Text, room: int) -> int:
-    """Where a line goes on: where it says, else under what stands behind its title, else a little further in."""
-    told = line.hang if isinstance(line, Line) else None
+    """The indent of continued lines: the line's own, else that of the text after its title, else two more columns."""
+    own = line.hang if isinstance(line, Line) else None
     plain = line.plain
     inner = len(plain) - len(plain.lstrip())
     gap = plain.find("  ", inner)
-    behind = gap + len(plain[gap:]) - len(plain[gap:].lstrip()) if gap >= 0 else inner + 2
-    if told is not None and told <= room - NARROWEST:
-        return told
-    return behind if behind <= room // 2 else min(inner + 2, room // 2)
+    after_title = gap + len(plain[gap:]) - len(plain[gap:].lstrip()) if gap >= 0 else inner + 2
+    if own is not None and own <= room - NARROWEST:
+        return own
+    return after_title if after_title <= room // 2 else min(inner + 2, room // 2)
 
 
 def _pieces(plain: str, room: int, hang: int) -> Iterator[tuple[int, int, bool]]:
-    """Start and end of each line, and whether it is a command."""
+    """The start and end of each line, and whether it is a command."""
     command = COMMAND.search(plain)
     words = [match.span() for match in WORD.finditer(plain, 0, command.start() if command else len(plain))]
     words += [(command.start(), len(plain.rstrip()))] if command else []

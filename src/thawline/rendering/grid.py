@@ -13,18 +13,18 @@ from thawline.rendering.words import counted
 
 GAP = "  "
 LONGEST = 200
-"""A column is never wider."""
+"""The largest width of a column."""
 DECENT, DECENT_PATH = 14, 27
-"""A column may be shortened down to this; below it values tell nothing."""
+"""The width down to which a column may be shortened; narrower values are not legible."""
 FEWEST = 3
-"""Where fewer columns fit, a table is no use."""
+"""The smallest number of columns that makes a useful table."""
 PATHS = {"file", "path"}
-"""Columns whose values are cut in their middle."""
+"""Columns whose values are cut in the middle."""
 EMPTY = {"", "[]"}
 
 
 class Grid:
-    """Columns whose widths are those of the first page, so that later pages stand under it.
+    """Columns with the widths of the first page, so that later pages align with it.
 
     >>> from rich.console import Console
     >>> grid = Grid(Console(width=28), ["name", "size"], right=[False, True])
@@ -53,7 +53,7 @@ class Grid:
         self.is_begun = False
 
     def fit(self, page: Sequence[Sequence[str]]) -> bool:
-        """Choose columns and widths by a page, unless they are chosen; whether enough of them fit to be of use."""
+        """Choose columns and widths for the first page; returns whether enough columns fit."""
         if not self.widths:
             natural = self._natural(page)
             least = [
@@ -69,18 +69,18 @@ class Grid:
 
     @property
     def flows(self) -> bool:
-        """Whether the last column is shown in full, on as many lines as it takes."""
+        """Whether the last column is shown in full, on several lines if necessary."""
         room = getattr(self.console, "room", None)
         is_text = bool(self.shown) and not self.firm[self.shown[-1]]
         return self.wants_flow and is_text and room is not None and self._start + NARROWEST <= room
 
     @property
     def _start(self) -> int:
-        """Where the last column starts."""
+        """The position of the last column."""
         return sum(self.widths[:-1]) + len(GAP) * (len(self.widths) - 1)
 
     def show(self, rows: Iterable[Sequence[str]]) -> None:
-        """Print a page of rows, under the header if it is the first."""
+        """Print a page of rows; the first one after the header."""
         page = [list(row) for row in rows]
         self.fit(page)
         if not self.is_begun:
@@ -90,7 +90,7 @@ class Grid:
             self.console.print(self._flowing(row) if self.flows else self._line(row))
 
     def close(self) -> None:
-        """Say which columns are not shown."""
+        """Print the names of the columns that are not shown."""
         hidden = [name for index, name in enumerate(self.header) if index not in self.shown]
         if hidden and self.is_begun:
             hint = f"; {self.hint} {'it' if len(hidden) == 1 else 'them'}" if self.hint else ""
@@ -102,7 +102,7 @@ class Grid:
         return [min(max(map(cell_len, column)), LONGEST) for column in columns]
 
     def _flowing(self, cells: Sequence[str]) -> Text:
-        """A row whose last cell goes on below itself."""
+        """A row whose last cell is continued below its start."""
         line = set_cell_size(self._line(cells), self._start) + cells[self.shown[-1]]
         return Line.hanging(self._start, line.rstrip())
 
@@ -118,9 +118,9 @@ class Grid:
 
 
 def chosen(natural: Sequence[int], least: Sequence[int], empty: Sequence[bool], room: int) -> list[int]:
-    """Columns that fit: empty ones give way before anything is cut, then those before the last; one is always left.
+    """The columns that fit: empty ones are removed before any is cut, then those before the last, down to one.
 
-    The last column stays, since what is added up, or said of the whole row, stands there.
+    The last column is kept, since it holds sums or remarks about the whole row.
 
     >>> chosen([5, 10, 20, 20, 30], [5, 10, 10, 10, 10], [False, True, False, False, False], 30)
     [0, 2, 4]
@@ -139,17 +139,17 @@ def _width(widths: Sequence[int], kept: Sequence[int]) -> int:
 
 
 def fitted(widths: list[int], least: list[int], room: int) -> list[int]:
-    """Widths that fit into the room, by shortening the widest columns.
+    """Widths that fit into the room; the widest columns are shortened first.
 
     >>> fitted([5, 40, 60], [5, 14, 14], 60)
     [5, 25, 26]
     """
-    made = list(widths)
-    excess = sum(made) + len(GAP) * (len(made) - 1) - room
+    result = list(widths)
+    excess = sum(result) + len(GAP) * (len(result) - 1) - room
     while excess > 0:
-        slack = [width if width > lowest else 0 for width, lowest in zip(made, least, strict=True)]
-        if not any(slack):  # one column that is wider than all there is
-            return [min(width, room) for width in made]
-        made[slack.index(max(slack))] -= 1
+        slack = [width if width > lowest else 0 for width, lowest in zip(result, least, strict=True)]
+        if not any(slack):  # a single column that is wider than the room
+            return [min(width, room) for width in result]
+        result[slack.index(max(slack))] -= 1
         excess -= 1
-    return made
+    return result

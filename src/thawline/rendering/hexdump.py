@@ -1,8 +1,8 @@
-"""Rows of a hex dump: address, sixteen bytes, the same as characters, and what they are.
+"""Rows of a hex dump: address, sixteen bytes, the same as characters, and their field.
 
-Rows are aligned to sixteen bytes of the file, so they can be compared with what xxd or hexdump print. A field that
-crosses a row takes the next one too; its name stands on the first. On a terminal on which names would have no room
-beside sixteen bytes, rows have eight. Colour only repeats what is written.
+Rows are aligned to sixteen bytes of the file, so they can be compared with the output of xxd or hexdump. A field that
+crosses a row continues on the next one; its name is on the first. On a terminal too narrow for names beside sixteen
+bytes, rows have eight. Colour adds no information.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ NAME = 36
 """Columns that names and values need beside the bytes."""
 MARK_STYLE = "bold red"
 BYTE_STYLES = {"null": "dim", "printable": "cyan", "blank": "green", "control": "magenta", "high": "yellow"}
-"""Where bytes are no field they are coloured by what they may be."""
+"""Colours of bytes outside of fields, by class."""
 
 
 FIELD_STYLES = ("cyan", "green", "yellow", "blue", "magenta")
-"""Consecutive fields have them in turn."""
+"""Colours of consecutive fields, in turn."""
 
 
 class Dump:
@@ -36,11 +36,11 @@ class Dump:
     def __init__(self, source: Source, focus: int | None = None, room: int | None = None) -> None:
         self.source = source
         self.focus = focus
-        """A byte that is shown and marked, however long the stretch is that it lies in."""
+        """A byte that is always shown and marked, even in a stretch that is shortened."""
         self.digits = max(4, len(f"{source.size:x}"))
         self.row = ROW if room is None or room >= self._margin(ROW) + NAME else SHORT_ROW
         self.room = None if room is None else max(room - self._margin(self.row), NAME // 2)
-        """Columns that are left beside the bytes; None where lines may be as long as they are."""
+        """Columns beside the bytes; None if lines are not folded."""
 
     def _margin(self, row: int) -> int:
         """Columns of address, bytes and characters."""
@@ -56,7 +56,7 @@ class Dump:
                 yield self._beside(f"… {counted(start - position, 'byte')} more", next(notes, Text()))
             yield self._bytes(stretch, start, end).append_text(next(notes, Text()))
             marked = list(self._marked(stretch, start, end))
-            if marked:  # what is said of marked bytes stands right below them
+            if marked:  # the reason follows directly below the marked bytes
                 yield from (self._beside("", note) for note in notes)
             yield from marked
             position = end
@@ -71,10 +71,10 @@ class Dump:
             yield from self._marks(self.focus, self.focus + 1, f"byte {self.focus:#x}")
 
     def _rows(self, stretch: Stretch) -> list[int]:
-        """Which rows of a stretch are shown, by number: the first ones, and those around the byte in focus."""
+        """The numbers of the rows to show: the first rows of a stretch, and those around the byte in focus."""
         first, last = stretch.start // self.row, max(stretch.end - 1, stretch.start) // self.row
         most = stretch.rows * ROW // self.row
-        # To say that one row is left out takes a row as well.
+        # A note that one row is left out would itself take a row.
         shown = set(range(first, last + 1 if last - first <= most else first + most))
         if self.focus is not None and stretch.start <= self.focus < stretch.end:
             near = self.focus // self.row
@@ -93,14 +93,14 @@ class Dump:
         return line.append(" " * behind).append("|", "dim")
 
     def _marks(self, start: int, end: int, text: str) -> Iterator[Text]:
-        """Carets under some bytes of a row, and what is to be said of them where their names stand."""
+        """Carets under some bytes of a row, with a text in the column of names."""
         carets = " " * (3 * (start % self.row)) + "^" * (3 * (end - start) - 1)
         first, *others = self._folded(Text(f" ^ {text}", MARK_STYLE))
         yield self._beside(carets, first, MARK_STYLE)
         yield from (self._beside("", part) for part in others)
 
     def _folded(self, note: Text) -> Iterator[Text]:
-        """What stands beside bytes, in lines that fit there."""
+        """A note beside bytes, in lines that fit there."""
         return iter([note]) if self.room is None else folded(Line.hanging(3).append_text(note), self.room)
 
     def _beside(self, text: str, note: Text, style: str = "italic") -> Text:
@@ -110,7 +110,7 @@ class Dump:
 
 
 def _append(line: Text, cells: list[str], styles: list[str]) -> None:
-    """Add cells, those of one style in one piece."""
+    """Add cells; adjacent cells of one style are one span."""
     for style, group in groupby(zip(styles, cells, strict=True), key=itemgetter(0)):
         line.append("".join(cell for _, cell in group), style)
 
@@ -123,7 +123,7 @@ def _annotation(stretch: Stretch) -> Text:
 
 
 def _style(stretch: Stretch) -> str:
-    """The colour of a stretch; none where its bytes are coloured by what they may be."""
+    """The colour of a stretch; empty if its bytes are coloured by class."""
     if stretch.role == "field":
         return FIELD_STYLES[stretch.number % len(FIELD_STYLES)]
     return "dim" if stretch.role == "separator" else ""

@@ -14,7 +14,7 @@ from thawline.verbs.inspect import Inspection
 
 
 def inspection_lines(found: Inspection, room: int | None = None) -> Iterator[Text]:
-    """A heading, the bytes with their fields, and what the unit holds; with `room`, lines fit that many columns."""
+    """A heading, the bytes with their fields, and the contents of the unit; lines are `room` columns wide at most."""
     cold = found.cold
     version = f" {cold.claim.version}" if cold.claim else ""
     place = f"{found.span} ({counted(found.span.size, 'byte')})"

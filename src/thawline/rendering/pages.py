@@ -1,4 +1,4 @@
-"""Markdown pages on a terminal: paragraphs and tables folded to its width, code as it is."""
+"""Markdown pages on a terminal: paragraphs and tables are folded to its width, code is not."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from thawline.rendering.folding import Line, folded
 from thawline.rendering.grid import fitted
 
 WIDEST = 100
-"""Columns that a line of prose may have: longer ones are hard to read."""
+"""The largest width of a line of prose: longer lines are hard to read."""
 GAP = "  "
 Block = Literal["code", "table", "heading", "prose", "blank"]
 ITEM = re.compile(r" *(?:[*-]|\d+\.) ")
 REMARK = re.compile(r"(?<=\S) {2,}(?=\S)")
-"""What divides a command from what is said of it."""
+"""The gap between a command and the remark after it."""
 
 
 def show_page(console: PlainConsole, page: str) -> None:
-    """Print a page; on anything but a terminal, as it is."""
+    """Print a page, folded on a terminal only."""
     if console.room is None:
         console.print(page)
         return
@@ -62,7 +62,7 @@ def _folded(kind: Block, lines: list[str], room: int) -> Iterator[Text]:
 
 
 def _code(line: str, room: int) -> Iterator[Text]:
-    """Code as it is; a remark behind it stands below it where there is no room."""
+    """A line of code, unchanged; a remark after it that does not fit moves to the next line."""
     remark = REMARK.search(line.lstrip())
     if cell_len(line) <= room or not remark:
         yield Text(line)
@@ -73,14 +73,14 @@ def _code(line: str, room: int) -> Iterator[Text]:
 
 
 def _items(lines: list[str]) -> Iterator[Text]:
-    """Paragraphs and items of lists, each as one line."""
-    held: list[str] = []
+    """Paragraphs and list items, each as one line."""
+    item: list[str] = []
     for line in lines:
-        if held and ITEM.match(line):
-            yield _item(held)
-            held = []
-        held.append(line)
-    yield _item(held)
+        if item and ITEM.match(line):
+            yield _item(item)
+            item = []
+        item.append(line)
+    yield _item(item)
 
 
 def _item(lines: list[str]) -> Text:
@@ -93,7 +93,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _table(rows: Sequence[Sequence[str]], room: int) -> Iterator[Text]:
-    """Rows in columns, cells folded; the first row is the header."""
+    """The lines of a table with folded cells; the first row is the header."""
     count = max(map(len, rows))
     filled = [[*row, *[""] * (count - len(row))] for row in rows]
     columns = list(zip(*filled, strict=True))

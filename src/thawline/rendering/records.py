@@ -1,4 +1,4 @@
-"""Facts about files, formats and columns: a few records, in any of the shapes that rows have."""
+"""Records about files, formats and columns, in any of the shapes that rows have."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from thawline.values import json_bytes, json_text, well_formed
 
 Record = Mapping[str, Any]
 COUNTS = {"size", "rows", "nulls", "bytes", "shortest", "longest", "distinct", "files", "chunks"}
-"""Names of numbers that are counts, which a person reads in groups; all others may be ids or positions."""
+"""Columns of counts, whose digits are grouped for people; other numbers may be ids or positions."""
 HINT = "--vertical shows"
 TEXT = pa.string()
 TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), type(None): pa.null()}
@@ -27,7 +27,7 @@ SHOWN = {"table", "vertical"}
 
 
 class Records:
-    """Records one after another, as one output. JSON lines come at once; the other shapes need all to begin."""
+    """A sink for records. JSON lines are written at once; the other shapes are written when it is closed."""
 
     def __init__(self, kind: Kind, file: BinaryIO, console: Console, names: tuple[str, ...] = ()) -> None:
         self.kind, self.file, self.console, self.names = kind, file, console, names
@@ -41,7 +41,7 @@ class Records:
             self.held.append(record if self.kind in SHOWN else well_formed(record))
 
     def add_with(self, record: Record, name: str, items: Iterable[Record]) -> None:
-        """Write or hold a record with one more value: a list, which may be too long to be held."""
+        """Write or hold a record with one more value: a list, which JSON lines write piece by piece."""
         if self.kind in {"jsonl", "json"}:
             self._add_text(_pieces(record, name, items))
         else:
@@ -56,7 +56,7 @@ class Records:
         self.file.flush()
 
     def close(self) -> None:
-        """Write what was held."""
+        """Write the held records."""
         if self.kind in SHOWN:
             show(self.console, self.held, vertical=self.kind == "vertical")
         elif self.kind == "json":
@@ -90,17 +90,17 @@ def _pieces(record: Record, name: str, items: Iterable[Record]) -> Iterator[byte
 
 
 def _names(records: Iterable[Record]) -> list[str]:
-    """The names of all columns, as they come first."""
+    """The names of all columns, in the order of their first occurrence."""
     return list(dict.fromkeys(name for record in records for name in record))
 
 
 def _schema(records: Iterable[Record]) -> pa.Schema:
-    """The names of all columns, and for each the type that all its values have; text where they have no such."""
+    """All columns, each with the common type of its values, or text if they have none."""
     kinds: dict[str, set[pa.DataType]] = {}
     for record in records:
         for name, value in record.items():
             kinds.setdefault(name, set()).add(_type(value))
-    return pa.schema([(name, _common(found - {pa.null()})) for name, found in kinds.items()])
+    return pa.schema([(name, _common(types - {pa.null()})) for name, types in kinds.items()])
 
 
 def _type(value: Any) -> pa.DataType:
@@ -113,14 +113,14 @@ def _common(types: set[pa.DataType]) -> pa.DataType:
 
 
 def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
-    """Values as a column; what is no text is JSON in one of text."""
+    """Values as a column; a text column holds other values as JSON."""
     if kind != TEXT:
         return pa.array(values, kind)
     return pa.array([value if isinstance(value, str | None) else json_text(value) for value in values], kind)
 
 
 def show(console: Console, records: Sequence[Record], *, vertical: bool = False) -> None:
-    """Print records in columns, or one below the other."""
+    """Print records in columns, or one below another."""
     if not records:
         return
     names = _names(records)

@@ -127,7 +127,7 @@ def _behaviour(behaviour: Behaviour) -> Iterator[str]:
 
 
 def _left_out(left_out: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """A line for each reason, with the first files that it holds for."""
+    """A line for each reason, with the first files that it applies to."""
     reasons: dict[str, list[str]] = {}
     for file, reason in left_out:
         reasons.setdefault(reason, []).append(file)
@@ -137,13 +137,13 @@ def _left_out(left_out: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 
 def _readings(readings: Sequence[Reading]) -> Iterator[str]:
-    """A row for what is the same for several files, with the first of them."""
+    """A row for each group of similar readings, with its first file."""
 
     def likeness(reading: Reading) -> tuple[int, str, str]:
         field = "".join(letter for letter in reading.field.partition(" at ")[0] if not letter.isdigit())
         return list(OUTCOME_TITLES).index(reading.outcome), reading.unit.partition(" at ")[0], field
 
-    groups = [list(found) for _, found in groupby(sorted(readings, key=likeness), key=likeness)]
+    groups = [list(similar) for _, similar in groupby(sorted(readings, key=likeness), key=likeness)]
     for group in groups[:MOST_FILES]:
         first = group[0]
         files = code(first.file) + (f" and {counted(len(group) - 1, 'more file')}" if len(group) > 1 else "")
@@ -188,7 +188,7 @@ def _plain(text: str) -> str:
 
 
 def code(text: str) -> str:
-    r"""Text as it is, in a cell of a table; cut where it is long.
+    r"""Text as inline code in a cell of a table; long text is cut.
 
     >>> print(code("a | b"), code("`x`"), code("") == "")
     `a \| b` `` `x` `` True

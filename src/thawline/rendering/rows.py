@@ -1,4 +1,4 @@
-"""Rows of a table for a person on a terminal, and the sink for whichever kind of output was requested."""
+"""Rows of a table on a terminal, and the sink for the requested kind of output."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from thawline.values import SHOWN, Bytes, is_bytes, json_text, listed
 Kind = Literal["table", "vertical"] | FileKind
 
 PAGE, PAGE_TEXT = 256, 4 << 20
-"""Rows of a page on a terminal, and characters with which it is full all the same."""
+"""The largest numbers of rows and of characters of a page on a terminal."""
 CELL, LONG_CELL = 256, 4096
-"""How much of bytes is looked at there, in columns and by themselves."""
+"""Bytes of a binary value that are shown in a column, and on a line of its own."""
 HINT = "--columns or --vertical shows"
 
 
 class Terminal:
-    """Columns for a person; long values are cut, which the … at their end says, and columns that do not fit are named.
+    """Columns on a terminal. Long values are cut and end with …; columns that do not fit are named.
 
-    Where hardly any would fit, records stand one below the other.
+    If fewer than three columns fit, records are shown one below another.
     """
 
     is_mixed = False
@@ -40,12 +40,12 @@ class Terminal:
         self.grid = Grid(console, names, right, [_is_firm(field.type) for field in schema], HINT)
         self.vertical = Vertical(console, names) if vertical else None
         self.held: list[tuple[str, ...]] = []
-        """Rows of a page that is not full; the first page decides how wide columns are."""
+        """Rows of the page that is not full yet; the first page sets the widths of columns."""
         self.letters = 0
-        """How much text that is."""
+        """The number of characters in them."""
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Print some rows, a full page at a time."""
+        """Print rows, a full page at a time."""
         for piece in slices(batch, PAGE, SLICE_BYTES):
             cells = list(_cells(piece, self.mode, self.size))
             self.held += cells
@@ -54,7 +54,7 @@ class Terminal:
                 self._show()
 
     def close(self) -> None:
-        """Print the last page; it may hold no more than the header."""
+        """Print the last page; only the header if there are no rows."""
         if self.held or not (self.grid.is_begun or self.vertical):
             self._show()
         self.grid.close()
@@ -68,7 +68,7 @@ class Terminal:
 
 
 def tabular(grid: Grid, page: Sequence[Sequence[str]]) -> Grid | Vertical:
-    """What rows are shown in: columns, unless next to none fit."""
+    """The layout for rows: columns, unless too few of them fit."""
     return grid if grid.is_begun or grid.fit(page) or not page else Vertical(grid.console, grid.header)
 
 
@@ -91,7 +91,7 @@ def _cells(batch: pa.RecordBatch, mode: Bytes, size: int) -> Iterator[tuple[str,
 
 
 def shown_bytes(value: bytes | None, mode: Bytes, size: int = CELL) -> str:
-    """Bytes in a cell: text where it is text, else hexadecimal."""
+    """Bytes in a cell: text if they are valid UTF-8, else hexadecimal."""
     if value is None:
         return ""
     is_cut = len(value) > size
@@ -101,7 +101,7 @@ def shown_bytes(value: bytes | None, mode: Bytes, size: int = CELL) -> str:
 
 
 def _text_or_hex(value: bytes, *, is_cut: bool) -> str:
-    decoder = codecs.getincrementaldecoder("utf-8")()  # a cut may go through a letter
+    decoder = codecs.getincrementaldecoder("utf-8")()  # the cut may split a character
     try:
         return printable(decoder.decode(value, final=not is_cut))
     except UnicodeDecodeError:
@@ -118,11 +118,11 @@ def shown(value: Any) -> str:
 
 
 def row_sink(kind: Kind, file: BinaryIO, console: Console, mode: Bytes, *, csv_safe: bool = False) -> RowSink:
-    """The sink of an output. Tables go to the console, all else to the file."""
+    """The sink for a kind of output. Tables go to the console, all else to the file."""
 
-    def made(schema: pa.Schema) -> RowWriter:
+    def writer(schema: pa.Schema) -> RowWriter:
         if kind == "table" or kind == "vertical":  # noqa: PLR1714 - mypy narrows only so
             return Terminal(console, mode, schema, vertical=kind == "vertical")
         return file_writer(kind, file, mode, schema, csv_safe=csv_safe)
 
-    return RowSink(made, is_mixed=kind in MIXED)
+    return RowSink(writer, is_mixed=kind in MIXED)

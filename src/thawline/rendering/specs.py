@@ -1,4 +1,4 @@
-"""Specs as pages on a terminal: what lies where, type by type."""
+"""Specs as pages on a terminal: the layout of each type."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MARGIN, GAP = "  ", "  "
 WIDEST = 120
 HEADER = ("offset", "size", "type", "name", "meaning")
 MOST = (18, 16, 22, 32)
-"""How wide the columns before the last may be; the last has what is left."""
+"""The largest widths of the columns before the last, which has the remaining width."""
 LEAST, NARROWEST = 28, 8
-"""How narrow the last column may become before the others do, and how narrow those; names are never broken."""
+"""The smallest width of the last column, which is kept by narrowing the others, and theirs; names are not narrowed."""
 DOT = " · "
 ORDERS = {"le": "little-endian", "be": "big-endian"}
 
@@ -72,7 +72,7 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 def _print_table(console: Console, rows: Sequence[Sequence[str]], width: int) -> None:
-    """Rows in columns, cells wrapped; the first row is the header."""
+    """Print rows in columns with wrapped cells; the first row is the header."""
     widths = [min(max(map(len, column)), most) for column, most in zip(zip(*rows, strict=True), MOST, strict=False)]
     room = width - len(MARGIN) - len(GAP) * len(widths)
     while sum(widths) + LEAST > room and max(widths[:-1]) > NARROWEST:

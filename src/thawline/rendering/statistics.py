@@ -1,4 +1,4 @@
-"""Statistics of columns as a person reads them."""
+"""Statistics of columns, for people."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ READING_ORDER = (
 
 
 def for_table(record: dict[str, Any]) -> dict[str, Any]:
-    """A record as a person reads it from left to right: what tells most comes first, since a table may be cut."""
+    """A record with the most useful columns first, since a table may be cut on the right."""
     top = ", ".join(f"{_quoted(item['value'])} ({grouped(item['count'])})" for item in record["top"])
     return {name: record[name] for name in READING_ORDER} | {"top": top}
 

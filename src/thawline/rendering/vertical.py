@@ -1,4 +1,4 @@
-"""Records one below the other: a heading, and a line for each column."""
+"""Records one below another: a heading, and a line for each column."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MARGIN, GAP = "  ", "  "
 
 
 class Vertical:
-    """Records of the same columns.
+    """Records with the same columns.
 
     >>> from rich.console import Console
     >>> Vertical(Console(), ["offset", "key"]).show([["7", "user7"]])
@@ -30,7 +30,7 @@ class Vertical:
         self.width = max(map(cell_len, header), default=0)
 
     def show(self, rows: Sequence[Sequence[str]]) -> None:
-        """Print some records."""
+        """Print records."""
         for row in rows:
             self.count += 1
             self.console.print(Text(f"{self.title} {grouped(self.count)}", "bold"))

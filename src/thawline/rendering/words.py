@@ -1,4 +1,4 @@
-"""Sizes and shares, the way a person reads them, beside the words that findings have, too."""
+"""Sizes and shares as text for people, and the words that findings share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def human(size: int) -> str:
 
 
 def exact(size: int) -> str:
-    """A size in bytes, with a rounded one behind it where that helps.
+    """A size in bytes, followed by the rounded size from 1 KiB on.
 
     >>> exact(17), exact(1628)
     ('17 bytes', '1 628 bytes (1.6 KiB)')
@@ -33,7 +33,7 @@ def exact(size: int) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """A part as a percentage, never rounded to nothing or to all.
+    """A part as a percentage, never rounded to 0 or 100.
 
     >>> share(1, 3), share(1, 10**9), share(10**9 - 1, 10**9)
     ('33.3 %', 'under 0.1 %', 'over 99.9 %')

@@ -1,7 +1,7 @@
 """Spec-diff reviews: what a change of the specs does to the wire, to importers and to real files.
 
-`matching` finds out what is what, `structure` lists the differences, `judging` has the verdict on each; `toolchain`
-compiles both versions, `behaviour` runs them over files, `derived` compares what is made of them.
+`matching` pairs what both versions have, `structure` lists the differences, `judging` has the verdict on each;
+`toolchain` compiles both versions, `behaviour` runs them over files, `derived` compares their outputs.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ NOT_ASKED = "only the structure was asked for"
 
 
 def compared(old: Version, new: Version) -> Review:
-    """What the specs themselves tell, without compiling them."""
+    """What follows from the specs themselves, without compiling them."""
     return _structure(old, new, match(old, new))
 
 
 def review(old: Version, new: Version, corpus: Iterable[Path] = (), seconds: int = behaviour.SECONDS) -> Review:
-    """Everything that is different between two versions of the specs, and what follows from it."""
+    """Every difference between two versions of the specs, and what follows from it."""
     matches = match(old, new)
     found = _structure(old, new, matches)
     if all(pair.old and pair.new and pair.old.text == pair.new.text for pair in matches.specs):

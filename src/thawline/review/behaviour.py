@@ -1,6 +1,6 @@
-"""Both versions run over real files, and what they read compared field by field.
+"""Real files read with both versions, and the readings compared field by field.
 
-Fields are matched by their position, so that one that was only renamed shows as such.
+Fields are matched by their position, so a field that was only renamed is shown as renamed.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from thawline.review.units import LeftOut, Unit, corpus_units, golden_units
 from thawline.wording import counted
 
 SECONDS = 10
-"""Processor time that one unit may take to read."""
+"""Seconds of CPU time that reading one unit may take."""
 PATIENCE = 6
-"""How many times as long a worker may stay silent before it is ended: by itself it stops between two steps only."""
+"""A worker is ended after this many times as long without an answer: by itself it stops only between two steps."""
 START, END, VALUE, LABEL, NAME = range(5)
-"""Of a field as the worker gives it."""
+"""Indexes of a field as the worker gives it."""
 Field = list[Any]
 NOTHING = Recut(frozenset(), frozenset())
 
@@ -43,7 +43,7 @@ def run(
     corpus: Iterable[Path],
     seconds: int,
 ) -> Behaviour:
-    """Read what the wanted specs of the old version read with both versions."""
+    """Read with both versions what the requested specs of the old version read."""
     if reason := made[0].no_parsers or made[1].no_parsers:
         return Behaviour(skipped=reason)
     units = [*golden_units(wanted), *(unit for folder in corpus for unit in corpus_units(folder, old, wanted))]
@@ -82,7 +82,7 @@ def _compared(
 
 
 def _together(readings: list[Reading]) -> tuple[Reading, ...]:
-    """The first reading of each file, with the number of those that are like it."""
+    """The first reading of each file, with the number of readings like it."""
     firsts: dict[tuple[str, str], Reading] = {}
     for reading in readings:
         key = (reading.file, reading.outcome)
@@ -102,7 +102,7 @@ class Comparison:
     """Fields that share bytes with others in the other version."""
 
     def reading(self) -> Reading | None:
-        """How the unit is read differently; None where it is not, apart from names."""
+        """How the unit is read differently; None if only names differ."""
         refusals = self.old["error"], self.new["error"]
         if bool(refusals[0]) != bool(refusals[1]):
             return self.refusal()
@@ -118,7 +118,7 @@ class Comparison:
         return Reading(self.unit.file, where, outcome, field, before, after)
 
     def first_difference(self) -> tuple[Field | None, Field | None] | None:
-        """The first field that is not the same."""
+        """The first field that differs."""
         return next(differences(_sized(self.old["fields"]), _sized(self.new["fields"]), self.recut), None)
 
     def refusal(self) -> Reading:
@@ -140,7 +140,7 @@ class Comparison:
         return None
 
     def is_renamed(self) -> bool:
-        """Whether the refusals differ in the path of the field only."""
+        """Whether the refusals differ only in the path of the field."""
         before, after = (str(answer["error"]).partition(" (")[0] for answer in (self.old, self.new))
         return before == after
 
@@ -152,17 +152,17 @@ class Comparison:
 
 
 def _sized(fields: list[Field]) -> list[Field]:
-    """Fields without those that take no bytes: they only check something."""
+    """Fields that have bytes; others only check something."""
     return [field for field in fields if field[END] > field[START] or not isinstance(field[VALUE], dict)]
 
 
 def differences(
     old: list[Field], new: list[Field], recut: Recut = NOTHING
 ) -> Iterator[tuple[Field | None, Field | None]]:
-    """Fields that do not stand at the same bytes with the same value.
+    """Fields that are not the same bytes with the same value.
 
-    Bytes that one version takes as they are and the other looks into are no difference, nor are bytes that both cut
-    into fields of their own.
+    Bytes that one version reads as a whole and the other as fields are not a difference, nor are bytes that both cut
+    into different fields.
     """
     first = second = 0
     while first < len(old) or second < len(new):
@@ -182,7 +182,7 @@ def differences(
 
 
 def _recut(old: list[Field], first: int, new: list[Field], second: int, recut: Recut) -> tuple[int, int] | None:
-    """Behind the fields from here on that are the same bytes, cut differently."""
+    """Indexes after the fields from here on that are the same bytes, cut differently."""
     start = old[first][START], new[second][START]
     ends = _passed(old, first, recut.old), _passed(new, second, recut.new)
     if ends[0] == first or ends[1] == second or start[0] != start[1]:
@@ -197,7 +197,7 @@ def _passed(fields: list[Field], index: int, names: frozenset[str]) -> int:
 
 
 def _within(outer: Field, fields: list[Field], index: int) -> int:
-    """Behind the last of the fields that together are the bytes of another; 0 where they are not."""
+    """The index after the fields that together are the bytes of another; 0 if they are not."""
     at, depth = outer[START], outer[LABEL].count(".")
     while isinstance(outer[VALUE], dict) and index < len(fields) and fields[index][START] == at < outer[END]:
         if fields[index][LABEL].count(".") <= depth:
@@ -208,7 +208,7 @@ def _within(outer: Field, fields: list[Field], index: int) -> int:
 
 def _named(old: Field | None, new: Field | None) -> str:
     field = new or old
-    assert field is not None  # noqa: S101 - one of them is there
+    assert field is not None  # noqa: S101 - at least one exists
     label = field[LABEL] if not old or not new or old[LABEL] == new[LABEL] else f"{old[LABEL]} / {new[LABEL]}"
     return f"{label} at {field[START]:#x}"
 
@@ -229,7 +229,7 @@ def _text(value: Any) -> str:
 
 
 class Worker:
-    """A process that reads units with one version, and is replaced when it does not answer."""
+    """A process that reads units with one version. It is replaced if it does not answer."""
 
     def __init__(self, folder: Path, seconds: int) -> None:
         self.folder, self.seconds = folder, seconds
@@ -242,7 +242,7 @@ class Worker:
         self._end()
 
     def _start(self) -> None:
-        # -P: what lies in the current folder is no module of the worker.
+        # -P: files in the current folder must not be imported by the worker.
         command = [sys.executable, "-P", "-m", "thawline.review.worker", str(self.folder), str(self.seconds)]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

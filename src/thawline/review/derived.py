@@ -1,4 +1,4 @@
-"""What `make generate` makes of both versions, compared: columns of tables, kernels, layouts."""
+"""The output of `make generate` for both versions, compared: columns of tables, kernels, layouts."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from thawline.review.toolchain import Made
 from thawline.wording import counted
 
 MAX_CHECKS = 4
-"""How many of the checks that a kernel gains or loses are named."""
+"""The most checks that are named of those that a kernel gains or loses."""
 
 
 def compare(old: Made, new: Made) -> Derived:
-    """Everything that is not the same."""
+    """Everything that differs."""
     if reason := old.no_kernels:
         return Derived(skipped=reason)
     if new.no_kernels:
@@ -34,7 +34,7 @@ def _columns(table: str, old: Made, new: Made) -> Iterator[ColumnChange]:
 
 
 def _kernel(table: str, old: Made, new: Made) -> str:
-    """What is different about the kernel of a table; empty where nothing is."""
+    """The difference in the kernel of a table; empty if there is none."""
     if table not in old.tables or table not in new.tables:
         return f"`{table}`: {'new' if table in new.tables else 'gone'}"
     before, after = (_text(made.folder / "kernels" / f"{table}.py") for made in (old, new))

@@ -1,4 +1,4 @@
-"""The verdict on one fact of a field that changed: a function an aspect, each with its reason."""
+"""The verdict on one fact of a field that changed, with its reason: a function for each aspect."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from thawline.review.rules import relation, same_words
 
 SHIFTS = "what follows lies elsewhere"
 WORDS = {"doc", "doc-ref", "-orig-id", "-columnar"}
-"""Aspects that say nothing about bytes."""
+"""Aspects that do not concern bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A field in both versions, and what is needed to judge it."""
+    """A field in both versions, and what judges need to know."""
 
     old: Attribute
     new: Attribute
@@ -41,10 +41,10 @@ class Case:
     steers: bool
     """Whether the layout depends on its value."""
     rules: bool
-    """Whether a rule does."""
+    """Whether a rule depends on its value."""
 
     def same(self, aspect: str) -> bool:
-        """Whether a fact is the same, apart from names that stand for each other."""
+        """Whether a fact is the same, apart from renamed names."""
         before, after = (words(facts.get(aspect, "")) for facts in (self.before, self.after))
         return same_words(before, after, self.renames)
 
@@ -57,7 +57,7 @@ class Case:
 
     @property
     def keeps_size(self) -> bool:
-        """Whether it takes the same number of bytes, whatever they are taken for."""
+        """Whether it has the same number of bytes, whatever its type."""
         before, after = self.extents()
         if before is not None and after is not None and not before.terms and not after.terms:
             return before.bits == after.bits
@@ -75,7 +75,7 @@ DOCUMENTATION = Judgement("documentation", Verdict.DOCUMENTATION, "says somethin
 
 
 def judge(case: Case, aspect: str) -> Judgement:
-    """The verdict on a fact that is not the same."""
+    """The verdict on a fact that differs."""
     before, after = case.before.get(aspect, ""), case.after.get(aspect, "")
     if case.new.is_checksum_range and aspect in {"pos", "size", "-columnar", "type"}:
         return _checksum(case)
@@ -104,7 +104,7 @@ def _type(case: Case, before: str, after: str) -> Judgement:
 
 
 def _same_bytes(case: Case, before: str, after: str) -> Judgement:
-    """Another type for as many bytes."""
+    """Another type of the same size."""
     plain = {"bytes", "contents"}
     if (before, after) == ("bytes", "contents"):
         return Judgement("retyped", Verdict.STRICTER, "any bytes were accepted, now only these")
@@ -295,4 +295,4 @@ JUDGES: dict[str, Judge | Judgement] = {
     "doc-ref": DOCUMENTATION,
     "-orig-id": DOCUMENTATION,
 }
-"""The judge of each aspect, or the verdict that it always has, in the order in which a person would ask."""
+"""The judge of each aspect, or its only verdict, in the order in which a reader would ask."""

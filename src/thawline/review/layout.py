@@ -16,13 +16,13 @@ Cells = tuple[str, str, str]
 
 
 def layouts_of(old: Version, new: Version, matches: Matches) -> list[Layout]:
-    """The tables in which a row is not the same."""
+    """The tables in which a row differs."""
     made = (_layout(types, names, old, new, matches) for types, names in _pairs(matches))
     return [layout for layout in made if any(line.mark for line in layout.lines)]
 
 
 def _pairs(matches: Matches) -> Iterator[tuple[Pair[TypeDef], list[tuple[str, str]]]]:
-    """Types in both versions, with the names of their fields and instances, before and after; empty where not there."""
+    """Types in both versions, with the names of their fields and instances before and after; empty if absent."""
     fields, instances = matches.attributes["seq"], matches.attributes["instances"]
     for (types, first), (_, second) in zip(fields, instances, strict=True):
         pairs = [*first, *second]
@@ -45,7 +45,7 @@ def _cells(type_: TypeDef | None, specs: Mapping[str, Spec]) -> dict[str, Cells]
 
 
 def _type(text: str, attribute: Attribute) -> str:
-    """The type with the order of its bytes, where it has several."""
+    """The type, with its byte order if it has several bytes."""
     facts = facts_of(attribute)
     name, endian = facts["type"], facts.get("endian", "")
     is_bits = BITS.fullmatch(name) and endian == "be"

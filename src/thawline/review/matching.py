@@ -1,4 +1,4 @@
-"""What of the new specs is what of the old ones: by name, and where a name is gone, by place and shape."""
+"""Pairs of what both versions have: matched by name, and if a name is gone, by place and shape."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from thawline.ksy.layouts import BITS, NUMBER
 from thawline.ksy.versions import Version
 
 ALIKE = 0.6
-"""How much of two types, enums or specs must be the same for one to be the other under a new name."""
+"""The part of two types, enums or specs that must be equal for one to be the other under a new name."""
 
 T = TypeVar("T")
 Renames = frozenset[tuple[str, str]]
@@ -21,7 +21,7 @@ Renames = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Pair(Generic[T]):
-    """The same thing in both versions; None where it is not there."""
+    """The same thing in both versions; None if it is absent."""
 
     old: T | None
     new: T | None
@@ -64,12 +64,12 @@ class Matches:
     types_renamed: Renames = frozenset()
     """Specs, types, enums and their members that have another name: before, after."""
     fields_renamed: Mapping[str, Renames] = field(default_factory=dict)
-    """Parameters, fields and instances that have, by the new id of their spec."""
+    """Parameters, fields and instances that have another name, by the new id of their spec."""
 
     def renames(self, old: TypeDef, new: TypeDef) -> Renames:
-        """Names that stand for each other in the expressions of a type.
+        """Renamed names in the expressions of a type.
 
-        Where a type has a field of a name that is renamed elsewhere, it means its own.
+        If a type has a field of a name that is renamed elsewhere, the name means its own field.
         """
         own = _names(old), _names(new)
         found = self.fields_renamed.get(new.spec.id, frozenset())
@@ -84,7 +84,7 @@ class Matches:
 
 
 def match(old: Version, new: Version) -> Matches:
-    """Pair what belongs together."""
+    """Pair what is the same."""
     specs = tuple(_specs(old, new))
     types = tuple(pair for item in specs if item.old and item.new for pair in _types(item.old, item.new))
     enums = tuple(pair for item in types if item.old and item.new for pair in _enums(item.old, item.new))
@@ -152,7 +152,7 @@ def _enums(old: TypeDef, new: TypeDef) -> Iterator[Pair[Enumeration]]:
 
 
 def _alike(gone: list[T], come: list[T], shape: Callable[[T], list[Any]]) -> Iterator[Pair[T]]:
-    """Pairs of what is most alike; what is like nothing stays alone."""
+    """Pairs of what is most alike; the rest remains single."""
     left = list(come)
     for item in gone:
         found = max(left, key=lambda other: _likeness(shape(item), shape(other)), default=None)
@@ -178,7 +178,7 @@ def shape_of_type(type_: TypeDef) -> list[Any]:
 
 
 def shape_of(attribute: Attribute) -> Hashable:
-    """What an attribute is, without its own name and without those of others."""
+    """An attribute without its own name and without those of others."""
     facts = facts_of(attribute)
     type_ = facts["type"]
     is_given = bool(NUMBER.fullmatch(type_) or BITS.fullmatch(type_)) or type_ in SHAPES
@@ -202,7 +202,7 @@ SHAPES = {"bytes", "str", "strz", "contents", "switch", "value"}
 
 
 def _attributes(old: TypeDef, new: TypeDef, section: Section) -> Iterator[Pair[Attribute]]:
-    """Fields in the order of the new version; those that are gone where they were."""
+    """Fields in the order of the new version, with those that are gone at their old place."""
     before, after = attributes_of(old, section), attributes_of(new, section)
     if section == "instances":
         yield from _by_name(before, after)
@@ -221,7 +221,7 @@ def _attributes(old: TypeDef, new: TypeDef, section: Section) -> Iterator[Pair[A
 def _moved(
     before: Sequence[Attribute], after: Sequence[Attribute], names: SequenceMatcher[str]
 ) -> dict[str, Attribute]:
-    """Fields that are in both versions and not in the same order, by name, as they were."""
+    """Names, in the old order, of fields whose order changed."""
     stayed = {
         before[index].name for start, _, size in names.get_matching_blocks() for index in range(start, start + size)
     }
@@ -230,7 +230,7 @@ def _moved(
 
 
 def _gap(gone: list[Attribute], come: list[Attribute], moved: Mapping[str, Attribute]) -> Iterator[Pair[Attribute]]:
-    """Between two fields that stayed: those of the same shape in the same order are the same under another name."""
+    """Fields between two that are in both versions: of the same shape in the same order they are renamed."""
     new = [it for it in come if it.name not in moved]
     alike = SequenceMatcher(None, [shape_of(it) for it in gone], [shape_of(it) for it in new], autojunk=False)
     renamed = {
@@ -247,7 +247,7 @@ def _gap(gone: list[Attribute], come: list[Attribute], moved: Mapping[str, Attri
 
 
 def _same_size(old: Attribute, new: Attribute) -> bool:
-    """Whether two numbers take as many bytes, such as u4 and s4."""
+    """Whether two numbers have the same size, such as u4 and s4."""
     before, after = (facts_of(it)["type"] for it in (old, new))
     return bool(NUMBER.fullmatch(before) and NUMBER.fullmatch(after) and before[1] == after[1])
 

@@ -10,7 +10,7 @@ NO_WIRE_CHANGE, COMPATIBLE, BREAKS = 0, 1, 2
 
 
 class Verdict(Enum):
-    """What a change means for files that exist and for code that reads them, the mildest first."""
+    """What a change means for existing files and for code that reads them, the mildest first."""
 
     DOCUMENTATION = "documentation only"
     ADDITION = "API addition"
@@ -22,7 +22,7 @@ class Verdict(Enum):
 
     @property
     def exit_code(self) -> int:
-        """0 where no byte of any file is read differently, 1 where those that can be read stay so, 2 where not."""
+        """0 if no byte of any file is read differently, 1 if readable files remain readable, 2 if not."""
         match self:
             case Verdict.DOCUMENTATION | Verdict.ADDITION | Verdict.API:
                 return NO_WIRE_CHANGE
@@ -49,12 +49,12 @@ MEANINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing that is different, and what follows from it."""
+    """One difference, and what follows from it."""
 
     kind: str
     """added, removed, renamed, moved, retyped, resized, condition, valid, cases, endianness, codec, checksum, …"""
     path: str
-    """What changed, by its new name where it has one: `kafka_record_batch::body.crc`."""
+    """What changed, by its new name if it has one: `kafka_record_batch::body.crc`."""
     before: str
     after: str
     verdict: Verdict
@@ -67,10 +67,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of a layout before and after; None on the side where it is not there."""
+    """A row of a layout before and after; None where it is absent."""
 
     mark: str
-    """+ added, - removed, ~ another size or type, > only its place is another, = only its name is, blank the same."""
+    """+ added, - removed, ~ another size or type, > only moved, = only renamed, blank the same."""
     name: str
     before: tuple[str, str, str] | None
     after: tuple[str, str, str] | None
@@ -87,27 +87,27 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How one file, or a unit of it, is read by both versions, where that is not the same."""
+    """A difference in how both versions read a file, or a unit of it."""
 
     file: str
     unit: str
-    """Which spec read it, and from which byte on."""
+    """The spec that reads it, and from which byte on."""
     outcome: str
-    """refused, accepted, differs; calculated where only an instance has another value."""
+    """refused, accepted, differs; calculated if only an instance has another value."""
     field: str = ""
     """The first field that differs, or at which one version stops, with its byte."""
     before: str = ""
     after: str = ""
     count: int = 1
-    """How many units of the file differ in the same way."""
+    """The number of units of the file that differ in the same way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """Both versions, run over the golden files and a corpus."""
+    """Both versions over the golden files and a corpus."""
 
     skipped: str = ""
-    """Why they were not run; empty where they were."""
+    """Why they were not run; empty if they were."""
     files: int = 0
     units: int = 0
     fields: int = 0
@@ -121,7 +121,7 @@ class Behaviour:
 
     @property
     def exit_code(self) -> int:
-        """2 where a file is refused or read differently, 1 where one is newly read."""
+        """2 if a file is refused or read differently, 1 if one is newly read."""
         outcomes = {reading.outcome for reading in self.readings}
         if outcomes & {"refused", "differs"}:
             return BREAKS
@@ -145,15 +145,15 @@ class ColumnChange:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """What `make generate` makes of both versions, where that is not the same."""
+    """Differences in the output of `make generate`."""
 
     skipped: str = ""
-    """Why nothing was made; empty where something was."""
+    """Why nothing was made; empty if something was."""
     refused: str = ""
-    """What the columnar backend says about the new version, where it refuses it."""
+    """Why the columnar backend refuses the new version; empty if it does not."""
     columns: tuple[ColumnChange, ...] = ()
     kernels: tuple[str, ...] = ()
-    """Kernels with what is different about them, a sentence each."""
+    """A sentence for each kernel that differs."""
     layouts: tuple[str, ...] = ()
     """Specs whose page in `generated/layouts/` changes."""
 
@@ -181,7 +181,7 @@ class Review:
         return any(change.breaks_api for change in self.changes)
 
     def counts(self) -> Iterator[tuple[Verdict, int]]:
-        """How many changes there are of each verdict, the gravest first."""
+        """The number of changes of each verdict, the gravest first."""
         for verdict in reversed(Verdict):
             if number := sum(change.verdict is verdict for change in self.changes):
                 yield verdict, number

@@ -1,4 +1,4 @@
-"""How far a change of one spec reaches: to the specs that import it, and to all that those need."""
+"""The reach of a change of one spec: the specs that import it, and all that those need."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from thawline.review.matching import Matches
 
 
 def touched(old: Version, new: Version, matches: Matches) -> tuple[frozenset[str], frozenset[str]]:
-    """Ids in both versions of specs that are not the same, or that import one that is not, however far away."""
+    """Ids of specs that differ, or that import one that does, directly or not."""
     pairs = [pair for pair in matches.specs if not (pair.old and pair.new and pair.old.data == pair.new.data)]
     before = importers(old, {pair.old.id for pair in pairs if pair.old})
     after = importers(new, {pair.new.id for pair in pairs if pair.new})
@@ -18,7 +18,7 @@ def touched(old: Version, new: Version, matches: Matches) -> tuple[frozenset[str
 
 
 def importers(version: Version, names: AbstractSet[str]) -> frozenset[str]:
-    """Specs and those that import them, however far away."""
+    """Specs, and those that import them, directly or not."""
     found = set(names)
     while more := {name for name, spec in version.specs.items() if found.intersection(spec.imports)} - found:
         found |= more
@@ -26,7 +26,7 @@ def importers(version: Version, names: AbstractSet[str]) -> frozenset[str]:
 
 
 def reduced(version: Version, names: AbstractSet[str]) -> Version:
-    """A version with these specs only, and with what they import."""
+    """A version with only these specs and their imports."""
     found = set(names)
     while more := {item for name in found for item in version.specs[name].imports} & version.specs.keys() - found:
         found |= more

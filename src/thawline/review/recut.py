@@ -1,4 +1,4 @@
-"""Bytes that are cut into other fields while nothing behind them moves: a flag taken out of reserved bits, say."""
+"""Bytes that are cut into other fields while nothing after them moves, such as a flag from reserved bits."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Recut:
         return all(RESERVED.fullmatch(path.rpartition(".")[2]) for path in self.old)
 
     def judged(self, change: Change) -> Change:
-        """A change of one of the fields, knowing that nothing behind it moves."""
+        """A change of one of the fields, judged with nothing after it moving."""
         if change.verdict is not Verdict.BREAKING or change.kind not in KINDS:
             return change
         if self.was_reserved:
@@ -64,7 +64,7 @@ def union(recuts: Iterable[Recut]) -> Recut:
 
 
 def judged(changes: list[Change], recuts: list[Recut]) -> Iterator[Change]:
-    """Changes, those of fields that are cut differently judged as such."""
+    """Changes, with those of fields that are cut differently judged as such."""
     by_path = {path: recut for recut in recuts for path in (*recut.old, *recut.new)}
     for change in changes:
         yield by_path[change.path].judged(change) if change.path in by_path else change
@@ -91,7 +91,7 @@ def _recuts(
 
 
 def _places(type_: TypeDef, specs: Mapping[str, Spec]) -> dict[Place, list[str]]:
-    """The fields by where they start, in file order; at the end of the type, none."""
+    """The fields by their start, in file order; none at the end of the type."""
     found: dict[Place, list[str]] = {}
     fields = [row for row in rows_of(type_, specs) if row.kind == "field" and row.start is not None]
     for row in fields:

@@ -1,4 +1,4 @@
-"""`valid` rules compared: whether the new one lets through less, more, or something else."""
+"""`valid` rules compared: whether the new one accepts less, more, or something else."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INFINITE = float("inf")
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """The values that a rule lets through: some, or all from one to another, or those for which an expression holds."""
+    """The values that a rule accepts: some, a range, or those for which an expression holds."""
 
     some: frozenset[object] | None = None
     low: float = -INFINITE
@@ -29,7 +29,7 @@ class Values:
 def relation(
     old: Attribute, new: Attribute, versions: tuple[Mapping[str, Spec], Mapping[str, Spec]], renames: Renames
 ) -> Relation:
-    """What the new rule does to values that the old one let through."""
+    """What the new rule does to values that the old one accepts."""
     before, after = _values(old, versions[0]), _values(new, versions[1])
     if before.expression is None and after.expression is None:
         return _of_values(before, after)
@@ -122,7 +122,7 @@ def _lets(values: Values, value: Any) -> bool:
 
 
 def _of_expressions(before: Values, after: Values, renames: Renames) -> Relation:
-    """An expression that only had a condition added to it can be compared; any other cannot."""
+    """Compare two expressions, if one only adds a condition to the other."""
     if before.expression is None or after.expression is None:
         if before.expression is None and _is_all(before):
             return "stricter"
@@ -138,7 +138,7 @@ def _of_expressions(before: Values, after: Values, renames: Renames) -> Relation
 
 
 def _of_conjunctions(old: list[str], new: list[str], renames: Renames) -> Relation:
-    """Conditions that all have to hold: bounds of the value are compared, others are there or not."""
+    """Compare conditions that all have to hold: bounds of the value by number, others by presence."""
     if {"or", "?"} & {*old, *new}:
         return "unknown"
     before, after = _clauses(old), _clauses(new)
@@ -166,7 +166,7 @@ def _clauses(condition: list[str]) -> list[list[str]]:
 
 
 def _bounds(clauses: list[list[str]]) -> Values:
-    """What the clauses that compare the value with a number let through."""
+    """What the clauses that compare the value with a number accept."""
     low, high = -INFINITE, INFINITE
     for clause in filter(_is_bound, clauses):
         number = int(clause[2])
@@ -192,7 +192,7 @@ def _is_all(values: Values) -> bool:
 
 
 def _continues(longer: list[str], shorter: list[str], operator: str, renames: Renames) -> bool:
-    """Whether an expression is another one with something joined to it, and no other operator that would bind it."""
+    """Whether an expression is another one with a condition added, and no operator that would bind it otherwise."""
     head, tail = longer[: len(shorter)], longer[len(shorter) :]
     other = "or" if operator == "and" else "and"
     is_joined = tail[:1] == [operator] and other not in longer and "?" not in longer
@@ -200,7 +200,7 @@ def _continues(longer: list[str], shorter: list[str], operator: str, renames: Re
 
 
 def same_words(old: list[str], new: list[str], renames: Renames) -> bool:
-    """Whether two expressions say the same, with names that stand for each other."""
+    """Whether two expressions are the same, apart from renamed names."""
     if len(old) != len(new):
         return False
     return all(one == other or (one, other) in renames for one, other in zip(old, new, strict=True))

@@ -1,4 +1,4 @@
-"""What is different between two versions of the specs, and the verdict on each difference."""
+"""The differences between two versions of the specs, and the verdict on each."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _Comparison:
     steering: Mapping[str, frozenset[str]]
     """Names on which the layout of a new spec, or of one that imports it, depends; by its id."""
     ruling: Mapping[str, frozenset[str]]
-    """Names on which their rules depend."""
+    """Names on which the rules depend; by its id."""
 
     def changes(self) -> Iterator[Change]:
         for specs in self.matches.specs:
@@ -67,7 +67,7 @@ class _Comparison:
             yield from _meta_changes(pair.old, pair.new, META)
 
     def defaults(self, found: list[Change]) -> Iterator[Change]:
-        """Settings for all fields of a spec that changed and that no field depends on."""
+        """Changed settings of a spec that no field depends on."""
         told = {_spec_of(change) for change in found if change.kind in {"endianness", "codec"}}
         for pair in self.matches.specs:
             if pair.old and pair.new and pair.new.id not in told:
@@ -245,7 +245,7 @@ class _Comparison:
 
 
 def _depended_on(name: str, version: Version, aspects: tuple[str, ...]) -> frozenset[str]:
-    """Names that these aspects of a spec's fields, or of those of its importers, depend on."""
+    """Names that some aspects of the fields of a spec, or of its importers, depend on."""
     expressions: dict[str, str] = {}
     found: set[str] = set()
     for importer in importers(version, {name}):
@@ -259,7 +259,7 @@ def _depended_on(name: str, version: Version, aspects: tuple[str, ...]) -> froze
 
 
 def _is_told(case: Case, aspect: str) -> bool:
-    """Whether a difference follows from one that is listed already."""
+    """Whether a difference follows from one that is already listed."""
     is_retyped = case.before["type"] != case.after["type"]
     if aspect == "type":
         return (case.before["type"], case.after["type"]) in case.renames
@@ -331,7 +331,7 @@ def _documentation_of(old: TypeDef, new: TypeDef) -> Iterator[Change]:
 
 
 def _said(member: object) -> str:
-    """What is said about a member of an enum besides its name."""
+    """The facts about a member of an enum besides its name."""
     return (
         ", ".join(f"{key}: {value}" for key, value in member.items() if key != "id") if isinstance(member, dict) else ""
     )
@@ -351,7 +351,7 @@ def _described(attribute: Attribute) -> str:
 
 
 def _is_confined(type_: TypeDef, specs: Mapping[str, Spec]) -> bool:
-    """Whether every use of a type gives it a stretch of bytes of its own."""
+    """Whether every use of a type gives it a size."""
     uses = _uses_of(type_, specs)
     return bool(uses) and all({"size", "size-eos"} & attribute.data.keys() for attribute in uses)
 
@@ -369,7 +369,7 @@ def _uses(attribute: Attribute, type_: TypeDef) -> bool:
 
 
 def _is_checked(enum: Enumeration, specs: Mapping[str, Spec]) -> bool:
-    """Whether a field that has the enum accepts its members only."""
+    """Whether a field with the enum accepts only its members."""
     for spec in specs.values():
         for attribute in all_attributes(spec):
             rule, path = attribute.data.get("valid"), str(attribute.data.get("enum", "")).split("::")

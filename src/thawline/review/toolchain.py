@@ -1,7 +1,7 @@
-"""What `make generate` makes of a version of the specs, in a folder of its own.
+"""The output of `make generate` for a version of the specs, in a folder of its own.
 
 The compilers belong to a checkout of thawline (`tools/`), not to the installed package, and run in a process of their
-own. Where they are not there, the structural part of a review stands without them.
+own. Without them, a review has its structural part only.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SECONDS = 600
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """Where the outputs of a version lie, and what could not be made."""
+    """Where the outputs of a version are, and what could not be made."""
 
     folder: Path
     no_parsers: str = ""
@@ -66,7 +66,7 @@ def _failed(reason: str) -> dict[str, Any]:
 
 
 def _told(message: str, specs: Path, version: Version) -> str:
-    """A message with the names of the files that were given instead of those that were compiled."""
+    """A message with the names of the given files in place of those that were compiled."""
     for name, spec in version.specs.items():
         message = message.replace(f"{specs / name}.ksy:", f"{shown(spec.file)}:")
     return message

@@ -1,4 +1,4 @@
-"""Which bytes are read with which spec: the golden files by their accounts, other files by what they are."""
+"""Which spec reads which bytes: of golden files by their accounts, of other files by their format."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Unit:
     data: bytes
     params: tuple[Any, ...] = ()
     is_inside: bool = False
-    """Whether the bytes are what something in the file decompresses to."""
+    """Whether the bytes are the decompressed content of a field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class LeftOut:
 
 
 def golden_units(wanted: frozenset[str]) -> Iterator[Unit | LeftOut]:
-    """Units of the golden files that one of the specs reads, in the words of the accounts beside them."""
+    """Units of the golden files that one of the specs reads, by their accounts."""
     for account in sorted(GOLDEN.rglob(f"*{ACCOUNT}")):
         file = account.with_suffix("")
         yield from _accounted(file, str(file.relative_to(GOLDEN)), json.loads(account.read_bytes()), wanted)
@@ -75,7 +75,7 @@ def _of_file(path: Path, name: str, version: Version, wanted: frozenset[str]) ->
 
 
 def _account(path: Path) -> dict[str, Any] | None:
-    """What a golden file's account says; None where a file is none."""
+    """The account of a golden file; None if the file has none."""
     try:
         found = json.loads(path.read_bytes())
         is_account = all({"spec", "start", "end"} <= unit.keys() for unit in found["units"])
@@ -93,7 +93,7 @@ def _whole(path: Path, name: str, version: Version, wanted: frozenset[str]) -> I
 
 
 def _spec_of(path: Path, version: Version) -> str | None:
-    """The spec that reads a whole file: the only one that was asked for, that of its format, or by its extension."""
+    """The spec that reads a whole file: the only one requested, that of its format, or by its extension."""
     roots = [spec for name, spec in version.specs.items() if not spec.data.get("params") and name in version.asked]
     if len(roots) == 1:
         return roots[0].id
@@ -114,7 +114,7 @@ def _extensions(spec: Spec) -> list[str]:
 
 
 def _outermost(name: str, given: Mapping[str, Spec]) -> str:
-    """The spec of a whole file: what imports the spec of its unit, if something does and takes no parameters."""
+    """The spec of a whole file: one that imports the spec of its unit and has no parameters."""
     for spec in given.values():
         if name in spec.imports and not spec.data.get("params"):
             return _outermost(spec.id, {key: value for key, value in given.items() if key != name})
@@ -134,7 +134,7 @@ def _accounted(file: Path, name: str, account: Mapping[str, Any], wanted: frozen
 
 
 def _content(unit: Unit, content: Mapping[str, Any]) -> Iterator[Unit | LeftOut]:
-    """What a compressed field holds, found with the parsers that are installed."""
+    """The content of a compressed field, found with the installed parsers."""
     try:
         stored: Any = specs.parse(unit.spec, unit.data, *unit.params)
         for name in content["field"].split("."):

@@ -1,6 +1,6 @@
 """Reads units with the parsers of one version: `python -m thawline.review.worker FOLDER SECONDS`, a JSON line a unit.
 
-It runs in a process of its own because a spec under review may loop for ever or ask for all memory there is.
+It runs in a process of its own because a spec under review may loop forever or allocate all memory.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SHOWN_BYTES = 16
 
 
 class TookTooLong(Exception):
-    """Reading a unit took more than its time."""
+    """Reading a unit took too long."""
 
 
 def main(folder: str, seconds: int) -> None:
@@ -49,7 +49,7 @@ def _stop(_signal: int, _frame: FrameType | None) -> None:
 
 
 def answer(job: dict[str, Any], seconds: int) -> dict[str, Any]:
-    """The fields of a unit in file order and its instances, as far as it could be read, and what stopped it."""
+    """The fields of a unit in file order and its instances, as far as they can be read, and what stopped it."""
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         return _answer(job)
@@ -106,7 +106,7 @@ def _reason(error: BaseException) -> str:
 
 
 class Walk:
-    """A walk over what was read, which ends after so many fields."""
+    """A walk over what was read, bounded in fields."""
 
     def __init__(self) -> None:
         self.fields: list[list[Any]] = []
@@ -115,7 +115,7 @@ class Walk:
         """Values by the bytes of their structure and their own name."""
         self.is_cut = False
         self.last = ""
-        """The last field that was begun, with its byte: the one at which reading stopped, if it did."""
+        """The last field that was started, with its byte: where reading stopped, if it did."""
 
     def structure(self, node: Any, origin: int, label: str, place: str, depth: int) -> None:
         """The fields of a structure in file order, then its instances."""
@@ -141,7 +141,7 @@ class Walk:
             self.fields.append([start, origin + span["end"], plain(value), label, f"{_type(node)}.{name}"])
 
     def instance(self, node: Any, name: str, label: str, place: str, depth: int) -> None:
-        """The value of an instance; what lies below one that reads is a part of the tree like any other."""
+        """The value of an instance; one that reads a structure is a part of the tree like any other."""
         value = None
         with suppress(*PARSE_ERRORS, ArithmeticError, LookupError):
             value = getattr(node, name)
@@ -178,7 +178,7 @@ def _snake(name: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value that JSON can carry and that is equal where the values are; bytes as how they begin, and a digest."""
+    """A value for JSON, equal if the values are equal; bytes are their first ones and a digest."""
     if isinstance(value, enum.Enum):
         return value.value
     if isinstance(value, bytes | bytearray):

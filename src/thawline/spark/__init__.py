@@ -1,4 +1,4 @@
-"""Cold files in Spark: data sources to read and write them, a session that is set up for them, and a pipeline.
+"""Cold files in Spark: data sources that read and write them, a configured session, and a pipeline.
 
 >>> from thawline.spark import register, session  # doctest: +SKIP
 >>> spark = session()  # doctest: +SKIP
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from thawline.errors import MissingExtra
 
 try:
-    import pyspark  # noqa: F401 - said here once, for all modules of the package
+    import pyspark  # noqa: F401 - checked once, for all modules of the package
 except ImportError:
     raise MissingExtra("Spark is not installed: `pip install 'thawline[spark]'`") from None
 
@@ -39,8 +39,8 @@ CONFIGURATION = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
-"""What a session is told unless the caller says otherwise: filters reach the sources, tasks start without waiting for
-the network, times are shown as they are stored, and an error is the sentence that matters."""
+"""Defaults of a new session. Filters reach the sources, workers connect over Unix domain sockets, times are shown in
+UTC, and an error is shown without its traceback."""
 
 hush()  # every task of ours imports this package first
 
@@ -52,16 +52,16 @@ RAISED = (
     "Abort(ing|ed) commit for partition .*",
     "Data source write support .* (is aborting|aborted).*",
 )
-"""What Spark logs, with a trace of Java's, about an error that the caller gets as an exception besides."""
+"""Patterns of what Spark logs, with a Java stack trace, about an error that the caller also gets as an exception."""
 
 
 def register(spark: SparkSession) -> None:
-    """Make the sources known to a session: rbak, rbf, aerospike_backup, borg_pack, kafka_segment.
+    """Register the sources with a session: rbak, rbf, aerospike_backup, borg_pack, kafka_segment.
 
-    Where thawline was installed when Spark looked for sources, it has found these by itself: to register one again
-    would make it warn. Only a session whose JVM is elsewhere (Spark Connect) cannot be asked.
+    Spark discovers the sources of installed packages itself, and warns when one is registered again. A Spark Connect
+    session has no local JVM to query, so all sources are registered there.
     """
-    from thawline.spark.sources import SOURCES  # noqa: PLC0415 - after the check that pyspark is there
+    from thawline.spark.sources import SOURCES  # noqa: PLC0415 - after the check that pyspark is installed
 
     session = getattr(spark, "_jsparkSession", None)
     known = session.sessionState().dataSourceManager() if session else None
@@ -73,9 +73,9 @@ def register(spark: SparkSession) -> None:
 def session(
     master: str | None = None, configuration: Mapping[str, str] | None = None, name: str = "thawline"
 ) -> SparkSession:
-    """A session that knows the sources: the one that is there, or a new one, on all cores of this machine by default.
+    """A session with the sources registered: the active one, or a new one, by default on all cores of this machine.
 
-    Workers run this very Python unless PYSPARK_PYTHON says otherwise. Java is found as `thawline.spark.java` says.
+    Workers run the same Python as the driver unless PYSPARK_PYTHON is set. `thawline.spark.java` finds Java.
     """
     from pyspark.sql import SparkSession  # noqa: PLC0415 - as above
 
@@ -85,29 +85,29 @@ def session(
     if SparkSession.getActiveSession() is None and (home := find_java()):
         os.environ["JAVA_HOME"] = home
     builder = SparkSession.builder.appName(name)
-    if master or "PYSPARK_GATEWAY_PORT" not in os.environ:  # else it is spark-submit that says where to run
+    if master or "PYSPARK_GATEWAY_PORT" not in os.environ:  # else spark-submit sets the master
         builder = builder.master(master or "local[*]")
     for key, value in {**CONFIGURATION, **(configuration or {})}.items():
         builder = builder.config(key, value)
     is_new = SparkSession.getActiveSession() is None
     spark = builder.getOrCreate()
     if is_new and "spark.log.level" not in (configuration or {}):
-        _say_once(spark)
+        _silence_raised(spark)
     register(spark)
     return spark
 
 
-def _say_once(spark: SparkSession) -> None:
-    """Keep errors that are raised out of the log: a hundred lines of Java around them hide the sentence."""
+def _silence_raised(spark: SparkSession) -> None:
+    """Filter raised errors from the log: a hundred lines of Java stack trace would hide the message."""
     jvm = getattr(spark, "_jvm", None)
     if jvm is None:
         return
     from py4j.protocol import Py4JError  # noqa: PLC0415 - comes with pyspark
 
-    with suppress(Py4JError, TypeError):  # logs that are not kept by Log4j are left alone
+    with suppress(Py4JError, TypeError):  # only Log4j can be filtered
         log4j = jvm.org.apache.logging.log4j.core
-        deny, go_on = (getattr(log4j.Filter.Result, name) for name in ("DENY", "NEUTRAL"))
+        deny, neutral = (getattr(log4j.Filter.Result, name) for name in ("DENY", "NEUTRAL"))
         pattern = f"(?s){'|'.join(RAISED)}"
         log4j.LoggerContext.getContext(False).getConfiguration().addFilter(  # noqa: FBT003 - Log4j's own
-            log4j.filter.RegexFilter.createFilter(pattern, None, False, deny, go_on)  # noqa: FBT003 - as above
+            log4j.filter.RegexFilter.createFilter(pattern, None, False, deny, neutral)  # noqa: FBT003 - as above
         )

@@ -1,4 +1,4 @@
-"""What a pipeline has to do: every file below its sources, and every folder whose files belong together."""
+"""The works of a pipeline: every file below its sources, and every folder whose files form a group."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from thawline.folder import Folder, Unread
 from thawline.spark.files import File, absolute
 
 PROBLEM = "problem: "
-"""What the signature of a work begins with that is not looked at."""
+"""Prefix of the signature of a work that is not read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A file to take in, or a folder to give an account of."""
+    """A file to ingest, or a folder to report on."""
 
     file: File
     format: str = ""
-    """The format of the folder; empty if the file is by itself and has to be recognised."""
+    """The format of the folder; empty for a file outside of a group, which has to be identified."""
     is_folder: bool = False
     is_further: bool = False
-    """Whether it is a folder of which another format gives an account, too, of other files."""
+    """Whether another format also reports on this folder, about other files of it."""
     beside: str = ""
-    """The format of a folder that speaks for the file without reading rows of it, as for an index file."""
+    """The format of a folder whose report covers the file although no rows are read from it, such as an index file."""
     problem: str = ""
-    """Why it is not looked at; empty if it is."""
+    """Why the file is not read; empty if it is."""
     is_failure: bool = False
-    """Whether that is because it cannot be read; else it is left out for what it is."""
+    """Whether the problem is a read error; else the file is left out for its type."""
 
     @property
     def key(self) -> str:
-        """What it is called in the journal."""
+        """The name of the work in the journal."""
         kind = f"folder.{self.format}" if self.is_further else "folder" if self.is_folder else "file"
         return f"{kind}:{self.file.path}"
 
     @property
     def signature(self) -> str:
-        """Changes when the file does, or what keeps it from being read."""
+        """A text that changes when the file or its problem changes."""
         if self.problem:
             return PROBLEM + self.problem
         etag = f":{self.file.etag}" if self.file.etag else ""
@@ -59,7 +59,7 @@ def discover(sources: Iterable[str]) -> Iterator[Work]:
 
 
 def _places(source: str) -> Iterator[File | Folder]:
-    """The file or the folder that a source is, or those that a glob matches."""
+    """The file or folder of a source, or all that a glob matches."""
     for place in places(absolute(source)):
         yield place if isinstance(place, Folder) else _named(place)
 
@@ -67,18 +67,18 @@ def _places(source: str) -> Iterator[File | Folder]:
 def _below(folder: Folder) -> Iterator[Work]:
     """The works of a folder and its subfolders."""
     grouped: set[str] = set()
-    for found in Tree().below(folder):
-        if isinstance(found, Unread):
-            yield Work(File(found.path, 0), problem=found.reason, is_failure=found.is_failure)
-        elif isinstance(found, listing.File):
-            yield Work(_named(found))
+    for item in Tree().below(folder):
+        if isinstance(item, Unread):
+            yield Work(File(item.path, 0), problem=item.reason, is_failure=item.is_failure)
+        elif isinstance(item, listing.File):
+            yield Work(_named(item))
         else:
-            yield from _as_whole(found, is_further=found.folder.path in grouped)
-            grouped.add(found.folder.path)
+            yield from _group_works(item, is_further=item.folder.path in grouped)
+            grouped.add(item.folder.path)
 
 
-def _as_whole(group: Group, *, is_further: bool) -> Iterator[Work]:
-    """The members of a group, its folder, and the files that it speaks for besides."""
+def _group_works(group: Group, *, is_further: bool) -> Iterator[Work]:
+    """The works of a group: its members, its folder, and the other files that its report covers."""
     path, name = group.folder.path, group.format.name
     members = [member.path for member in group.members]
     yield from (Work(_named(group.held[member], path), name) for member in members)
@@ -88,7 +88,7 @@ def _as_whole(group: Group, *, is_further: bool) -> Iterator[Work]:
 
 
 def _signature(files: Iterable[listing.File]) -> float:
-    """A number that changes when any of some files does."""
+    """A number that changes when any of the files changes."""
     digest = hashlib.sha256()
     for file in files:
         digest.update(f"{file.path}\0{file.size}\0{file.modified}\0{file.etag}\n".encode("utf-8", "surrogateescape"))

@@ -1,4 +1,4 @@
-"""The files that a read is about: named, matched by a glob, or found in folders; on disk or behind URLs."""
+"""The files of a read: named, matched by a glob, or found in folders; local or at URLs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from thawline.formats.contract import Foldered, Format, Member
 from thawline.spark.settings import Settings
 
 SCHEMES = re.compile(r"^s3[an]://")
-"""Hadoop's names for what everyone else calls s3."""
+"""Hadoop's names of the scheme s3."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,38 +28,38 @@ class File:
     path: str
     size: int
     modified: float | None = None
-    """Seconds since 1970, where that is known."""
+    """Seconds since 1970, if known."""
     folder: str = ""
-    """The folder that says how to read it, where it is one of files that belong together."""
+    """The folder that determines how to read the file, if it is a member of a group."""
     is_named: bool = False
-    """Whether it was named itself; if it was found in a folder, it need not be of the format."""
+    """Whether it is read as the format without being recognised: it was named, or it is a member of a group."""
     etag: str = ""
-    """What a store calls this very content of it."""
+    """The object store's identifier of this version of the content."""
 
 
 @dataclass(frozen=True)
 class Listing:
-    """The files that some settings ask for, those of a folder or a glob sorted by name."""
+    """The files that settings request; those of a folder or a glob are sorted by name."""
 
     settings: Settings
 
     @cached_property
     def files(self) -> list[File]:
-        """All of them; `SourceError` if a path does not exist or there is nothing in it."""
-        found = [file for path in self.settings.paths for file in self._expand(path)]
-        if not found and not self.settings.ignores_missing:
+        """All of them; `SourceError` if a path does not exist or no file is found."""
+        files = [file for path in self.settings.paths for file in self._expand(path)]
+        if not files and not self.settings.ignores_missing:
             where = ", ".join(self.settings.paths) or "no path was given"
             raise SourceError(f"no file to read: {where}; recursiveFileLookup=true looks into subfolders, too")
-        return found
+        return files
 
     def _expand(self, path: str) -> Iterator[File]:
         try:
-            found = [file for place in places(absolute(path)) for file in self._at(place, path)]
+            files = [file for place in places(absolute(path)) for file in self._at(place, path)]
         except SourceError as error:
             if self.settings.ignores_missing and error.errno == errno.ENOENT:
                 return
             raise
-        yield from (file for file in found if self._is_wanted(file))
+        yield from (file for file in files if self._is_requested(file))
 
     def _at(self, place: listing.File | Folder, path: str) -> Iterator[File]:
         if isinstance(place, Folder):
@@ -68,19 +68,19 @@ class Listing:
             yield _planned(place, is_named=place.path == absolute(path))
 
     def _in_folder(self, folder: Folder) -> Iterator[File]:
-        """Every file below a folder that Spark takes for data; members of a group know their folder."""
-        for found in Tree(self.settings.recursive, self.settings.format.name).below(folder):
-            if isinstance(found, Group):
-                for member in found.members:
-                    if _is_shown(member.path, folder.path):
-                        yield _planned(found.held[member.path], folder=found.folder.path, is_named=True)
-            elif _is_shown(found.path, folder.path):
-                if isinstance(found, listing.File):
-                    yield _planned(found)
-                elif found.is_failure:
-                    raise SourceError(f"{found.path}: {found.reason}")
+        """Every file below a folder that Spark treats as data; members of a group have its folder set."""
+        for item in Tree(self.settings.recursive, self.settings.format.name).below(folder):
+            if isinstance(item, Group):
+                for member in item.members:
+                    if _is_data(member.path, folder.path):
+                        yield _planned(item.held[member.path], folder=item.folder.path, is_named=True)
+            elif _is_data(item.path, folder.path):
+                if isinstance(item, listing.File):
+                    yield _planned(item)
+                elif item.is_failure:
+                    raise SourceError(f"{item.path}: {item.reason}")
 
-    def _is_wanted(self, file: File) -> bool:
+    def _is_requested(self, file: File) -> bool:
         settings = self.settings
         name = file.path.rpartition("/")[2]
         if settings.path_glob_filter and not any(fnmatchcase(name, one) for one in _braces(settings.path_glob_filter)):
@@ -92,7 +92,7 @@ class Listing:
 
 
 def plain(path: str) -> str:
-    """A path or URL as everyone but Hadoop writes it.
+    """A path or URL without Hadoop's schemes.
 
     >>> plain("s3a://cold/logs"), plain("file:///mnt/cold")
     ('s3://cold/logs', '/mnt/cold')
@@ -101,29 +101,29 @@ def plain(path: str) -> str:
 
 
 def absolute(path: str) -> str:
-    """A path as every process sees it; a URL as it is."""
+    """An absolute path; a URL is returned unchanged except for Hadoop's schemes."""
     path = plain(path)
     return path if "://" in path else os.path.abspath(path)  # noqa: PTH100 - a link keeps its name
 
 
 def _braces(pattern: str) -> Iterable[str]:
-    """A glob without alternatives for each choice of them: Hadoop's globs have `{a,b}`.
+    """The globs without alternatives that a Hadoop glob with `{a,b}` expands to.
 
     >>> list(_braces("*.{log,rbf}"))
     ['*.log', '*.rbf']
     """
-    found = re.search(r"\{([^{}]*)\}", pattern)
-    if not found:
+    match = re.search(r"\{([^{}]*)\}", pattern)
+    if not match:
         return [pattern]
     return [
         whole
-        for choice in found[1].split(",")
-        for whole in _braces(pattern[: found.start()] + choice + pattern[found.end() :])
+        for choice in match[1].split(",")
+        for whole in _braces(pattern[: match.start()] + choice + pattern[match.end() :])
     ]
 
 
-def _is_shown(path: str, above: str) -> bool:
-    """As Spark has it: what lies below a name that begins with a dot or an underscore is no data."""
+def _is_data(path: str, above: str) -> bool:
+    """Whether Spark treats a path as data: no name in it begins with a dot or an underscore."""
     return not any(part.startswith((".", "_")) for part in path.removeprefix(above).split("/"))
 
 
@@ -132,7 +132,7 @@ def _planned(file: listing.File, *, folder: str = "", is_named: bool = False) ->
 
 
 class Members:
-    """Formats of the files of folders, found out once a folder: what the folder says about a file is read from it."""
+    """The formats of the files of folders; each folder is listed once."""
 
     def __init__(self, format_: Format) -> None:
         self.format = format_
@@ -143,7 +143,7 @@ class Members:
         return self._member(file).format
 
     def known_of(self, file: File) -> Mapping[str, object]:
-        """Columns whose value is the same in all rows of a file."""
+        """Columns with the same value in all rows of a file, and that value."""
         return self._member(file).known
 
     def _member(self, file: File) -> Member:

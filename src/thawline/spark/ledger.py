@@ -1,4 +1,4 @@
-"""What a lake says about files: its tables `files` and `findings`, and how single rows of them are changed."""
+"""The tables `files` and `findings` of a lake, and changes to single rows of them."""
 
 from __future__ import annotations
 
@@ -22,49 +22,49 @@ from thawline.values import well_formed
 from thawline.wording import utf8
 
 UNREAD = ("unreadable", "left out", "unknown")
-"""What a file is that nobody has looked into."""
+"""Statuses of files that were not read."""
 REASONS = {"unknown": "no format recognises it", "missing": "is gone from its source since an earlier run"}
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A file that is not simply intact, as a lake knows it."""
+    """The state in a lake of a file that is not intact."""
 
     path: str
     status: str
     reason: str
     damaged_bytes: int
     is_damaged: bool
-    """Also of a file that is gone since: what it was damaged of is missing in the tables all the same."""
+    """Also true of a missing file that was damaged: its lost rows are still absent from the tables."""
     is_suspect: bool = False
-    """Whether no format recognises it although its name or its bytes speak for one."""
+    """Whether no format recognises it although its name or its bytes resemble one."""
 
     @property
     def is_unread(self) -> bool:
-        """Whether nobody has looked into it."""
+        """Whether the file was not read."""
         return self.status in UNREAD
 
 
 def standings(lake: Lake) -> list[Standing]:
-    """Every file that is damaged, missing, or was not looked at, by path."""
+    """Every file that is damaged, missing or unread, sorted by path."""
     names = ["path", "path_b64", "status", "error", "damaged_bytes", "_work"]
     rows = _rows(lake, FILES, names, ~pc.field("status").isin(["intact", "beside"]))
-    gone = sorted({row["_work"] for row in rows if row["status"] == "missing"})
-    known = pc.field("_work").isin(gone) & (pc.field("severity") == "error")
-    harmed = {row["file"] for row in _rows(lake, FINDINGS, ["file"], known)} if gone else set()
-    found = [
+    missing = sorted({row["_work"] for row in rows if row["status"] == "missing"})
+    errors = pc.field("_work").isin(missing) & (pc.field("severity") == "error")
+    damaged = {row["file"] for row in _rows(lake, FINDINGS, ["file"], errors)} if missing else set()
+    unsorted = [
         Standing(
             _exact(row),
             row["status"],
             row["error"] or REASONS.get(row["status"], ""),
             row["damaged_bytes"],
-            row["status"] == "damaged" or (row["status"] == "missing" and row["path"] in harmed),
+            row["status"] == "damaged" or (row["status"] == "missing" and row["path"] in damaged),
             row["status"] == "unknown" and bool(row["error"]),
         )
         for row in rows
-        if row["status"] != "missing" or not _is_folder(row)  # it is its files that are missed
+        if row["status"] != "missing" or not _is_folder(row)  # the files of a missing folder have their own rows
     ]
-    return sorted(found, key=lambda standing: standing.path)
+    return sorted(unsorted, key=lambda standing: standing.path)
 
 
 def _is_folder(row: Mapping[str, Any]) -> bool:
@@ -74,7 +74,7 @@ def _is_folder(row: Mapping[str, Any]) -> bool:
 
 
 def _exact(row: Mapping[str, Any]) -> str:
-    """The name of a file as the system has it, also where it is no UTF-8."""
+    """The name of a file as the file system spells it, even if it is not UTF-8."""
     return os.fsdecode(b64decode(row["path_b64"])) if row["path_b64"] else row["path"]
 
 
@@ -83,8 +83,8 @@ def _rows(lake: Lake, schema: pa.Schema, columns: list[str], condition: pc.Expre
     places = [lake.path / place for place in lake.outputs if place.startswith(f"{table}/")]
     if not places:
         return []
-    found = ds.dataset([str(place) for place in places], schema, format=_kind(lake))
-    rows: list[dict[str, Any]] = found.to_table(columns=columns, filter=condition).to_pylist()
+    dataset = ds.dataset([str(place) for place in places], schema, format=_kind(lake))
+    rows: list[dict[str, Any]] = dataset.to_table(columns=columns, filter=condition).to_pylist()
     return rows
 
 
@@ -93,39 +93,39 @@ def _kind(lake: Lake) -> str:
 
 
 def supersede(lake: Lake, entry: Entry, stale: Collection[str], staging: Path) -> None:
-    """Have an entry take out everything that the lake holds of some works."""
+    """Make an entry remove everything that the lake holds of stale works."""
     for place, output in lake.outputs.items():
-        if mine := set(stale).intersection(output.works):
+        if stale_here := set(stale).intersection(output.works):
             entry.removed.append(place)
-            entry.outputs += _without(lake, output, mine, staging)
+            entry.outputs += _without(lake, output, stale_here, staging)
 
 
 def _without(lake: Lake, output: Output, stale: set[str], staging: Path) -> Iterator[Output]:
-    """A file of a table without the rows of some works; nothing if it held no others."""
+    """A file of a table without the rows of stale works; nothing if no other rows remain."""
     kept = tuple(work for work in output.works if work not in stale)
     if not kept:
         return
-    found = ds.dataset(lake.path / output.place, format=_kind(lake))
-    if "_work" in found.schema.names:
+    dataset = ds.dataset(lake.path / output.place, format=_kind(lake))
+    if "_work" in dataset.schema.names:
         condition = ~pc.field("_work").isin([utf8(key) for key in sorted(stale)])
     else:
         condition = ~pc.field("_file").isin([utf8(key.partition(":")[2]) for key in sorted(stale)])
-    yield _anew(lake, output, kept, found.to_table(filter=condition), staging)
+    yield _replacement(lake, output, kept, dataset.to_table(filter=condition), staging)
 
 
 def mark(lake: Lake, entry: Entry, marks: Mapping[str, Account], staging: Path) -> None:
-    """Have an entry give files the status and the error of an account; what is known of them besides is kept."""
+    """Make an entry set the status and the error of files; all other columns stay as they are."""
     works: set[str] = set()
     paths: set[str] = set()
-    known = {utf8(key): account for key, account in marks.items()}
+    by_work = {utf8(key): account for key, account in marks.items()}
     for place, output in lake.outputs.items():
         if place.startswith("files/") and set(marks).intersection(output.works):
             rows = ds.dataset(lake.path / place, format=_kind(lake)).to_table().to_pylist()
             works |= {row["_work"] for row in rows}
             paths |= {row["path"] for row in rows}
-            changed = [_marked(row, known.get(row["_work"])) for row in rows]
+            changed = pa.Table.from_pylist([_marked(row, by_work.get(row["_work"])) for row in rows], FILES)
             entry.removed.append(place)
-            entry.outputs.append(_anew(lake, output, output.works, pa.Table.from_pylist(changed, FILES), staging))
+            entry.outputs.append(_replacement(lake, output, output.works, changed, staging))
     new = [one for key, one in marks.items() if utf8(key) not in works and utf8(one.path) not in paths]
     entry.outputs += ledgers(new, staging, lake)
 
@@ -134,8 +134,8 @@ def _marked(row: dict[str, Any], account: Account | None) -> dict[str, Any]:
     return {**row, "status": account.status, "error": account.error} if account else row
 
 
-def _anew(lake: Lake, output: Output, works: tuple[str, ...], rows: pa.Table, staging: Path) -> Output:
-    """A file of a table with other rows, under a name of its own."""
+def _replacement(lake: Lake, output: Output, works: tuple[str, ...], rows: pa.Table, staging: Path) -> Output:
+    """A file of a table with changed rows, under a new name."""
     place = Path(output.place)
     name = f"{place.stem.partition('~')[0]}~{os.urandom(4).hex()}{place.suffix}"
     with Writer(staging / name, rows.schema, lake.output_format) as writer:
@@ -145,13 +145,13 @@ def _anew(lake: Lake, output: Output, works: tuple[str, ...], rows: pa.Table, st
 
 def ledgers(accounts: Iterable[Account], staging: Path, lake: Lake) -> Iterator[Output]:
     """New rows of `files` and `findings`."""
-    told = list(accounts)
-    found = {
-        "files": _table((account.row() for account in told), FILES),
-        "findings": _table((row for account in told for row in account.findings), FINDINGS),
+    listed = list(accounts)
+    tables = {
+        "files": _table((account.row() for account in listed), FILES),
+        "findings": _table((row for account in listed for row in account.findings()), FINDINGS),
     }
-    works = tuple(sorted({account.work for account in told}))
-    for name, rows in found.items():
+    works = tuple(sorted({account.work for account in listed}))
+    for name, rows in tables.items():
         if rows.num_rows:
             file = f"part-{os.urandom(8).hex()}.{SUFFIXES[lake.output_format]}"
             with Writer(staging / f"{name}-{file}", rows.schema, lake.output_format) as writer:
@@ -160,7 +160,7 @@ def ledgers(accounts: Iterable[Account], staging: Path, lake: Lake) -> Iterator[
 
 
 def _table(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
-    """Rows as a table, in which names that are no UTF-8 are escaped, with their bytes in base64 beside them."""
+    """Rows as a table; names that are not UTF-8 are escaped, and their bytes are kept in base64."""
     return pa.Table.from_batches(
         [pa.RecordBatch.from_pylist([well_formed(row) for row in page], schema=schema) for page in _pages(rows)], schema
     )

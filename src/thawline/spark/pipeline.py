@@ -1,6 +1,6 @@
-"""The pipeline: everything below some sources, verified, decoded and written as tables; `thawline ingest`.
+"""The pipeline of `thawline ingest`: everything below some sources, verified, decoded and written as tables.
 
-It works in rounds. A round is committed as a whole, so a run that was killed goes on behind its last one.
+It works in rounds. Each round is one commit, so the run after a killed one resumes after its last round.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from thawline.formats import Format
 from thawline.source import open_source
 from thawline.spark.discovery import Work, discover
 from thawline.spark.files import Members, absolute, plain
-from thawline.spark.intake import Account, Intake, Share, Taken
+from thawline.spark.intake import Account, Intake, Share, Taken, unread
 from thawline.spark.lake import Entry, Lake, LakeError
 from thawline.spark.ledger import Standing, ledgers, mark, standings, supersede
 from thawline.spark.missing import MISSING, at_or_below, covering, gone, refuse_empty, size_of
@@ -39,19 +39,19 @@ __all__ = ["OUTPUT_FORMATS", "Progress", "SparkEnded", "Summary", "cause", "inge
 
 OUTPUT_FORMATS = tuple(SUFFIXES)
 A_CORE = 8
-"""Tasks of a round for each core."""
+"""Tasks of a round per core."""
 AGAIN = "what is done so far is kept, run it again to go on"
 LOST = ("Python worker exited unexpectedly", "ExecutorLostFailure")
-"""What Spark says of a task whose process has ended."""
+"""Spark's messages about a task whose process has ended."""
 
 
 class SparkEnded(ThawlineError):
-    """Spark does not start, or has ended or failed in the midst of a run; the next one goes on."""
+    """Spark does not start, or has ended or failed during a run; the next run resumes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is: files and bytes that are committed, tasks of the round that are done, and where it stands."""
+    """The progress of a run: committed files and bytes, and completed tasks of the round, each with its total."""
 
     done: int
     total: int
@@ -63,48 +63,48 @@ class Progress:
 
 @dataclass(slots=True)
 class Summary:
-    """What a run has done."""
+    """The result of a run."""
 
     to: str
     named: frozenset[str] = frozenset()
     """Paths of the sources."""
     ingested: int = 0
-    """Files that were taken in."""
+    """Files that this run ingested."""
     unchanged: int = 0
-    """Files that an earlier run has taken in, and that have not changed since."""
+    """Files that an earlier run ingested and that have not changed since."""
     accounts: list[Account] = field(default_factory=list)
     rows: Counter[str] = field(default_factory=Counter)
-    """Rows that were written, by table."""
+    """Rows written, by table."""
     pruned: int = 0
-    """Files that are gone from their source, and whose rows were taken out."""
+    """Files that are gone from their source, and whose rows were removed."""
     standings: list[Standing] = field(default_factory=list)
-    """Every file that the lake knows as damaged or missing, and those of the sources that were not looked at."""
+    """Every damaged or missing file of the lake, and the unread files of the sources."""
 
     @property
     def damaged(self) -> int:
-        """How many files and folders are damaged, of those that were taken in."""
+        """The number of damaged files and folders that this run ingested."""
         return sum(account.status == "damaged" for account in self.accounts)
 
     @property
     def unreadable(self) -> int:
-        """How many files of the sources could not be read."""
+        """The number of files of the sources that could not be read."""
         return sum(standing.status == "unreadable" for standing in self.standings)
 
     @property
     def exit_code(self) -> int:
-        """0 clean, 1 the lake holds damaged files, 2 a file could not be read, 3 one that should be is of no format.
+        """0 clean, 1 the lake holds damaged files, 2 a file could not be read, 3 a file is of no known format.
 
-        As for `verify`, not every file of a folder has to be of a known format, but one that was named, or whose name
-        speaks for a format, and at least one of all.
+        As for `verify`, a file of no known format is an error only if it was named, if it resembles a format, or if no
+        file has a known format.
         """
-        unknown = [found for found in self.standings if found.status == "unknown"]
-        if any(found.is_suspect or found.path in self.named for found in unknown):
+        unknown = [standing for standing in self.standings if standing.status == "unknown"]
+        if any(standing.is_suspect or standing.path in self.named for standing in unknown):
             return UnknownFormat.exit_code
         if unknown and len(unknown) == self.ingested + self.unchanged:
             return UnknownFormat.exit_code
         if self.unreadable:
             return SourceError.exit_code
-        return FormatError.exit_code if any(found.is_damaged for found in self.standings) else 0
+        return FormatError.exit_code if any(standing.is_damaged for standing in self.standings) else 0
 
 
 def ingest(
@@ -116,26 +116,26 @@ def ingest(
     prune_missing: bool = False,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Summary:
-    """Take in everything that is new or has changed below some sources; what was done.
+    """Ingest everything that is new or has changed below some sources; returns a summary.
 
-    A file that is gone since an earlier run keeps its rows, and is called missing, unless `prune_missing` takes them
-    out.
+    A file that is gone since an earlier run keeps its rows and gets the status missing. With `prune_missing` its rows
+    are removed.
 
-    Sources are folders, files, and URLs that fsspec knows. Tables are below `to`: `tables/<format>_<table>`, `findings`
-    and `files`. `to` must be a folder that the driver and all workers see, not a URL: what makes a commit whole is that
-    files can be renamed. A source inside it, or it inside a source, is refused: it would take in itself.
+    Sources are folders, files, and URLs that fsspec supports. Tables are below `to`: `tables/<format>_<table>`,
+    `findings` and `files`. `to` must be a folder that the driver and all workers see, not a URL: commits depend on
+    atomic renames. A source inside of `to`, or `to` inside of a source, is refused: the lake would ingest itself.
     """
     if output_format not in OUTPUT_FORMATS:
         raise SourceError(f"there is no output format {output_format!r}; there are {', '.join(OUTPUT_FORMATS)}")
     to = target(sources, to)
     lake = Lake(to, output_format)
     with _explaining(lake), lake.opened():
-        found = list(discover(sources))
+        works = list(discover(sources))
         summary = Summary(to, frozenset(map(absolute, sources)))
-        summary.pruned = _settle(found, sources, lake, prune=prune_missing)
-        works = [work for work in found if not work.problem]
-        pending = list(_pending(works, lake))
-        summary.unchanged = _files(works) - _files(pending)
+        summary.pruned = _settle(works, sources, lake, prune=prune_missing)
+        readable = [work for work in works if not work.problem]
+        pending = list(_pending(readable, lake))
+        summary.unchanged = _files(readable) - _files(pending)
         run = _Run(spark, lake, summary, on_progress, _files(pending), _bytes(pending))
         cores = spark.sparkContext.defaultParallelism
         for tasks in _rounds(pending, cores):
@@ -147,7 +147,7 @@ def ingest(
 
 @contextmanager
 def _explaining(lake: Lake) -> Iterator[None]:
-    """Say of what cannot be written which lake it is, and what becomes of the rest."""
+    """Add to a `LakeError` the path of the lake, and that committed rounds are kept."""
     try:
         yield
     except LakeError as error:
@@ -155,23 +155,23 @@ def _explaining(lake: Lake) -> Iterator[None]:
 
 
 def _settle(works: Sequence[Work], sources: Sequence[str], lake: Lake, *, prune: bool) -> int:
-    """Have the lake know what is gone and what cannot be read; how many files were taken out for being gone."""
+    """Record in the lake what is gone and what cannot be read; returns the number of files pruned."""
     if prune:
         refuse_empty(works, lake.works, sources)
     lost = gone(works, lake, sources)
-    out = (*lost.void, *(lost.missing if prune else ()))
-    if out:
-        # Files of a folder that speaks for them no longer have to speak for themselves.
+    removed = (*lost.void, *(lost.missing if prune else ()))
+    if removed:
+        # Files of a folder that is not a group any more are ingested again, one by one.
         again = at_or_below(lost.void, works)
-        entry = Entry(dict.fromkeys(again.keys() & lake.works.keys(), ""), forgotten=list(out))
+        entry = Entry(dict.fromkeys(again.keys() & lake.works.keys(), ""), forgotten=list(removed))
         with _staged(lake) as staging:
-            supersede(lake, entry, out, staging)
+            supersede(lake, entry, removed, staging)
             lake.commit(entry)
     marks = {account.work: account for account in _unread(works, lake)}
     marks |= {} if prune else {account.work: account for account in _missing(lost.missing, lake)}
     if marks:
-        unread = {work.key: work.signature for work in works if work.problem}
-        entry = Entry({key: unread.get(key, MISSING) for key in marks})
+        problems = {work.key: work.signature for work in works if work.problem}
+        entry = Entry({key: problems.get(key, MISSING) for key in marks})
         with _staged(lake) as staging:
             mark(lake, entry, marks, staging)
             lake.commit(entry)
@@ -186,21 +186,21 @@ def _staged(lake: Lake) -> Iterator[Path]:
 
 
 def _unread(works: Iterable[Work], lake: Lake) -> Iterator[Account]:
-    """Accounts of what is not looked at, unless the lake has them already."""
+    """Accounts of works that are not read, unless the lake has them already."""
     for work in works:
         if work.problem and lake.works.get(work.key) != work.signature:
-            yield Account(work.file.path, work.key, error=work.problem, apart="" if work.is_failure else "left out")
+            yield unread(work.file.path, work.key, error=work.problem, apart="" if work.is_failure else "left out")
 
 
 def _missing(keys: Iterable[str], lake: Lake) -> Iterator[Account]:
-    """Accounts of what is gone, unless the lake has them already."""
+    """Accounts of works that are gone, unless the lake has them already."""
     for key in keys:
         if lake.works[key] != MISSING:
-            yield Account(key.partition(":")[2], key, size_of(lake.works[key]), apart="missing")
+            yield unread(key.partition(":")[2], key, size_of(lake.works[key]), apart="missing")
 
 
 def target(sources: Sequence[str], to: str | os.PathLike[str]) -> str:
-    """The folder to write to, before anything is written there; `SourceError` where that must not be."""
+    """The folder to write to, checked before anything is written; `SourceError` if it is not allowed."""
     to = plain(os.fspath(to))
     if "://" in to:
         raise SourceError(
@@ -212,7 +212,7 @@ def target(sources: Sequence[str], to: str | os.PathLike[str]) -> str:
 
 
 def _pending(works: Iterable[Work], lake: Lake) -> Iterator[Work]:
-    """Works that are new or have changed, and files beside those of a folder that has: it is what speaks for them."""
+    """Works that are new or have changed, and the files beside a changed group, which its report covers."""
     is_folder_pending = False
     for work in works:
         is_pending = lake.works.get(work.key) != work.signature
@@ -245,16 +245,16 @@ class _Run:
     bytes_done: int = 0
 
     def round(self, tasks: list[tuple[Share, ...]]) -> None:
-        """Run some tasks, and commit what they have done."""
+        """Run the tasks of a round, and commit their results."""
         staging = self.lake.staging()
         self._show(0, len(tasks))
         taken = self._ran(Intake(str(staging), self.lake.output_format), tasks)
         works = {share.work.key: share.work for shares in tasks for share in shares}
         accounts = _added_up(account for done in taken for account in done.accounts)
         outputs = [output for done in taken for output in done.outputs]
-        unread = {account.work for account in accounts if account.status == "unreadable"}
-        # What could not be read has no signature that it could be known by, so the next run tries again.
-        entry = Entry({key: "" if key in unread else work.signature for key, work in works.items()})
+        failed = {account.work for account in accounts if account.status == "unreadable"}
+        # A failed work gets an empty signature, so the next run tries it again.
+        entry = Entry({key: "" if key in failed else work.signature for key, work in works.items()})
         entry.outputs = [*outputs, *ledgers(accounts, staging, self.lake)]
         supersede(self.lake, entry, entry.works.keys() & self.lake.works.keys(), staging)
         for output in outputs:
@@ -271,36 +271,36 @@ class _Run:
         self.on_progress(done)
 
     def _ran(self, intake: Intake, tasks: list[tuple[Share, ...]]) -> list[Taken]:
-        """What the tasks have done; while they run, how many are done is shown."""
+        """The results of the tasks; progress is shown while they run."""
         context = self.spark.sparkContext
         over = threading.Event()
 
         def watch() -> None:
             tracker = context.statusTracker()
             while not over.wait(0.5):
-                with suppress(Py4JError, OSError):  # that Spark has ended is for `_noticing` to say
+                with suppress(Py4JError, OSError):  # `_translating_errors` reports that Spark has ended
                     stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
                     self._show(sum(stage.numCompletedTasks for stage in stages if stage), len(tasks))
 
         watcher = threading.Thread(target=watch, daemon=True)
         watcher.start()
         try:
-            with _noticing():
-                found: list[Taken] = context.parallelize(tasks, len(tasks)).map(intake.take).collect()
+            with _translating_errors():
+                taken: list[Taken] = context.parallelize(tasks, len(tasks)).map(intake.take).collect()
         finally:
             over.set()
             watcher.join()
-        return found
+        return taken
 
 
 @contextmanager
-def _noticing() -> Iterator[None]:
-    """Tell the end of a process from a mistake in what it did; either is a sentence."""
+def _translating_errors() -> Iterator[None]:
+    """Raise errors of Spark as `SparkEnded` or `LakeError`, with the end of a process distinct from a failed task."""
     try:
         yield
     except (Py4JJavaError, PySparkException) as error:
-        if any(words in _told(error) for words in LOST):
-            why = "a worker of Spark has ended in the midst of its work, as happens where memory is short"
+        if any(words in _text(error) for words in LOST):
+            why = "a worker of Spark has ended during a task, as happens where memory is short"
             raise SparkEnded(f"{why}; {AGAIN}") from error
         kind, _, why = cause(error).partition(": ")
         if kind.endswith(LakeError.__name__):
@@ -317,27 +317,27 @@ def cause(error: Exception) -> str:
     >>> cause(ValueError("Job aborted: Traceback:\n  File …\nOSError: no space left\n\n\tat org.x"))
     'OSError: no space left'
     """
-    lines = [line.strip() for line in _told(error).partition("\n\tat ")[0].splitlines() if line.strip()]
+    lines = [line.strip() for line in _text(error).partition("\n\tat ")[0].splitlines() if line.strip()]
     causes = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
     return (causes or lines or [type(error).__name__])[-1 if causes else 0]
 
 
-def _told(error: Exception) -> str:
+def _text(error: Exception) -> str:
     return str(error.java_exception) if isinstance(error, Py4JJavaError) else str(error)
 
 
 def _added_up(accounts: Iterable[Account]) -> list[Account]:
-    """One account a file: parts added up, and nothing from a file that its folder has given an account of."""
-    found: dict[tuple[str, str], Account] = {}
+    """One account per file: parts are added up, and a folder's account of a file beside its group replaces its own."""
+    sums: dict[tuple[str, str], Account] = {}
     for account in accounts:
         key = account.work, account.path
-        if key in found:
-            found[key].add(account)
+        if key in sums:
+            sums[key].add(account)
         else:
-            found[key] = account
-    told = {account.path for account in found.values() if account.work.startswith("folder") and not account.error}
-    spoken_for = {"unknown", "beside"}
-    return [account for account in found.values() if account.status not in spoken_for or account.path not in told]
+            sums[key] = account
+    covered = {account.path for account in sums.values() if account.work.startswith("folder") and not account.error}
+    replaceable = {"unknown", "beside"}
+    return [account for account in sums.values() if account.status not in replaceable or account.path not in covered]
 
 
 def _files(works: Iterable[Work]) -> int:
@@ -349,9 +349,9 @@ def _bytes(works: Iterable[Work]) -> int:
 
 
 def _rounds(works: Sequence[Work], cores: int) -> Iterator[list[tuple[Share, ...]]]:
-    """The tasks of each round; all shares of a work are in the same one, and a folder with the files beside its own.
+    """The tasks of each round; a work's shares are in one round, and so are a folder and the files beside its group.
 
-    Where rounds end depends on what is left to do, so on where an earlier run was killed: the outcome must not.
+    The ends of rounds depend on where an earlier run was killed. The result must not.
     """
     tasks: list[tuple[Share, ...]] = []
     group: list[Share] = []
@@ -376,14 +376,14 @@ def _rounds(works: Sequence[Work], cores: int) -> Iterator[list[tuple[Share, ...
 
 
 def _shares(work: Work, size: int) -> list[Share]:
-    """A file as a whole, or cut where its units end."""
-    # A remote file is fetched once, by one task: to cut it, the driver would have to fetch it, too.
+    """The shares of a work: a whole file, or its parts, cut at the ends of units."""
+    # One task fetches a remote file once. To cut it, the driver would have to fetch it as well.
     if work.is_folder or "://" in work.file.path or work.file.size <= max(size, LEAST_PARTITION):
         return [Share(work, Part(work.file))]
     try:
         format_, table = _format_of(work)
     except (ThawlineError, OSError):
-        return [Share(work, Part(work.file))]  # the task says what is wrong with it
+        return [Share(work, Part(work.file))]  # the task reports the error
     file = replace(work.file, is_named=True)
     parts = Planner(format_, table, size).plan([file])
     return [Share(work, part) for group in parts for part in group]
@@ -391,11 +391,11 @@ def _shares(work: Work, size: int) -> list[Share]:
 
 def _format_of(work: Work) -> tuple[Format, str]:
     if work.format:
-        found = Members(formats.get(work.format)).format_of(work.file)
-        return found, next(iter(found.tables))
+        format_ = Members(formats.get(work.format)).format_of(work.file)
+        return format_, next(iter(format_.tables))
     with open_source(work.file.path) as source:
         claim = formats.identify(source)
         if claim is None:
             raise UnknownFormat(work.file.path)
-    found = formats.get(claim.format)
-    return found, claim.table or next(iter(found.tables))
+    format_ = formats.get(claim.format)
+    return format_, claim.table or next(iter(format_.tables))

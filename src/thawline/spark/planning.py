@@ -1,4 +1,4 @@
-"""Which task reads what: small files are packed together, large ones are cut where a unit ends, never anywhere else."""
+"""The parts that each task reads: small files are packed together, large ones are cut at the ends of units."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from thawline.source import Source, open_source
 from thawline.spark.files import File, Members
 
 LEAST_PARTITION, MOST_PARTITION = 32 << 20, 136 << 20
-"""Between these a partition's size is chosen so that each core has a few of them. Runs of Kafka and others end with the
-unit that crosses 64 MiB: two of them fit."""
+"""Bounds of a partition's size, which is chosen so that each core has a few partitions. Runs end with the unit that
+crosses 64 MiB, so two of them fit."""
 A_CORE = 4
-"""Partitions for each core."""
+"""Partitions per core."""
 OPEN_COST = 1 << 20
-"""What opening a file counts as, in bytes."""
+"""The cost of opening a file, in bytes."""
 ENOUGH = 64
-"""A file is cut only if it holds more than this fraction of all bytes, unless a size is asked for: to find its units
-one has to read it, and many files keep all cores busy as they are."""
+"""Without a requested size, only a file with more than 1/64 of all bytes is cut: finding its units means reading it,
+and many files keep all cores busy uncut."""
 
 Item = Run | Finding
 
@@ -33,17 +33,22 @@ class Part:
 
     file: File
     items: tuple[Item, ...] | None = None
-    """None if the file is read as a whole, and what is in it is found out then."""
+    """None if the task walks and reads the whole file."""
 
     @property
     def weight(self) -> int:
-        """About how many bytes are read for it."""
+        """The approximate number of bytes to read."""
         return self.file.size if self.items is None else sum(item.span.size for item in self.items)
 
     @property
+    def start(self) -> int:
+        """The offset of its first byte in the file."""
+        return self.items[0].span.start if self.items else 0
+
+    @property
     def is_first(self) -> bool:
-        """Whether it begins where the file does."""
-        return self.items is None or (bool(self.items) and self.items[0].span.start == 0)
+        """Whether it starts at the start of the file."""
+        return self.items is None or (bool(self.items) and self.start == 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +58,11 @@ class Planner:
     format: Format
     table: str
     size: int | None = None
-    """How many bytes a task is to read at most, unless a single unit has more; None to choose."""
+    """The largest number of bytes for a task, exceeded only by a single larger unit; None to choose."""
     cores: int = 0
 
     def plan(self, files: Sequence[File]) -> list[tuple[Part, ...]]:
-        """What each task reads; all of it together, in this order, is what a single process would read."""
+        """The parts of each task; together, in this order, they are what a single process would read."""
         size = self.size or self._fitting(files)
         worth = 0 if self.size else sum(file.size for file in files) // ENOUGH
         members = Members(self.format)
@@ -79,13 +84,13 @@ class Planner:
             with open_source(file.path) as source:
                 yield from self._pieces(file, format_, source, size)
         except SourceError:
-            yield Part(file)  # the task says what is wrong with it
+            yield Part(file)  # the task reports the error
 
     def _pieces(self, file: File, format_: Format, source: Source, size: int) -> Iterator[Part]:
         kind = format_.kind_of(source)
         is_read = file.is_named or is_ours(format_, source, self.table)
         if not is_read or self.table not in kind.tables or _is_one(kind, source):
-            yield Part(file)  # the task says what is wrong with it
+            yield Part(file)  # cannot be cut; the task reports any error
             return
         pieces = (
             piece
@@ -97,13 +102,13 @@ class Planner:
 
 
 def is_ours(format_: Format, source: Source, table: str) -> bool:
-    """Whether a file that was found in a folder is of the format, and holds the table."""
+    """Whether a file from a folder is of the format and has the table."""
     claim = format_.claim(source)
     return claim is not None and (claim.table or table) == table
 
 
 def cut(kind: Kind, source: Source, run: Run, size: int) -> Iterator[Run]:
-    """A run as shorter ones of at most so many bytes, or of one unit; each starts where a unit starts."""
+    """A run cut at the starts of units into runs of at most `size` bytes, or of one unit."""
     if run.span.size <= size or run.units <= 1:
         yield run.portable()
         return
@@ -119,7 +124,7 @@ def cut(kind: Kind, source: Source, run: Run, size: int) -> Iterator[Run]:
 
 
 def _is_one(kind: Kind, source: Source) -> bool:
-    """Whether heads tell that there is a single unit, as in a segment of RBAK."""
+    """Whether heads show that the file is a single unit, such as an RBAK segment."""
     if not kind.has_heads:
         return False
     units = (item.units for item in kind.walk(source, Depth.HEADS) if isinstance(item, Run))
@@ -127,7 +132,7 @@ def _is_one(kind: Kind, source: Source) -> bool:
 
 
 def _grouped(items: Iterable[Item], size: int) -> Iterator[tuple[Item, ...]]:
-    """Items one behind the other, as many together as have the size; those without bytes stay with the one before."""
+    """Consecutive items in groups of at most `size` bytes; an item without bytes joins the one before it."""
     group: list[Item] = []
     weight = 0
     for item in items:
@@ -141,7 +146,7 @@ def _grouped(items: Iterable[Item], size: int) -> Iterator[tuple[Item, ...]]:
 
 
 def _packed(parts: Iterable[Part], size: int) -> Iterator[tuple[Part, ...]]:
-    """Parts for a task each, in their order."""
+    """The parts of each task, in order."""
     group: list[Part] = []
     weight = 0
     for part in parts:

@@ -1,4 +1,4 @@
-"""Rows of a part as Arrow batches of exactly the schema that Spark expects, with damage as its mode says."""
+"""The rows of a part as Arrow batches in the schema that Spark expects, with damage handled by the read mode."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from thawline.wording import utf8
 
 FILE, START, END = "_file", "_start", "_end"
 METADATA = pa.schema([(FILE, pa.string()), (START, pa.int64()), (END, pa.int64())])
-"""Where a row is from: the file, and the unit or the damaged stretch in it."""
+"""The origin of a row: its file, and the unit or the damaged stretch in it."""
 
 Placed = Iterator[tuple[Span, pa.RecordBatch] | Finding]
-"""Batches with where they are from, and findings."""
+"""Batches with their spans, and findings."""
 
 
 def schema_of(settings: Settings) -> pa.Schema:
-    """The columns that a read gives unless the user has a schema."""
+    """The columns of a read without a user's schema."""
     format_, table = settings.format, settings.table
     offered = every_column(settings)
     if settings.columns is not None:
@@ -40,7 +40,7 @@ def schema_of(settings: Settings) -> pa.Schema:
 
 
 def every_column(settings: Settings) -> pa.Schema:
-    """All columns that can be asked for."""
+    """All columns that can be requested."""
     format_, table = settings.format, settings.table
     offered = format_.tables[table]
     return pa.schema([*offered.schema, *offered.extras, *METADATA, pa.field(settings.corrupt, pa.binary())])
@@ -62,7 +62,7 @@ class Reader:
     log: Callable[[str], None] = lambda _: None
 
     def __post_init__(self) -> None:
-        """Refuse a schema with a column that there is not."""
+        """Refuse a schema with an unknown column."""
         offered = every_column(self.settings)
         for name in self.schema.names:
             _field(offered, name, self.settings)
@@ -88,23 +88,23 @@ class Reader:
             if self.settings.ignores_missing:
                 raise _Missing from error
             raise SourceError(
-                f"{file.path}: was there when the read was planned, but the machine of this task has no such file; "
-                "it must lie where every worker can see it: in a shared folder, or behind a URL such as s3://…"
+                f"{file.path}: existed when the read was planned, but the machine of this task has no such file; "
+                "it must lie where every worker can see it: in a shared folder, or at a URL such as s3://…"
             ) from error
 
     def _placed(self, format_: Format, source: Source, part: Part) -> Placed:
         table = self.settings.table
         offered, kind = format_.tables[table], format_.kind_of(source)
-        wanted = [*offered.schema.names, *offered.extras.names]
-        columns = [name for name in wanted if name in self.schema.names]
-        spared = _Spared()
+        known = [*offered.schema.names, *offered.extras.names]
+        columns = [name for name in known if name in self.schema.names]
+        pruned = _Pruned()
         if START in self.schema.names or END in self.schema.names:
-            yield from _by_unit(kind, source, part, table, columns, spared)
+            yield from _by_unit(kind, source, part, table, columns, pruned)
         else:
-            yield from _by_run(items_of(kind, source, part, table, columns), spared)
-        if spared.size:
-            units = f"{spared.units} of {spared.seen} units"
-            self.log(f"{source.name}: skipped {units}, {spared.size} of {part.weight} bytes")
+            yield from _by_run(items_of(kind, source, part, table, columns), pruned)
+        if pruned.size:
+            units = f"{pruned.units} of {pruned.seen} units"
+            self.log(f"{source.name}: skipped {units}, {pruned.size} of {part.weight} bytes")
 
     def _shaped(self, source: Source, items: Placed) -> Iterator[pa.RecordBatch]:
         for item in items:
@@ -117,20 +117,20 @@ class Reader:
                 yield self._batch(source, item.span, damage, 1)
 
     def _batch(self, source: Source, span: Span, arrays: Mapping[str, pa.Array], rows: int) -> pa.RecordBatch:
-        where = {FILE: utf8(source.name), START: span.start, END: span.end}
-        made = []
+        origin = {FILE: utf8(source.name), START: span.start, END: span.end}
+        columns = []
         for field in self.schema:
-            if field.name in where:
-                made.append(pa.repeat(pa.scalar(where[field.name], field.type), rows))
+            if field.name in origin:
+                columns.append(pa.repeat(pa.scalar(origin[field.name], field.type), rows))
             elif field.name in arrays:
-                made.append(_cast(arrays[field.name], field, source.name))
+                columns.append(_cast(arrays[field.name], field, source.name))
             else:
-                made.append(pa.nulls(rows, field.type))
-        return pa.RecordBatch.from_arrays(made, schema=self.schema)
+                columns.append(pa.nulls(rows, field.type))
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
 
 class _Missing(Exception):
-    """A file that is gone, and need not be there."""
+    """A file that is gone, and may be: `ignoreMissingFiles` is true."""
 
 
 def _cast(array: pa.Array, field: pa.Field, file: str) -> pa.Array:
@@ -143,7 +143,7 @@ def _cast(array: pa.Array, field: pa.Field, file: str) -> pa.Array:
 
 
 def items_of(kind: Kind, source: Source, part: Part, table: str, columns: list[str]) -> Reading:
-    """Runs with their rows, and findings, of a part; rows of what could not be read are left out."""
+    """The runs of a part with their rows, and its findings; rows that cannot be read are left out."""
     if part.items is None:
         reading = read(kind, source, table, columns)
     else:
@@ -153,8 +153,8 @@ def items_of(kind: Kind, source: Source, part: Part, table: str, columns: list[s
 
 
 @dataclass(slots=True)
-class _Spared:
-    """What of a part was not decoded because nothing in it was requested."""
+class _Pruned:
+    """How much of a part was not decoded because nothing in it was requested."""
 
     units: int = 0
     seen: int = 0
@@ -171,29 +171,29 @@ class _Spared:
         self.units, self.seen, self.size = self.units + left.units, self.seen + run.units, self.size + left.size
 
 
-def _by_run(items: Reading, spared: _Spared) -> Placed:
-    """Run by run: each row comes with the place of its run."""
+def _by_run(items: Reading, pruned: _Pruned) -> Placed:
+    """The batches of each run with the run's span."""
     for item in items:
-        spared.note(item)
+        pruned.note(item)
         if isinstance(item, Finding):
             yield item
         else:
             yield from ((item[0].given or item[0].span, batch) for batch in item[1])
 
 
-def _by_unit(kind: Kind, source: Source, part: Part, table: str, columns: list[str], spared: _Spared) -> Placed:
-    """Unit by unit, so that each row comes with the place of its own."""
+def _by_unit(kind: Kind, source: Source, part: Part, table: str, columns: list[str], pruned: _Pruned) -> Placed:
+    """The batches of each unit with the unit's span."""
     items = kind.walk(source, kind.tables[table].depth) if part.items is None else part.items
     for item in items:
         if isinstance(item, Finding):
-            spared.note(item)
+            pruned.note(item)
             yield item
             continue
         for run in cut(kind, source, item, 1):
             span = next(kind.units(source, run), run.span)
-            for found in kind.rows(source, [run], table, columns):
-                spared.note(found)
-                if isinstance(found, Finding):
-                    yield found
+            for piece in kind.rows(source, [run], table, columns):
+                pruned.note(piece)
+                if isinstance(piece, Finding):
+                    yield piece
                 else:
-                    yield from ((span, batch) for batch in found[1])
+                    yield from ((span, batch) for batch in piece[1])

@@ -1,4 +1,4 @@
-"""What a reader was told: Spark's own options by Spark's own names, and those of the format from its catalogue."""
+"""The options of a read: Spark's options by Spark's names, and those of the format from its catalogue."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from thawline.options import OPTIONS, BadOption
 
 Mode = Literal["PERMISSIVE", "DROPMALFORMED", "FAILFAST"]
 MODES: dict[Mode, OnError] = {"PERMISSIVE": "keep", "DROPMALFORMED": "skip", "FAILFAST": "raise"}
-"""Spark's names for what becomes of damage; the first is the default."""
+"""Spark's names for the policies for damage; the first is the default."""
 OWN = (
     "path",
     "paths",
@@ -33,14 +33,14 @@ OWN = (
     "columns",
     "includeFileMetadata",
 )
-"""Options that all sources have."""
+"""Options of all sources."""
 KAFKA = ("startingOffsets", "endingOffsets", "startingTimestamp", "endingTimestamp", "includeHeaders")
-"""Names that Spark's own Kafka source has for what the catalogue calls otherwise. Its ends are exclusive."""
+"""Names from Spark's Kafka source for options that have other names in the catalogue. Its ends are exclusive."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The options of a read, understood."""
+    """The options of a read, parsed."""
 
     format: Format
     table: str
@@ -56,14 +56,14 @@ class Settings:
     columns: tuple[str, ...] | None = None
     has_metadata: bool = False
     without: tuple[str, ...] = ()
-    """Columns that are left out unless they are asked for by name."""
+    """Columns that are left out unless they are requested by name."""
 
 
-def understood(format_name: str, given: Mapping[str, str]) -> Settings:
-    """The options as Spark passes them, whose names it has put into lower case; `BadOption` says what is wrong."""
+def understood(format_name: str, passed: Mapping[str, str]) -> Settings:
+    """The settings from options as Spark passes them, with names in lower case; `BadOption` for an invalid one."""
     offered = _offered(format_name)
     named: dict[str, str] = {}
-    for key, value in given.items():
+    for key, value in passed.items():
         name = offered.get(key.lower())
         if name is None:
             raise BadOption(_unknown(format_name, key, offered))
@@ -91,16 +91,16 @@ def understood(format_name: str, given: Mapping[str, str]) -> Settings:
 
 
 def camel_case(name: str) -> str:
-    """An option's name as Spark's are written.
+    """An option's name in Spark's spelling.
 
     >>> camel_case("max_batch_bytes")
     'maxBatchBytes'
     """
-    return re.sub(r"_(\w)", lambda found: found[1].upper(), name)
+    return re.sub(r"_(\w)", lambda match: match[1].upper(), name)
 
 
 def _offered(format_name: str) -> dict[str, str]:
-    """Names that a source has, by themselves in lower case."""
+    """The option names of a source, by their lower-case forms."""
     own = [camel_case(option.name) for option in OPTIONS if format_name in option.formats]
     names = [*OWN, *own, *(KAFKA if format_name == "kafka" else ())]
     return {name.lower(): name for name in names}
@@ -133,7 +133,7 @@ def _number(named: Mapping[str, str], name: str) -> int:
     try:
         return int(named[name])
     except ValueError:
-        raise BadOption(f"{name} is {named[name]!r}: of a segment it is a single number") from None
+        raise BadOption(f"{name} is {named[name]!r}: for a segment it is a single number") from None
 
 
 def _paths(named: Mapping[str, str]) -> tuple[str, ...]:
@@ -166,7 +166,7 @@ def _size(named: Mapping[str, str], name: str) -> int | None:
 
 
 def _time(named: Mapping[str, str], name: str) -> float | None:
-    """Seconds since 1970 of a time as Spark takes it, YYYY-MM-DDTHH:mm:ss; without a zone it is UTC."""
+    """A time in Spark's form, YYYY-MM-DDTHH:mm:ss, in seconds since 1970; UTC if it has no zone."""
     if name not in named:
         return None
     try:

@@ -37,7 +37,7 @@ class Portion(InputPartition):
         super().__init__(None)
         self.parts = parts
         self.read = read
-        """Tells reads apart, so that what is known of folders is kept for one of them and no longer."""
+        """Identifies the read, so that a worker caches the members of folders for one read only."""
 
 
 @dataclass
@@ -56,7 +56,7 @@ class ColdReader(DataSourceReader):
         return [Portion(parts, read) for parts in planner.plan(self._files())]
 
     def _files(self) -> list[File]:
-        """The files that can hold what is asked for."""
+        """The files that can hold a requested row."""
         files = Listing(self.settings).files
         if files and next(_opened(self.settings), None) is None:
             format_, where = self.settings.format, ", ".join(self.settings.paths)
@@ -66,28 +66,28 @@ class ColdReader(DataSourceReader):
         members = Members(self.settings.format)
         kept = [file for file in files if may_hold(members.known_of(file), self.conditions)]
         if len(kept) < len(files):
-            spared = sum(file.size for file in files) - sum(file.size for file in kept)
-            LOG.info("skipped %d of %d files, %d bytes", len(files) - len(kept), len(files), spared)
+            pruned = sum(file.size for file in files) - sum(file.size for file in kept)
+            LOG.info("skipped %d of %d files, %d bytes", len(files) - len(kept), len(files), pruned)
         return kept
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
-        """The rows of a task; without a file there is a task all the same, without rows."""
+        """The rows of a task; Spark runs one task without a portion if no file is read."""
         if isinstance(partition, Portion):
             reader = Reader(self.settings, self.schema, LOG.info)
             members = _members(partition.read, self.settings)
             for part in partition.parts:
                 for batch in reader.read(part, members):
-                    found = chosen(batch, self.conditions)
-                    if found.num_rows:
-                        yield found
+                    rows = chosen(batch, self.conditions)
+                    if rows.num_rows:
+                        yield rows
         freeze()
 
 
 class FilteringReader(ColdReader):
-    """A reader that is told the filters of a query."""
+    """A reader that accepts the filters of a query."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - as Spark calls it
-        """Take in what helps; Spark applies all of it once more."""
+        """Use the supported filters; all are returned, so Spark applies all of them again."""
         self.conditions = conditions_of(filters)
         self.settings = narrowed(self.settings, self.conditions)
         return filters
@@ -101,32 +101,32 @@ class ColdSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What `spark.read.format` is given."""
+        """The name for `spark.read.format`."""
         return cls.title
 
     @property
     def settings(self) -> Settings:
-        """The options, understood, and what the format has to learn from the files before their schema is known."""
-        found = understood(self.format_name, dict(self.options))
-        return replace(found, format=prepared(found.format, _opened(found)))
+        """The parsed options; the format has read from the files what its schema depends on."""
+        settings = understood(self.format_name, dict(self.options))
+        return replace(settings, format=prepared(settings.format, _opened(settings)))
 
     def schema(self) -> StructType:
-        """The columns of the table, as far as they are asked for."""
+        """The requested columns of the table."""
         return from_arrow_schema(schema_of(self.settings))
 
     def reader(self, schema: StructType) -> ColdReader:
-        """A reader of a schema, which may be the user's."""
-        # With filters switched off, Spark refuses a reader that takes some, and does not say which way it is; but then
-        # it is the module that plans a read that asks for the reader.
-        is_planned = sys._getframe(1).f_globals["__name__"] == PLANNER  # noqa: SLF001 - there is no other way to tell
-        made = ColdReader if is_planned else FilteringReader
-        return made(self.settings, to_arrow_schema(schema, timezone="UTC"))
+        """A reader for a schema, which may be the user's."""
+        # With filter pushdown disabled, Spark refuses a reader that has pushFilters, and does not expose the setting
+        # here. In that case the module that plans the read requests the reader.
+        is_planned = sys._getframe(1).f_globals["__name__"] == PLANNER  # noqa: SLF001 - nothing public tells them apart
+        reader = ColdReader if is_planned else FilteringReader
+        return reader(self.settings, to_arrow_schema(schema, timezone="UTC"))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:  # noqa: ARG002, FBT001 - as Spark has it
         """A writer of files of the format."""
-        from thawline.spark.writers import made  # noqa: PLC0415 - few write
+        from thawline.spark.writers import writer_for  # noqa: PLC0415 - most sessions only read
 
-        return made(self.format_name, dict(self.options), overwrite=overwrite)
+        return writer_for(self.format_name, dict(self.options), overwrite=overwrite)
 
 
 class RbakSource(ColdSource):
@@ -154,7 +154,7 @@ class BorgSource(ColdSource):
 
 
 class KafkaSource(ColdSource):
-    """Kafka log segments and partitions; the name `kafka` is Spark's own."""
+    """Kafka log segments and partitions; Spark's own source has the name `kafka`."""
 
     title, format_name = "kafka_segment", "kafka"
 
@@ -163,9 +163,9 @@ SOURCES = (RbakSource, RbfSource, AerospikeSource, BorgSource, KafkaSource)
 
 
 def _opened(settings: Settings) -> Iterator[Source]:
-    """Each file, open until the next one is asked for; most formats ask for none."""
+    """Each file of the format, open until the next one is requested; most formats request none."""
     for file in Listing(settings).files:
-        with suppress(SourceError), open_source(file.path) as source:  # the task says what is wrong with it
+        with suppress(SourceError), open_source(file.path) as source:  # the task reports the error
             if file.is_named or is_ours(settings.format, source, settings.table):
                 yield source
 
@@ -174,7 +174,7 @@ _MEMBERS: dict[str, Members] = {}
 
 
 def _members(read: str, settings: Settings) -> Members:
-    """What is known of folders, kept for the tasks of one read that come to this process."""
+    """The members of folders, cached for all tasks of one read in this process."""
     if read not in _MEMBERS:
         _MEMBERS.clear()
         _MEMBERS[read] = Members(settings.format)

@@ -1,4 +1,4 @@
-"""Files of rows that a task of the pipeline writes: one a table and value of its partitioning column."""
+"""Files of rows that a task of the pipeline writes: one per table and value of its partitioning column."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer  # collections.abc has it from Python 3.12 on
 
 BY = ("topic", "queue", "namespace")
-"""Columns that tables are partitioned by, the first that there is. The folders are called `by_topic=…`, and the column
-stays in the files: what is read from a folder's name comes back as a number if it looks like one."""
+"""Partitioning columns; a table uses the first that it has. The folders are named `by_topic=…`, and the files keep the
+column, because readers turn a folder's value that looks like a number into one."""
 BUFFERED = 96 << 20
-"""Bytes of rows that wait in a task before they are written: many small batches make poor files."""
+"""Bytes of rows that a task buffers before it writes them: small batches make small row groups."""
 MOST_OPEN = 64
 SUFFIXES = {"parquet": "parquet", "orc": "orc", "arrow": "arrow"}
 
 
 class _File(io.RawIOBase):
-    """A new file that keeps its first error for who asks: of one that is raised into it, Arrow's ORC dies."""
+    """A new file that stores its first error instead of raising it: Arrow's ORC writer crashes on an exception."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("xb", buffering=0)
@@ -39,15 +39,15 @@ class _File(io.RawIOBase):
         self.error: OSError | None = None
 
     def writable(self) -> bool:
-        """It is."""
+        """True."""
         return True
 
     def tell(self) -> int:
-        """How much was written to it."""
+        """The number of bytes written."""
         return self._size
 
     def write(self, data: Buffer, /) -> int:
-        """Write all of it, unless something went wrong before."""
+        """Write all data, unless an earlier write has failed."""
         view = memoryview(data).cast("B")
         try:
             while view and not self.error:
@@ -58,13 +58,13 @@ class _File(io.RawIOBase):
         return memoryview(data).nbytes
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the file."""
         self._file.close()
         super().close()
 
 
 class Writer:
-    """A writer of tables to a new file; `LakeError` where that fails."""
+    """A writer of tables to a new file; `LakeError` if writing fails."""
 
     def __init__(self, path: Path, schema: pa.Schema, output_format: str) -> None:
         with writing():
@@ -72,7 +72,7 @@ class Writer:
         self._writer = _writer(self._file, schema, output_format)
 
     def write(self, rows: pa.Table) -> None:
-        """Write some rows."""
+        """Write rows."""
         self._writer.write(rows)
         self._check()
 
@@ -105,7 +105,7 @@ def _writer(file: _File, schema: pa.Schema, output_format: str) -> Any:
 
 @dataclass(slots=True)
 class _Open:
-    """A file that is being written, and rows that are still to be."""
+    """A file that is being written, and the rows that wait to be written to it."""
 
     path: Path
     place: str
@@ -120,7 +120,7 @@ class _Open:
 
 
 class Tables:
-    """The files of a task; to be closed, or else they are of no use."""
+    """The files of a task; they are complete once it is closed."""
 
     def __init__(self, staging: Path, output_format: str) -> None:
         self.staging, self.output_format = staging, output_format
@@ -129,13 +129,13 @@ class Tables:
         self._buffered = 0
 
     def add(self, table: str, batch: pa.RecordBatch, work: str, file: str) -> None:
-        """Take in rows of a table, such as `rbf_frames`, from a file."""
+        """Add rows of a table, such as `rbf_frames`, from a file."""
         batch = batch.append_column("_file", pa.repeat(pa.scalar(utf8(file)), batch.num_rows))
         for place, rows in _partitioned(table, batch):
-            found = self._file(place, rows.schema)
-            found.waiting.add(rows)
-            found.works.add(work)
-            found.rows += rows.num_rows
+            target = self._file(place, rows.schema)
+            target.waiting.add(rows)
+            target.works.add(work)
+            target.rows += rows.num_rows
             self._buffered += rows.nbytes
         if self._buffered > BUFFERED:
             self._flush()
@@ -155,20 +155,20 @@ class Tables:
         return self._open[folder]
 
     def _flush(self) -> None:
-        for found in self._open.values():
-            found.flush()
+        for file in self._open.values():
+            file.flush()
         self._buffered = 0
 
     def _finish(self) -> None:
         self._flush()
-        for found in self._open.values():
-            found.writer.close()
+        for file in self._open.values():
+            file.writer.close()
         self._done += self._open.values()
         self._open = {}
 
 
 def _partitioned(table: str, batch: pa.RecordBatch) -> list[tuple[str, pa.RecordBatch]]:
-    """The rows of each value of the partitioning column, with the folder that they belong into."""
+    """The rows of each value of the partitioning column, with their folder."""
     folder = f"tables/{table}"
     by = next((name for name in BY if name in batch.schema.names), None)
     if by is None:

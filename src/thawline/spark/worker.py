@@ -1,4 +1,4 @@
-"""How we behave in Spark's Python workers, the processes that run tasks."""
+"""Adjustments to Spark's Python workers, the processes that run tasks."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ DAEMON = "pyspark.daemon"
 
 
 def hush() -> None:
-    """Let a worker end in silence where Spark has closed its end: behind a limit, and behind a task that failed.
+    """Suppress the traceback of a worker whose socket Spark has closed: after a limit, or after a failed task.
 
-    The process that workers are forked from prints a traceback then, and there is no setting that says otherwise.
+    The daemon that forks the workers prints it, and has no setting to prevent that.
     """
     main = sys.modules["__main__"]
     if getattr(getattr(main, "__spec__", None), "name", "") == DAEMON:
@@ -28,6 +28,6 @@ def _print_exc() -> None:
 
 @lru_cache(maxsize=1)
 def freeze() -> None:
-    """Spark's workers collect garbage behind each task; what the first one imported is not looked at again."""
+    """Exclude imported modules from garbage collection, which Spark's workers run after each task."""
     gc.collect()
     gc.freeze()

@@ -1,7 +1,7 @@
-"""`df.write.format(…).save(dir)`: a file, or a set of files, a task; they appear in the folder together, or not at all.
+"""`df.write.format(…).save(dir)`: one or more files per task, which appear in the folder together or not at all.
 
-A task writes below a hidden folder that only it uses, since Spark may run it twice. The driver moves what the tasks
-that count have written to its place, and takes the rest away.
+Each task attempt writes to its own hidden folder, since Spark may run a task twice. The driver moves the files of
+committed attempts to their places and removes the rest.
 """
 
 from __future__ import annotations
@@ -29,36 +29,36 @@ from thawline.errors import SourceError
 from thawline.formats.aerospike.writer import AsbWriter
 from thawline.formats.borg.blobs import HASHES, Rule
 from thawline.formats.borg.write import KEYLESS, PackWriter, enveloped
-from thawline.formats.kafka.writer import KafkaSegmentWriter
-from thawline.formats.rbak.fields import PROPERTIES
+from thawline.formats.kafka.write import KafkaSegmentWriter
 from thawline.formats.rbak.manifest import FILE as MANIFEST
 from thawline.formats.rbak.manifest import compose, parse
-from thawline.formats.rbak.writer import RbakWriter, record
-from thawline.formats.rbf.writer import RbfWriter
+from thawline.formats.rbak.records import PROPERTIES
+from thawline.formats.rbak.write import RbakWriter, record
+from thawline.formats.rbf.write import RbfWriter
 from thawline.options import BadOption
 from thawline.outputs import replacing
 
 Batches = Iterator[pa.RecordBatch]
 OPTIONS = {"path": "path", "compression": "compression", "columnnameofcorruptrecord": "columnNameOfCorruptRecord"}
-"""Options of a write by their names in lower case, as Spark passes them."""
+"""Options of a write, by the lower-case names that Spark passes."""
 WITHOUT_DAMAGE = (
     "read with option mode=DROPMALFORMED, or write only where {column} IS NULL; `thawline verify` says what is damaged"
 )
 FRAGMENT = ".manifest-"
 LARGEST_PACK = 50_000_000
-"""Bytes with which borg closes a pack, by default."""
+"""The pack size in bytes at which borg starts a new pack, by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What rows have to be like to be written as files of a format."""
+    """What a format requires of the rows that are written."""
 
     title: str
-    """What Spark calls the format."""
+    """Spark's name of the format."""
     needed: tuple[str, ...] = ()
-    """Columns that have to be there."""
+    """Required columns."""
     never_null: tuple[str, ...] = ()
-    """Those that every row has a value in, unless it stands for a damaged stretch."""
+    """Columns that are null only in a row that stands for a damaged stretch."""
 
 
 ROWS = {
@@ -76,7 +76,7 @@ ROWS = {
 
 @dataclass
 class Written(WriterCommitMessage):
-    """The folder of a task that has written all its rows."""
+    """The folder of a task attempt that has written all its rows."""
 
     folder: str
     rows: int
@@ -91,10 +91,10 @@ class ColdWriter(DataSourceArrowWriter):
     overwrite: bool
     compression: str = ""
     corrupt: str = CORRUPT
-    """The column that a reader has put damaged stretches into."""
+    """The column in which a reader returns the bytes of damaged stretches."""
 
     def __post_init__(self) -> None:
-        """Make the folder that tasks write below; it is hidden until it is gone."""
+        """Make the hidden folder that tasks write to."""
         self.job = uuid.uuid4().hex
         self.is_new = not Path(self.path).exists()
         self.staging = str(Path(self.path, f".thawline-{self.job}"))
@@ -106,22 +106,23 @@ class ColdWriter(DataSourceArrowWriter):
         number, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
         folder = Path(self.staging, f"{number:05}-{attempt}")
         try:
-            folder.mkdir()  # not its parents: a task that still runs must not bring back what was given up
+            folder.mkdir()  # without parents: a task that outlives an aborted job must not recreate its folder
         except FileNotFoundError as error:
             raise SourceError(
-                f"{self.path}: is not there for this task; only the driver sees it, or gave up"
+                f"{self.path}: does not exist for this task; only the driver sees it, or the job was aborted"
             ) from error
         counted = Incoming(iterator, self.format_name, self.corrupt)
         WRITERS[self.format_name](folder, f"part-{number:05}-{self.job[:8]}", counted, self.compression)
         return Written(str(folder), counted.rows)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Move what the tasks have written to its place."""
+        """Move the files of all tasks to their places."""
         target = Path(self.path)
         target.mkdir(parents=True, exist_ok=True)
         before = [item for item in target.iterdir() if not item.name.startswith(".")] if self.overwrite else []
         try:
-            moves = list(_moves([Path(told.folder) for told in messages if isinstance(told, Written)], target, before))
+            folders = [Path(message.folder) for message in messages if isinstance(message, Written)]
+            moves = list(_moves(folders, target, before))
             for item in before:
                 shutil.rmtree(item) if item.is_dir() else item.unlink()
             for source, place in moves:
@@ -132,16 +133,16 @@ class ColdWriter(DataSourceArrowWriter):
         FINISHED.get(self.format_name, _nothing)(target)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Take away what was written."""
+        """Remove everything that was written."""
         del messages
         _remove(self.staging)
         if self.is_new:
-            with suppress(OSError):  # another job has written to it meanwhile
+            with suppress(OSError):  # another job may have written to it
                 Path(self.path).rmdir()
 
 
 def _remove(staging: str) -> None:
-    """Take a folder away, also while tasks that Spark has not stopped yet still write below it."""
+    """Remove a folder, even while tasks that Spark has not stopped yet write to it."""
     for _ in range(50):
         shutil.rmtree(staging, ignore_errors=True)
         if not Path(staging).exists():
@@ -150,7 +151,7 @@ def _remove(staging: str) -> None:
 
 
 class Incoming:
-    """Rows of a task on their way to a file: counted, and without the column for damage, which must be empty."""
+    """The rows of a task, checked and counted, without the column for damage, which must be null."""
 
     def __init__(self, batches: Batches, format_name: str, corrupt: str = CORRUPT) -> None:
         self.batches, self.format, self.corrupt, self.rows = batches, ROWS[format_name], corrupt, 0
@@ -182,7 +183,7 @@ class Incoming:
 
 
 def _without(title: str, column: str) -> str:
-    """What there is to say about a row that lacks what every row has."""
+    """The message for a row with a null in a column that is never null."""
     remedy = WITHOUT_DAMAGE.format(column="the column for damage")
     return (
         f"{title} cannot be written from a row whose {column} is null; if it stands for a damaged stretch of what was "
@@ -190,23 +191,23 @@ def _without(title: str, column: str) -> str:
     )
 
 
-def made(format_name: str, given: dict[str, str], *, overwrite: bool) -> ColdWriter:
-    """A writer as the options say."""
-    told = {key.lower(): value for key, value in given.items()}
-    if unknown := set(told) - set(OPTIONS):
+def writer_for(format_name: str, passed: dict[str, str], *, overwrite: bool) -> ColdWriter:
+    """A writer for a format and options."""
+    options = {key.lower(): value for key, value in passed.items()}
+    if unknown := set(options) - set(OPTIONS):
         known = ", ".join(name for name in OPTIONS.values() if name != "path")
         raise BadOption(f"there is no option {', '.join(sorted(unknown))} for writing; there are {known}")
-    if "path" not in told:
+    if "path" not in options:
         raise BadOption("no folder to write to was given: save(path)")
-    path = told["path"].removeprefix("file://").removeprefix("file:")
+    path = options["path"].removeprefix("file://").removeprefix("file:")
     if "://" in path:
-        raise BadOption(f"{path}: files are written to folders, not behind URLs")
-    corrupt = told.get("columnnameofcorruptrecord", CORRUPT)
-    return ColdWriter(format_name, str(Path(path).absolute()), overwrite, told.get("compression", ""), corrupt)
+        raise BadOption(f"{path}: files are written to folders, not to URLs")
+    corrupt = options.get("columnnameofcorruptrecord", CORRUPT)
+    return ColdWriter(format_name, str(Path(path).absolute()), overwrite, options.get("compression", ""), corrupt)
 
 
 def _moves(folders: list[Path], target: Path, removed: list[Path]) -> Iterator[tuple[Path, Path]]:
-    """Each file with its place; `SourceError` if two tasks, or one and an earlier write, have the same."""
+    """Each file with its place; `SourceError` if another task or an earlier write has the same place."""
     seen: set[Path] = set()
     for folder in folders:
         for source in sorted(path for path in folder.rglob("*") if path.is_file()):
@@ -214,7 +215,7 @@ def _moves(folders: list[Path], target: Path, removed: list[Path]) -> Iterator[t
             is_there = place.exists() and not any(place.is_relative_to(item) for item in removed)
             if place in seen or is_there:
                 raise SourceError(
-                    f"{place}: is written twice; rows that belong into one file have to be in one task, in order: "
+                    f"{place}: is written twice; rows that belong in one file have to be in one task, in order: "
                     "repartition by what names the file, and sortWithinPartitions"
                 )
             seen.add(place)
@@ -226,18 +227,18 @@ def _nothing(_folder: Path) -> None:
 
 
 def _split(batch: pa.RecordBatch, columns: tuple[str, ...]) -> Iterator[tuple[tuple[Any, ...], pa.RecordBatch]]:
-    """The rows of a batch by the values that they have in some columns."""
+    """The rows of a batch, grouped by their values in some columns."""
     present = [name for name in columns if name in batch.schema.names]
     keys = list(zip(*(batch[name].to_pylist() for name in present), strict=True)) or [()] * batch.num_rows
     distinct = list(dict.fromkeys(keys))
     for key in distinct:
-        mask = pa.array([found == key for found in keys]) if len(distinct) > 1 else None
-        held = dict(zip(present, key, strict=True))
-        yield tuple(held.get(name) for name in columns), batch if mask is None else batch.filter(mask)
+        mask = pa.array([row_key == key for row_key in keys]) if len(distinct) > 1 else None
+        values = dict(zip(present, key, strict=True))
+        yield tuple(values.get(name) for name in columns), batch if mask is None else batch.filter(mask)
 
 
 def write_rbf(folder: Path, name: str, batches: Incoming, _compression: str) -> None:
-    """A log of the frames: their tags and payloads, and whether they are tombstones."""
+    """Write a log of frames from tags, payloads and tombstone flags."""
     writer: RbfWriter | None = None
     for batch in batches:
         writer = writer or RbfWriter(folder / f"{name}.rbf")
@@ -251,7 +252,7 @@ def write_rbf(folder: Path, name: str, batches: Incoming, _compression: str) -> 
 
 
 def write_kafka(folder: Path, name: str, batches: Incoming, compression: str) -> None:
-    """Segments with their index files, below a folder for each partition of a topic."""
+    """Write segments with their index files, in a folder per topic partition."""
     with ExitStack() as stack:
         writers: dict[tuple[Any, ...], KafkaSegmentWriter] = {}
         for batch in batches:
@@ -259,13 +260,13 @@ def write_kafka(folder: Path, name: str, batches: Incoming, compression: str) ->
                 if key not in writers:
                     topic, number = key
                     place = folder / (name if topic is None else f"{topic}-{number or 0}")
-                    made_writer = KafkaSegmentWriter(place, compression=compression or "none")
-                    writers[key] = stack.enter_context(made_writer)
+                    segment_writer = KafkaSegmentWriter(place, compression=compression or "none")
+                    writers[key] = stack.enter_context(segment_writer)
                 writers[key].append_batch(rows)
 
 
 def write_borg(folder: Path, _name: str, batches: Incoming, _compression: str) -> None:
-    """Packs of the blobs, named by their content; a new one is begun where borg begins one."""
+    """Write packs of blobs, named by their content, each of about the size that borg chooses."""
     writer: PackWriter | None = None
     for batch in batches:
         for row in batch.to_pylist():
@@ -279,29 +280,29 @@ def write_borg(folder: Path, _name: str, batches: Incoming, _compression: str) -
 
 
 def _rule(row: dict[str, Any]) -> Rule:
-    """What a pack is named by: as the one that the blob is from; else as borg named it when it wrote such blobs."""
-    given: Rule | None = row.get("name_rule")
-    return given if given in HASHES else "sha256" if row["version"] == 1 else "blake3"
+    """The hash that names a pack: that of the blob's original pack, else borg's choice for its object version."""
+    rule: Rule | None = row.get("name_rule")
+    return rule if rule in HASHES else "sha256" if row["version"] == 1 else "blake3"
 
 
 def _slots(row: dict[str, Any]) -> tuple[bytes, bytes]:
-    """The slots of a blob: as they are, or made anew around their payloads where that needs no key."""
+    """The slots of a blob: its own, or new envelopes around its payloads if the mode needs no key."""
     if row.get("meta_slot") is not None and row.get("data_slot") is not None:
         return row["meta_slot"], row["data_slot"]
     version, mode = row["version"], row.get("mode")
-    given = [row.get(name) for name in ("mode", "meta", "data")]
-    made = None if None in given else enveloped(version, row["mode"], row["chunk_id"], row["meta"], row["data"])
-    if made is None:
-        anew = ", ".join(f"{name} of object version {number}" for number, name in KEYLESS)
+    payloads = [row.get(name) for name in ("mode", "meta", "data")]
+    slots = None if None in payloads else enveloped(version, row["mode"], row["chunk_id"], row["meta"], row["data"])
+    if slots is None:
+        keyless = ", ".join(f"{name} of object version {number}" for number, name in KEYLESS)
         raise BadOption(
             f"a blob of mode {mode} and object version {version} cannot be written without the columns meta_slot and "
-            f"data_slot, which the option columns gives; from mode, meta and data envelopes are made only of {anew}"
+            f"data_slot, which the option columns gives; from mode, meta and data envelopes are made only of {keyless}"
         )
-    return made
+    return slots
 
 
 def write_aerospike(folder: Path, name: str, batches: Incoming, _compression: str) -> None:
-    """A backup of the records for each namespace."""
+    """Write a backup of records per namespace."""
     with ExitStack() as stack:
         writers: dict[tuple[Any, ...], AsbWriter] = {}
         for batch in batches:
@@ -313,7 +314,7 @@ def write_aerospike(folder: Path, name: str, batches: Incoming, _compression: st
 
 
 def write_rbak(folder: Path, name: str, batches: Incoming, compression: str) -> None:
-    """Segments for each queue, and a hidden manifest of them, from which the one of the backup is made in the end."""
+    """Write segments per queue, and a hidden manifest of them, which `finish_rbak` merges into that of the backup."""
     backup = folder / "backup"
     with RbakWriter(backup, compression=compression or "zstd", segment_max_interval_ms=1 << 62) as writer:
         for batch in batches:
@@ -330,15 +331,15 @@ def write_rbak(folder: Path, name: str, batches: Incoming, compression: str) -> 
 
 
 def _record(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of `messages` as the record that it is from; what was not read back to the letter stands for itself."""
+    """The record of a row of `messages`; `record_json`, if set, is the exact record."""
     if text := row.get("record_json"):
-        found: dict[str, Any] = orjson.loads(text)
-        return found
+        exact: dict[str, Any] = orjson.loads(text)
+        return exact
     if empty := next((name for name in ("queue", "backed_up_at") if row[name] is None), None):
         raise BadOption(_without("rbak", empty))
     properties = {name: row.get("type" if name == "type_field" else name) for name in PROPERTIES}
     plain = {name: int(value) if isinstance(value, Decimal) else value for name, value in properties.items()}
-    given = {
+    optional = {
         name: row[name] for name in ("vhost", "exchange", "routing_key", "redelivered") if row.get(name) is not None
     }
     return record(
@@ -348,12 +349,12 @@ def _record(row: dict[str, Any]) -> dict[str, Any]:
         delivery_tag=int(row.get("delivery_tag") or 0),
         headers=orjson.loads(row.get("headers_json") or "[]"),
         properties=plain,
-        **given,
+        **optional,
     )
 
 
 def finish_rbak(folder: Path) -> None:
-    """One manifest of all segments, those that were there before and those of each task."""
+    """Write one manifest of all segments: those of earlier writes and those of each task."""
     fragments = sorted(folder.glob(f"{FRAGMENT}*"))
     kept = parse((folder / MANIFEST).read_bytes()) if (folder / MANIFEST).exists() else None
     segments = [
@@ -382,4 +383,4 @@ WRITERS: dict[str, Write] = {
 }
 """How a task writes its rows, by format."""
 FINISHED: dict[str, Callable[[Path], None]] = {"rbak": finish_rbak}
-"""What is left to do once all files are in their places."""
+"""The last step of a commit, by format, once all files are in their places."""

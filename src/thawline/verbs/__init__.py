@@ -1,3 +1,3 @@
-"""What can be done with a cold file: one verb, one module, each a short fold over its scan."""
+"""The verbs on a cold file: one module each, a short fold over its scan that returns data."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rows of a file: all, the first or the last of them, and of its columns those that are asked for."""
+"""Rows of a file: all, the first or the last ones, with the requested columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EVERY: Mapping[str, str] = {}
 def cat(
     cold: ColdFile, columns: Sequence[str] | None = None, limit: int | None = None, where: Mapping[str, str] = EVERY
 ) -> Iterator[pa.RecordBatch]:
-    """The first rows that meet the conditions, or all; columns in the order in which they are asked for."""
+    """The rows that meet the conditions, at most `limit`; columns in the requested order."""
     batches = matching(cold.batches({*columns, *where} if columns else None), where)
     if limit is not None:
         batches = first(batches, limit)
@@ -30,7 +30,7 @@ def cat(
 def tail(
     cold: ColdFile, rows: int, columns: Sequence[str] | None = None, where: Mapping[str, str] = EVERY
 ) -> list[pa.RecordBatch]:
-    """The last rows that meet the conditions; where there are none, read from the end of the file if the format can."""
+    """The last rows that meet the conditions; without conditions, read from the end of the file if the format can."""
     if where:
         return last(cat(cold, columns, where=where), rows)
     return [batch.select(columns) if columns else batch for batch in cold.tail(rows, columns or None)]
@@ -43,10 +43,10 @@ def columns_of(cold: ColdFile, columns: Sequence[str] | None = None) -> pa.Schem
 
 @dataclass(frozen=True, slots=True)
 class FileColumns:
-    """The columns, before all others, that say which file a row is from."""
+    """The columns, before all others, that name the file of a row."""
 
     with_bytes: bool = False
-    """Whether the bytes of names stand beside them: such as are no UTF-8 can only be shown."""
+    """Whether a column has the exact bytes of the name, since the name column escapes what is not UTF-8."""
 
     @classmethod
     def of(cls, names: Iterable[str]) -> FileColumns:

@@ -1,4 +1,4 @@
-"""Rows of files as one Parquet, Arrow, JSON lines or CSV file."""
+"""The rows of files as one Parquet, Arrow, JSON lines or CSV file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SUFFIXES: dict[str, FileKind] = {".parquet": "parquet", ".arrow": "arrow-file", 
 
 
 class UnknownSuffix(ThawlineError):
-    """The name of an output does not say what it should be."""
+    """The name of an output has no suffix that selects a file type."""
 
 
 def convert(
@@ -30,9 +30,9 @@ def convert(
     overwrite: bool = False,
     named: FileColumns | None = None,
 ) -> int:
-    """Write the rows of some files into one, whose suffix says of which kind; how many rows that were.
+    """Write the rows of files into one file, of the type of its suffix; returns the number of rows.
 
-    With `named`, the first columns are about the file that a row is from.
+    With `named`, the first columns name the file of a row.
     """
     kind = kind_of(target)
     with replacing(target, overwrite=overwrite) as file, file_sink(kind, file, mode, csv_safe=csv_safe) as sink:
@@ -45,7 +45,7 @@ def convert(
 
 
 def kind_of(target: Path) -> FileKind:
-    """What a file of this name should hold."""
+    """The file type that a name's suffix selects."""
     if target.suffix.lower() not in SUFFIXES:
         raise UnknownSuffix(f"{target}: the name must end in one of {', '.join(SUFFIXES)}")
     return SUFFIXES[target.suffix.lower()]

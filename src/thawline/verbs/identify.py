@@ -1,4 +1,4 @@
-"""Which format a file is of, and how sure that is."""
+"""The format of a file, and how certain that is."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from thawline.cold import ColdFile
 
 
 def identify(cold: ColdFile) -> dict[str, Any]:
-    """Format, version, confidence and reason, from a look at a few bytes."""
+    """Format, version, confidence and reason, from a few bytes of the file."""
     claim = cold.claim
     return {
         "file": cold.name,
         "format": cold.format.name,
         "version": claim.version if claim else None,
         "confidence": claim.confidence if claim else None,
-        "why": claim.why if claim else "said by --input-format; nothing in the file speaks for it",
+        "why": claim.why if claim else "named by --input-format; nothing in the file confirms it",
         "size": cold.size,
     }

@@ -1,4 +1,4 @@
-"""What a file is and how much is in it."""
+"""The format of a file, and how much is in it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from thawline.verbs.identify import identify
 
 
 def info(cold: ColdFile) -> dict[str, Any]:
-    """Format, version, counts and tables of a file, from its heads where the format has such, else from all of it."""
+    """Format, version, counts and tables of a file, from its heads if its kind has heads, else from all of it."""
     report = cold.verify(heads_only=True)
     return {
         **identify(cold),
@@ -29,7 +29,7 @@ def info(cold: ColdFile) -> dict[str, Any]:
 
 
 def glance(cold: ColdFile) -> dict[str, Any]:
-    """The same without the counts, and the last row where the format finds it from the end: at once, however large."""
+    """Format, version and, if the kind reads it from the end, the last row: in constant time."""
     kind = cold.kind
     last = kind.tail(cold.source, 1, cold.table, cold.schema.names) if isinstance(kind, Tailing) else None
     rows = [row for batch in last or () for row in _rows(batch)]

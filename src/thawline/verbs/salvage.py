@@ -1,4 +1,4 @@
-"""A new file with what is intact in a damaged one; the damaged one is not touched."""
+"""Salvage: a new file with everything intact in a damaged one, which is not changed."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from thawline.wording import quoted
 __all__ = ["Cut", "Salvaged", "salvage", "truncate", "write_indexes"]
 
 PIECE = 4 << 20
-"""Bytes that are copied in one go."""
+"""Bytes that are copied at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:
-    """What went into the new file, and what did not."""
+    """The result of a salvage: what went into the new file, and what was lost."""
 
     target: Path
     units: int
-    """Units in the new file, the recovered ones included."""
+    """Units in the new file, including the recovered ones."""
     rows: int
-    """Their rows of the format's default table."""
+    """Their rows in the format's default table."""
     bytes_written: int
     lost: Sequence[Finding]
     """Damage of the old file of which nothing was recovered."""
     recovered: tuple[Run, ...] = ()
-    """Units that a reader of the old file rejects; `Run.recovered` is the code of the finding about them."""
+    """Units that readers of the old file reject; `Run.recovered` is the code of the finding about them."""
     suspects: int = 0
-    """Units that were left out because they may lie in the payload of a broken one, or are shown to be changed."""
+    """Units that were left out because they may lie in the payload of a broken one, or are provably changed."""
     repaired: tuple[str, ...] = ()
-    """What was rebuilt, and proven to be as it was, place by place."""
+    """What was rebuilt and proven identical to the original, a line for each place."""
     advice: tuple[str, ...] = ()
     """How to put the new file to use, line by line."""
 
@@ -49,7 +49,7 @@ class Cut:
     target: Path
     bytes_written: int
     bytes_cut: int
-    """How much of the old file is not in it."""
+    """Bytes of the old file that are not in the copy."""
 
 
 def salvage(
@@ -57,17 +57,16 @@ def salvage(
 ) -> Salvaged:
     """Write the intact units of a file to a new one, which appears when it is complete.
 
-    Suspects are left out unless they are asked for: a unit inside the extent of a broken one is most likely a copy
-    that the broken one carried. To leave out a true record costs a look at the original, which is still there, and
-    the result says how many there were; to add one that never was a record of this log goes unnoticed for good.
-    `recover` adds the units that are proven although readers reject them.
+    Suspects are left out unless requested: a unit inside a broken one is most likely part of its payload. A genuine
+    record that is left out is still in the original, and the result counts the suspects; a false record that is added
+    is never noticed. `recover` adds the units that are proven although readers reject them.
     """
     kind = cold.kind
     if isinstance(kind, ContentNamed):
-        found = kind.salvaged(cold.source, include_suspects=include_suspects)
-        return _written(found, target, overwrite=overwrite)
+        content = kind.salvaged(cold.source, include_suspects=include_suspects)
+        return _written(content, target, overwrite=overwrite)
     if not isinstance(kind, Salvaging):
-        raise SourceError(f"{cold.name}: of {cold.format.title} files no new ones are made")
+        raise SourceError(f"{cold.name}: {cold.format.title} files cannot be salvaged")
     recovering = _recovering(cold) if recover else None
     items = cold.watched(with_faults(kind.intact(cold.source), cold.source))
     if recovering:
@@ -79,20 +78,20 @@ def salvage(
     return tally.result(target, written)
 
 
-def _written(found: Salvage, target: Path, *, overwrite: bool) -> Salvaged:
-    """Write a file that names itself; into a folder, under the name that its content gives it."""
+def _written(new: Salvage, target: Path, *, overwrite: bool) -> Salvaged:
+    """Write a file that is named by its content; if the target is a folder, under that name in it."""
     if target.is_dir():
-        target /= found.name
+        target /= new.name
     with replacing(target, overwrite=overwrite) as file:
-        written = sum(file.write(part) for part in found.parts)
-    advice = tuple(line.replace(OUT, quoted(str(target))) for line in found.advice)
-    return Salvaged(target, found.units, found.rows, written, found.lost, (), found.suspects, found.repaired, advice)
+        written = sum(file.write(part) for part in new.parts)
+    advice = tuple(line.replace(OUT, quoted(str(target))) for line in new.advice)
+    return Salvaged(target, new.units, new.rows, written, new.lost, (), new.suspects, new.repaired, advice)
 
 
 def truncate(cold: ColdFile, target: Path, at: int, *, overwrite: bool = False) -> Cut:
-    """Copy the first `at` bytes of a file, if they are a file by themselves: up to an RBF log's DataTail.
+    """Copy the first `at` bytes of a file if they are a valid file by themselves, such as up to an RBF log's DataTail.
 
-    Everything before the cut is copied as it is, damage included. `SourceError` for formats that cannot be cut.
+    Everything before the cut is copied unchanged, including damage. `SourceError` for formats that cannot be cut.
     """
     if not isinstance(cold.kind, Cuttable):
         raise SourceError(f"{cold.name}: {cold.format.title} files have no places to cut at; salvage it without one")
@@ -105,7 +104,7 @@ def truncate(cold: ColdFile, target: Path, at: int, *, overwrite: bool = False) 
 
 
 def write_indexes(cold: ColdFile, target: Path, *, overwrite: bool = False) -> list[Path]:
-    """Write the index files of a file, named as if it were at `target`; `SourceError` for formats without such."""
+    """Write the index files of a file, named as if it were at `target`; `SourceError` for formats without indexes."""
     if not isinstance(cold.kind, Indexed):
         raise SourceError(f"{cold.name}: {cold.format.title} files have no index files")
     written = []
@@ -125,7 +124,7 @@ def _recovering(cold: ColdFile) -> Recovering:
 
 @dataclass(slots=True)
 class _Tally:
-    """Counts what passes by on its way into the new file, and holds back what does not belong there."""
+    """Counts the items that go into the new file, and leaves out suspects."""
 
     include_suspects: bool
     units: int = 0
@@ -135,7 +134,7 @@ class _Tally:
     recovered: list[Run] = field(default_factory=list)
 
     def kept(self, items: Iterable[Run | Finding]) -> Iterator[Run | Finding]:
-        """The items but for the suspects."""
+        """The items without suspects, unless those are requested."""
         for item in items:
             if isinstance(item, Run) and item.suspect and not self.include_suspects:
                 self.suspects += item.units

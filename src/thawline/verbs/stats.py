@@ -1,4 +1,4 @@
-"""What is in each column: nulls, range, sizes and the most frequent values, in one pass and bounded memory."""
+"""Statistics of each column: nulls, range, sizes and the most frequent values, in one pass and bounded memory."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from thawline.cold import ColdFile
 from thawline.values import is_bytes, iso_time
 
 MOST_VALUES = 1000
-"""How many different values of a column are counted; where there are more, none is called frequent."""
+"""At most this many distinct values of a column are counted; with more, no most frequent values are given."""
 LONGEST_VALUE = 256
 TOP = 3
 
 
 class Range:
-    """The least and the greatest value of those that were added."""
+    """The least and the greatest of the values added."""
 
     def __init__(self) -> None:
         self.least: Any = None
         self.most: Any = None
 
     def add(self, column: pa.Array) -> None:
-        """Take some more values into account."""
-        found = pc.min_max(column).as_py()
-        if found["min"] is not None:
-            self.least = found["min"] if self.least is None else min(self.least, found["min"])
-            self.most = found["max"] if self.most is None else max(self.most, found["max"])
+        """Add the values of a column."""
+        ends = pc.min_max(column).as_py()
+        if ends["min"] is not None:
+            self.least = ends["min"] if self.least is None else min(self.least, ends["min"])
+            self.most = ends["max"] if self.most is None else max(self.most, ends["max"])
 
 
 class ColumnStats:
-    """The account of one column."""
+    """The statistics of one column."""
 
     def __init__(self, field: pa.Field) -> None:
         self.name, self.type = field.name, field.type
@@ -45,10 +45,10 @@ class ColumnStats:
         self.values: Counter[Any] | None = None if pa.types.is_nested(field.type) else Counter()
 
     def add(self, column: pa.Array) -> None:
-        """Account for some more rows."""
+        """Add the rows of a batch."""
         self.rows += len(column)
         self.nulls += column.null_count
-        values = column.view(pa.int64()) if self.is_time else column  # Python knows no year beyond 9999
+        values = column.view(pa.int64()) if self.is_time else column  # datetime supports no year beyond 9999
         self._add_range(values)
         if self.values is not None:
             self._count(values)
@@ -62,18 +62,18 @@ class ColumnStats:
             self.range.add(column)
 
     def _count(self, column: pa.Array) -> None:
-        """Count values, until there are too many different or too long ones for any to be worth showing."""
+        """Count distinct values; stop where they are too many or too long."""
         if is_bytes(self.type) and (pc.max(pc.binary_length(column)).as_py() or 0) > LONGEST_VALUE:
             self.values = None
             return
-        found = pc.value_counts(column.drop_null())
-        if len(found) <= MOST_VALUES and self.values is not None:
-            self.values.update(dict(zip(found.field(0).to_pylist(), found.field(1).to_pylist(), strict=True)))
-        if len(found) > MOST_VALUES or (self.values is not None and len(self.values) > MOST_VALUES):
+        counts = pc.value_counts(column.drop_null())
+        if len(counts) <= MOST_VALUES and self.values is not None:
+            self.values.update(dict(zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True)))
+        if len(counts) > MOST_VALUES or (self.values is not None and len(self.values) > MOST_VALUES):
             self.values = None
 
     def record(self) -> dict[str, Any]:
-        """The account, as far as it makes sense for the column's type."""
+        """The statistics as a record; null where one does not apply to the column's type."""
         distinct = None if self.values is None else len(self.values)
         return {
             "column": self.name,

@@ -1,4 +1,4 @@
-"""Bytes that are one thing: a field or several that share bytes, with their names and values as a person reads them."""
+"""Stretches of bytes for display: a field, or fields that share bytes, with readable names and values."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from thawline.wording import counted
 LONGEST_TEXT = 40
 CHECKSUMS = ("crc", "crc32", "crc32c")
 FIELD_ROWS = 4
-"""Rows of sixteen bytes that are shown of a field."""
+"""At most this many rows of sixteen bytes are shown of a field."""
 
 Role = Literal["field", "separator", "unread"]
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Bytes of a file that are shown as one thing."""
+    """Bytes of a file that are shown together."""
 
     start: int
     end: int
@@ -29,15 +29,15 @@ class Stretch:
     note: str = ""
     role: Role = "field"
     number: int = 0
-    """Which field of its unit it is, counted from 0, so that neighbours can be told apart by their colour."""
+    """The index of the field in its unit, from 0; neighbours get different colours by it."""
     reason: str = ""
     """Why it is wrong."""
     rows: int = FIELD_ROWS
-    """How many rows of sixteen bytes it may take; the rest is only counted."""
+    """At most this many rows of sixteen bytes are shown; the rest is only counted."""
 
 
 def grouped_fields(leaves: Sequence[Field]) -> Iterator[list[Field]]:
-    """Leaves one by one, but those that share bytes of one structure together."""
+    """Groups of leaves: those of one structure that share bytes together, every other one alone."""
     group: list[Field] = []
     for leaf in leaves:
         if group and not (leaf.start < group[-1].end and leaf.keys[:-1] == group[-1].keys[:-1]):
@@ -49,13 +49,13 @@ def grouped_fields(leaves: Sequence[Field]) -> Iterator[list[Field]]:
 
 
 def name_of(field: Field, *, spec_names: bool) -> str:
-    """A field's own name, or the one that the format's document has for it, with its index where it is an item."""
+    """A field's name in the spec or in the format's own document, with the index if it is an item."""
     name, bracket, index = field.name.partition("[")
     return ((spec_names and field.spec_name) or name) + bracket + index
 
 
 def value_of(field: Field) -> str:
-    """A value as text that fits a line and cannot disturb a terminal."""
+    """A field's value as text that fits a line and is safe on a terminal."""
     value: Value | None = field.value
     if isinstance(value, bytes | str):
         return _text(value, len(value) + field.left_out)
@@ -71,14 +71,14 @@ def value_of(field: Field) -> str:
 
 
 def shown_value(value: object) -> str:
-    """A value of a row as text that fits a line and cannot disturb a terminal."""
+    """A value of a row as text that fits a line and is safe on a terminal."""
     if value is None:
         return "null"
     return _text(value, len(value)) if isinstance(value, bytes | str) else str(value)
 
 
 def _text(value: bytes | str, size: int) -> str:
-    """Printable text in quotes, cut where it is long; of other bytes how many they are, since they stand beside it."""
+    """Printable text in quotes, shortened if it is long; for other bytes their number, since a hex dump shows them."""
     text = value if isinstance(value, str) else value.decode("utf-8", "replace")
     shown = text[:LONGEST_TEXT]
     if not shown.isprintable() or "\ufffd" in shown or not text:

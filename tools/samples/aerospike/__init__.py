@@ -1,6 +1,6 @@
 """Golden files of Aerospike backups.
 
-`wire` describes the bytes, `lines` joins bytes and account; `sections` and `records` hold the samples.
+`wire` describes the bytes, `lines` pairs bytes with accounts; `sections` and `records` have the samples.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What stands in a backup: header, meta data, indexes, UDFs and records; the bytes and the account of each."""
+"""The entries of a backup: header, meta data, indexes, UDFs and records; the bytes and the account of each."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BIN_TYPES = BYTES_TYPES | {
     "G": "geojson",
 }
 NO_KEY_DIGEST = bytes.fromhex("0001020304050607 08090a0b0c0d0e0f 20ff7f80")
-"""For records without a key line, from which nobody can compute one."""
+"""The digest of records without a key line, for which it cannot be computed."""
 
 
 class Item:
@@ -49,7 +49,7 @@ class Item:
     wire: ClassVar[Construct]
 
     def build(self) -> bytes:
-        """Return the bytes, line feed included."""
+        """Return the bytes with the line feed."""
         return bytes(self.wire.build(self._values()))
 
     def unit(self, start: int) -> Unit:
@@ -174,7 +174,7 @@ class Udf(Item):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """The user's key with the digest that belongs to it and to the record's set."""
+    """The user's key with the digest of it and the record's set."""
 
     type: str
     value: int | bytes
@@ -198,7 +198,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """A bin. A double's value is its text, for a number can be written in many ways."""
+    """A bin. The value of a double is its text, since a number can be written in many ways."""
 
     type: str
     name: bytes
@@ -229,7 +229,7 @@ class Bin:
 
 
 def _sized_account(type_: str, value: int | bytes | None, *, compact: bool) -> dict[str, Plain] | None:
-    """Length and data as they are stored, which is in base-64 for bytes without the mark and for X."""
+    """Length and data as stored: in base-64 for bytes without the compact mark and for X."""
     if type_ == "D" or not isinstance(value, bytes):
         return None
     is_base64 = type_ == "X" or (type_ in BYTES_TYPES and not compact)
@@ -286,7 +286,7 @@ def backup(name: str, what: str, *items: Item, version: str = "3.1") -> Sample:
 
 
 def respelled(name: str, what: str, *items: tuple[Item, Mapping[bytes, bytes]]) -> Sample:
-    """Return a backup file of these items, parts of their bytes exchanged for others that mean the same."""
+    """Return a backup file of these items with parts of their bytes replaced by other spellings of the same values."""
     units: list[Unit] = []
     data = b""
     for item, spellings in items:

@@ -26,8 +26,8 @@ LOOKS_LIKE_A_RECORD = b"\n+ k S 4 fake\n+ n test\n+ d AAAAAAAAAAAAAAAAAAAAAAAAAA
 POINT = b'{"type": "Point", "coordinates": [-122.1,\n 37.4]}'
 NOT_UTF_8 = b"\x00\xff\xfe\n\\ "
 
-# A digest is the RIPEMD-160 of set, type (1 integer, 2 double, 3 text, 4 bytes) and key, numbers in big
-# endian. They are constants because many builds of OpenSSL leave that hash out.
+# A digest is the RIPEMD-160 of set, type (1 integer, 2 double, 3 text, 4 bytes) and key, with numbers in big endian.
+# They are constants because many builds of OpenSSL omit that hash.
 KEYED_RECORDS = (
     Record(key=Key("I", 1, "a443f05d05d962202b59abb402afae1737dbf66a")),
     Record(set=b"demo", key=Key("I", -1, "e9d49a24c3debdc5a6d551d3e7087999a263bb97")),
@@ -45,8 +45,8 @@ KEYED_RECORDS = (
     Record(set=b"demo"),
 )
 
-# msgpack of the server's own kind: text and bytes have their particle type (03, 04) as first byte, and an
-# extension as first element or first key has the flags of an ordered list or map.
+# The server's variant of msgpack: text and bytes have their particle type (03, 04) as the first byte, and an extension
+# as the first element or key has the flags of an ordered list or map.
 LIST = bytes.fromhex(
     "98"  # eight elements
     "01 ff"  # 1, -1
@@ -91,7 +91,7 @@ DOUBLES_OF_GO = (b"NaN", b"+Inf", b"-Inf", b"0.1", b"5e-324", b"1e+21", b"123456
 
 
 def samples() -> Iterator[Sample]:
-    """Yield backups whose records show what a record can be."""
+    """Yield backups with records of every form."""
     yield backup("keys", "every type of key, and records without one or without a set", Namespace(), *_keyed())
     yield _bins()
     yield _compact_bins()
@@ -126,7 +126,7 @@ def _bins() -> Sample:
 
 
 def _compact_bins() -> Sample:
-    # What `asbackup --compact` writes: bytes as they are, line feeds and all.
+    # The output of `asbackup --compact`: unencoded bytes, including line feeds.
     bins = (Bin(type_, name.encode(), _value(type_), compact=True) for type_, name in BYTES_TYPES.items())
     empty = Bin("B", b"empty", b"", compact=True)
     return backup("compact-bins", "every type of bytes without base-64", Namespace(), Record(bins=(*bins, empty)))
@@ -160,7 +160,7 @@ def _numbers() -> Sample:
 
 
 def _hostile_values() -> Sample:
-    # Whoever splits this file into lines finds records that are not there.
+    # A reader that splits this file into lines finds false records.
     return backup(
         "hostile-values",
         "values that hold line feeds, NUL, and text that looks like a record",
@@ -203,7 +203,7 @@ def _many_bins() -> Sample:
 
 
 def _lenient_forms() -> Sample:
-    # Both decoders take a backslash before any byte, leading zeros, and separators that do not separate there.
+    # Both decoders accept a backslash before any byte, leading zeros, and separators where they do not separate.
     numbers = Record(generation=7, bins=(Bin("I", b"bin", -5), Bin("S", b"bin", b"value")))
     marked = (Bin("I", b"i", 5, compact=True), Bin("N", b"n", compact=True), Bin("X", b"x", b"a", compact=True))
     return respelled(

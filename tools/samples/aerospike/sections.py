@@ -1,4 +1,4 @@
-"""Backups of everything that is no record: header, meta data, secondary indexes and UDF files."""
+"""Backups of everything except records: header, meta data, secondary indexes and UDF files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EXPRESSION = bytes.fromhex(
 
 
 def samples() -> Iterator[Sample]:
-    """Yield backups of what is no record, and a few that show records among the rest."""
+    """Yield backups of all other entries than records, and a few that mix them with records."""
     yield _sample_of_the_document()
     yield backup("header-only", "nothing but the first line")
     for version in ("3.0", "3.1", "3.2"):
@@ -68,7 +68,7 @@ def _sample_of_the_document() -> Sample:
 
 
 def _odd_names() -> Sample:
-    # Only the three separators are escaped; carriage return, tab and UTF-8 stand as they are.
+    # Only the three separators are escaped; carriage return, tab and UTF-8 are not.
     return backup(
         "odd-names",
         "names with space, line feed and backslash wherever a name may stand",
@@ -96,7 +96,7 @@ def _indexes() -> Sample:
 
 
 def _expression_indexes() -> Sample:
-    # Since 3.2, and written by backup-go only; the bin's name may be empty.
+    # Since version 3.2, and only from backup-go; the bin's name may be empty.
     return backup(
         "expression-index",
         "indexes over an expression",
@@ -122,7 +122,7 @@ def _udfs() -> Sample:
 
 
 def _interleaved() -> Sample:
-    # Both decoders take global data and records in any order.
+    # Both decoders accept global data and records in any order.
     return backup(
         "interleaved",
         "indexes and UDF files between records",

@@ -1,6 +1,6 @@
 """The bytes of an Aerospike backup, line by line, with the names of the format document.
 
-"Text-based" is the document's word; values carry their length and hold any byte, line feeds too.
+The document calls the format text-based, but values have a length and may contain any byte, also line feeds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Golden files of Kafka: log segments of magic 0, 1 and 2, and the files beside them.
+"""Golden files of Kafka: log segments of magic 0, 1 and 2, and their sidecars.
 
-`wire` describes the bytes, `codings` what stands around compressed ones, `entries` joins
-bytes and account; `batches`, `control`, `messages` and `sidecars` hold the samples.
+`wire` describes the bytes, `codings` the compression, `entries` pairs bytes with accounts; `batches`, `control`,
+`messages` and `sidecars` have the samples.
 """
 
 from __future__ import annotations

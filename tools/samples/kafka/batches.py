@@ -1,4 +1,4 @@
-"""Segments of record batches: codecs, nulls, compaction, time, producers, and the edges of every number."""
+"""Segments of record batches: codecs, nulls, compaction, time, producers, and the limits of every number."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ EXTREME_OFFSETS = (
 
 
 def samples() -> Iterator[Sample]:
-    """Yield segments of magic 2, without control batches."""
+    """Yield segments of magic 2 without control batches."""
     yield from _codecs()
     yield segment("empty.log", "a segment to which nothing was written")
     yield segment("one-record.log", "the smallest batch that holds a record", Batch(records=(Record(None, None),)))
@@ -74,7 +74,7 @@ def _codecs() -> Iterator[Sample]:
 
 
 def _offset_gaps() -> Sample:
-    # Compaction keeps the offsets of what it leaves: gaps are normal, never damage.
+    # Compaction keeps the offsets of the remaining records: gaps are normal, never damage.
     first, last = Record(b"a", b"1"), Record(b"c", b"3", offset_delta=7, timestamp_delta=7)
     return segment(
         "offset-gaps.log",
@@ -86,7 +86,7 @@ def _offset_gaps() -> Sample:
 
 
 def _compacted_empty() -> Sample:
-    # A batch outlives its records, to keep the producer's last sequence number.
+    # An empty batch remains to keep the producer's last sequence number.
     empty = Batch(last_offset_delta=0, base_timestamp=-1, max_timestamp=START)
     return segment(
         "compacted-empty.log",
@@ -99,7 +99,7 @@ def _compacted_empty() -> Sample:
 
 
 def _log_append_time() -> Sample:
-    # The broker rewrites the type and maxTimestamp only; the producer's times stay in base and deltas.
+    # The broker rewrites only the type and maxTimestamp; the producer's times remain in base and deltas.
     return segment(
         "log-append-time.log",
         "every record has the broker's time, maxTimestamp",
@@ -115,7 +115,7 @@ def _log_append_time() -> Sample:
 
 
 def _delete_horizon() -> Sample:
-    # KIP-534: baseTimestamp is when tombstones may go; deltas count from there, hence below zero.
+    # KIP-534: baseTimestamp is the time when tombstones may be removed; deltas are relative to it, and so negative.
     horizon = 86_400_000
     tombstones = (
         Record(b"gone", None, timestamp_delta=-horizon),
@@ -129,7 +129,7 @@ def _delete_horizon() -> Sample:
 
 
 def _idempotent() -> Sample:
-    # Sequence numbers go on from 0 after the largest.
+    # Sequence numbers continue at 0 after the largest.
     four = numbered(*(Record(b"key", b"%d" % n) for n in range(4)))
     batch = Batch(records=four, producer_id=4000, producer_epoch=2, base_sequence=INT32_MAX - 5)
     return segment(
@@ -142,7 +142,7 @@ def _idempotent() -> Sample:
 
 
 def _extremes() -> Sample:
-    # Sums of base and delta fit 64 bits, as Kafka computes them in a long.
+    # Sums of base and delta fit 64 bits: Kafka computes them in a long.
     return segment(
         "extremes.log",
         "the smallest and largest timestamps, offsets, deltas, epochs, producer and sequence numbers",
@@ -165,7 +165,7 @@ def _extremes() -> Sample:
 
 
 def _overlong_varints() -> Sample:
-    # Kafka reads varints that are longer than they need to be, up to 5 and 10 bytes.
+    # Kafka reads overlong varints of up to 5 and 10 bytes.
     header = ((b"header", b"value"), (b"null", None))
     return segment(
         "overlong-varints.log",
@@ -181,6 +181,6 @@ def _overlong_varints() -> Sample:
 
 
 def _unused_bits() -> Sample:
-    # Kafka ignores what it has no meaning for; a record's attributes are one byte, not a varint.
+    # Kafka ignores unused bits; a record's attributes are one byte, not a varint.
     records = (Record(b"key", b"value", attributes=-128), Record(b"key", b"value", offset_delta=1, attributes=127))
     return segment("unused-bits.log", "all unused bits of the attributes set", Batch(records=records, unused=0x1FF))

@@ -1,4 +1,4 @@
-"""How a batch's records or a wrapper's messages are compressed: attribute, framing and bytes."""
+"""Compressions of a batch's records or a wrapper's messages: attribute, framing and bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tools.samples import codecs
 
 @dataclass(frozen=True, slots=True)
 class Coding:
-    """A name for files, the attribute's value, the framing as `Content.codec` says it, and the bytes."""
+    """A name for files, the attribute's value, the framing as in `Content.codec`, and the function for the bytes."""
 
     name: str
     compression: str
@@ -34,7 +34,7 @@ def _xerial_little_endian(data: bytes) -> bytes:
 
 
 def _lz4_of_magic_0(data: bytes) -> bytes:
-    """KAFKA-3160: for magic 0 the header's checksum also covers the frame's magic, which makes 0x82 a 0x1a."""
+    """KAFKA-3160: for magic 0 the header's checksum also covers the frame's magic, so it is 0x1a, not 0x82."""
     frame = codecs.lz4_frame_stored(data)
     if frame[4:7] != b"\x60\x40\x82":
         raise ValueError(f"0x1a belongs to a frame that begins 60 40 82 after its magic, not {frame[4:7].hex(' ')}")
@@ -68,4 +68,4 @@ FRAMINGS = (
     ZSTD_BLOCKS,
     ZSTD_FRAMES,
 )
-"""What Kafka also reads: several members, streams, blocks or frames, and a head in the wrong byte order."""
+"""Variants that Kafka also reads: several members, streams, blocks or frames, and a head in the wrong byte order."""

@@ -64,7 +64,7 @@ def samples() -> Iterator[Sample]:
 
 
 def _transactions() -> Sample:
-    # The segment that `transactions.txnindex` and `transactions.snapshot` stand beside.
+    # The segment of the sidecars `transactions.txnindex` and `transactions.snapshot`.
     return segment(
         "transactions.log",
         "two transactions: one aborted, one committed; between them a record of a plain producer",
@@ -169,7 +169,7 @@ def _keys() -> Iterator[Sample]:
     for name in CONTROL_TYPES:
         fields: dict[str, Plain] = {"version": 0, "control_type": name, "unknown": ""}
         yield _piece("kafka_control_key", name, _key(name), fields)
-    # Consumers skip types they do not know, and bytes that a later version adds.
+    # Consumers skip unknown types, and bytes that a later version adds.
     later = bytes(wire.CONTROL_KEY.build({"version": 1, "type": 99, "unknown": b"later"}))
     yield _piece("kafka_control_key", "unknown", later, {"version": 1, "control_type": 99, "unknown": b"later".hex()})
 

@@ -1,4 +1,4 @@
-"""Record batches and messages: what goes into one, its bytes, and the account of them."""
+"""Record batches and messages: their values, their bytes, and their account."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tools.samples.kafka import wire
 from tools.samples.kafka.codings import NONE, Coding
 
 START = 1_700_000_000_000
-"""The timestamp that the others count from: 2023-11-14T22:13:20Z."""
+"""The first timestamp, to which the others are relative: 2023-11-14T22:13:20Z."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record of magic 2. `spare_groups` lengthens each of its varints by so many groups, up to the longest."""
+    """A record of magic 2. Each of its varints is `spare_groups` groups longer than needed, up to the longest form."""
 
     key: bytes | None
     value: bytes | None
@@ -66,7 +66,7 @@ def numbered(*records: Record) -> tuple[Record, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """A record batch, magic 2. What is None follows from the records."""
+    """A record batch of magic 2. Values that are None follow from the records."""
 
     base_offset: int = 0
     records: tuple[Record, ...] = ()
@@ -86,25 +86,25 @@ class Batch:
 
     @property
     def last_delta(self) -> int:
-        """Compaction keeps it, so it may be more than that of the last record."""
+        """The last offset delta; compaction keeps it, so it may exceed that of the last record."""
         if self.last_offset_delta is not None:
             return self.last_offset_delta
         return max(record.offset_delta for record in self.records)
 
     @property
     def last_offset(self) -> int:
-        """What an offset index would say about this batch."""
+        """The last offset, as in an offset index."""
         return self.base_offset + self.last_delta
 
     @property
     def latest(self) -> int:
-        """Largest timestamp, as the head states it."""
+        """The largest timestamp, as the head states it."""
         if self.max_timestamp is not None:
             return self.max_timestamp
         return self.base_timestamp + max(record.timestamp_delta for record in self.records)
 
     def build(self) -> bytes:
-        """Return the batch as it lies in the segment."""
+        """Return the bytes of the batch in the segment."""
         values = {
             "baseOffset": self.base_offset,
             "partitionLeaderEpoch": self.leader_epoch,
@@ -196,7 +196,7 @@ class Message:
     trailing: bytes = b""
 
     def build(self) -> bytes:
-        """Return the message as it lies in the segment."""
+        """Return the bytes of the message in the segment."""
         return bytes(wire.MESSAGE.build({"offset": self.offset, "covered": self._covered()}))
 
     def unit(self, start: int) -> Unit:

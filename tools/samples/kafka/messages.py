@@ -14,7 +14,7 @@ CODINGS = {0: (GZIP, SNAPPY, SNAPPY_XERIAL, LZ4_OF_MAGIC_0), 1: (GZIP, SNAPPY, S
 
 
 def samples() -> Iterator[Sample]:
-    """Yield segments as Kafka wrote them before 0.11, and what its upgrades left behind."""
+    """Yield segments as Kafka wrote them before 0.11, and mixed ones from upgrades."""
     for magic in (0, 1):
         yield segment(f"v{magic}-plain.log", f"messages of magic {magic}, null and empty", *_plain(magic, 0))
         for coding in CODINGS[magic]:
@@ -87,7 +87,7 @@ def _wrapper_at_zero() -> Sample:
 
 
 def _wrapper_with_key() -> Sample:
-    # The document wants a null key on the outside; Kafka does not look.
+    # The document requires a null key on the wrapper; Kafka does not check it.
     return segment(
         "v1-wrapper-with-key.log",
         "a wrapper that has a key",
@@ -97,7 +97,7 @@ def _wrapper_with_key() -> Sample:
 
 
 def _other_magic_inside() -> Sample:
-    # KAFKA-4298: the wrapper's magic rules the offsets, the inner one its own layout.
+    # KAFKA-4298: the wrapper's magic decides about offsets, the inner magic about the layout.
     return segment(
         "inner-magic.log",
         "a wrapper of magic 1 around messages of magic 0, and the other way round",

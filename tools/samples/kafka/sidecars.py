@@ -1,4 +1,4 @@
-"""The files beside a segment: offset, time and transaction index, and the producers' state."""
+"""The sidecars of a segment: offset, time and transaction index, and producer snapshot."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ACCOUNT_NAMES = {
     "CoordinatorEpoch": "coordinator_epoch",
     "CurrentTxnFirstOffset": "current_txn_first_offset",
 }
-"""What the specs call the fields that Kafka calls so."""
+"""The names of fields in the specs by their names in Kafka."""
 
 PREALLOCATED: Entry = {"relativeOffset": 0, "physicalPosition": 0}
 ABORTED: Entry = {"version": 0, "producerId": 1000, "firstOffset": 0, "lastOffset": 3, "lastStableOffset": 2}
@@ -47,7 +47,7 @@ ABORTED_LATE: Entry = {
     "lastOffset": 2**62 + 1,
     "lastStableOffset": 2**62 + 2,
 }
-# The state at offset 7, before the commit marker: 1000 is done, 1001 has its transaction open.
+# The state at offset 7, before the commit marker: producer 1000 is done, the transaction of 1001 is open.
 PRODUCERS: list[Entry] = [
     {
         "ProducerId": 1000,
@@ -90,7 +90,7 @@ def samples() -> Iterator[Sample]:
 
 
 def _positions() -> list[Entry]:
-    # A broker does not index the first batch: it counts the bytes that lie before.
+    # A broker does not index the first batch: it indexes by the bytes since the last entry.
     entries: list[Entry] = []
     position = 0
     for batch in MANY:

@@ -1,7 +1,7 @@
-"""The bytes of Kafka's files: log segments of magic 0, 1 and 2, control records, and the files beside a segment.
+"""The bytes of Kafka's files: log segments of magic 0, 1 and 2, control records, and sidecars.
 
-Names are those of Kafka's own documents and classes. A structure that stores a checksum is
-split where the checksum's coverage begins; what it covers is called `covered`.
+Names are those of Kafka's own documents and classes. A structure with a checksum is split where the checksum's coverage
+begins; the covered part is named `covered`.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from crc32c import crc32c
 
 
 def size_of(data: bytes | None) -> int:
-    """Return the length Kafka stores for a nullable field."""
+    """Return the length that Kafka stores for a nullable field."""
     return -1 if data is None else len(data)
 
 
 class ZigZagVarint(Construct):  # type: ignore[misc]
-    """A zig-zag varint of at most `bits` bits; `build(..., spare_groups=n)` makes it n groups longer than it needs."""
+    """A zig-zag varint of at most `bits` bits; `build(..., spare_groups=n)` makes it n groups longer than needed."""
 
     def __init__(self, bits: int) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class ZigZagVarint(Construct):  # type: ignore[misc]
 
 
 def _lengthened(varint: bytes, spare: int) -> bytes:
-    """Return the same number in `spare` more groups: all say that another follows, the last is zero."""
+    """Return the same number in `spare` more groups: all have the continuation bit but the last, which is zero."""
     if spare == 0:
         return varint
     return varint[:-1] + bytes([varint[-1] | 0x80]) + b"\x80" * (spare - 1) + b"\x00"
@@ -99,8 +99,8 @@ def _checksum(algorithm: Callable[[bytes], int]) -> Construct:
 VARINT = ZigZagVarint(32)
 VARLONG = ZigZagVarint(64)
 
-# Records of magic 2. The document says only "the same varint encoding as Protobuf";
-# all of them are zig-zag (`sint32`, and `sint64` for the timestamp).
+# Records of magic 2. The document states only "the same varint encoding as Protobuf"; all of them are zig-zag
+# (`sint32`, and `sint64` for the timestamp).
 RECORD_HEADER = Struct(
     "headerKeyLength" / _length(VARINT, "headerKey"),
     "headerKey" / Bytes(this.headerKeyLength),
@@ -177,8 +177,8 @@ MESSAGE = Struct(
 CONTROL_KEY = Struct("version" / Int16sb, "type" / Int16sb, "unknown" / GreedyBytes)
 END_TXN_MARKER = Struct("version" / Int16sb, "coordinatorEpoch" / Int32sb)
 
-# KRaft's control values are "flexible" messages: lengths are one too high (0 is null), and
-# every structure ends in tagged fields, of which Kafka has defined none for these.
+# KRaft's control values are "flexible" messages: lengths are stored plus one (0 is null), and every structure ends with
+# tagged fields, of which Kafka defines none for these.
 COMPACT_LENGTH = ExprAdapter(VarInt, obj_ - 1, obj_ + 1)
 COMPACT_STRING = Prefixed(COMPACT_LENGTH, GreedyBytes)
 TAGGED_FIELDS = Const(b"\x00")

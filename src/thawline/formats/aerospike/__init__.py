@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
 import pyarrow as pa
@@ -22,16 +22,23 @@ from thawline.formats.aerospike import folder, salvage
 from thawline.formats.aerospike.bins import BinColumns, Learning
 from thawline.formats.aerospike.choice import Choice
 from thawline.formats.aerospike.findings import CODES
-from thawline.formats.aerospike.parts import Part
-from thawline.formats.aerospike.reading import Item, items_of, parts_of, recognised, unit_spans
+from thawline.formats.aerospike.parts import GlobalRows, Part
+from thawline.formats.aerospike.reading import (
+    entries_of,
+    given_too,
+    items_of,
+    parts_of,
+    recognised,
+    spared_parts,
+    unit_spans,
+)
 from thawline.formats.aerospike.rows import DOUBTED, PLACE, SCHEMAS, TABLES
 from thawline.formats.aerospike.soundness import quick_look
 from thawline.formats.aerospike.strictness import Strictness, strictness
 from thawline.formats.aerospike.tally import Tally
 from thawline.formats.aerospike.values import Decoded
-from thawline.formats.contract import Claim, Member, Reading
-from thawline.formats.legacy import LegacyFormat as Format
-from thawline.model import Finding, Report, Run, Span
+from thawline.formats.contract import Claim, Depth, Format, Kind, Member, Reading, Table
+from thawline.model import Finding, LeftOut, Report, Run, Span
 from thawline.source import Source
 
 SPECS = {"records": "aerospike_record", "indexes": "aerospike_index", "udfs": "aerospike_udf"}
@@ -43,9 +50,7 @@ class Aerospike(Format):
 
     name = "aerospike"
     title = "Aerospike backup"
-    table_names = ("records", "indexes", "udfs")
     codes = CODES
-    unit_name = "entry"
 
     strict: bool | None = None
     """Whether an entry counts as intact only if both tools read it. True also leaves it out; by default it is given,
@@ -75,108 +80,32 @@ class Aerospike(Format):
         return replace(self, bins=learning.columns(name for name in taken if name != "bins"))
 
     def _learn(self, learning: Learning, source: Source) -> None:
-        for item in self._items(source):
+        items = (given for item in items_of(source, self.rules) for given in item.given())
+        for item in items:
             if item.part and isinstance(item.part.content, Decoded):
                 learning.add(item.part.content, item.part.first, item.part.units)
 
     @property
-    def _columns(self) -> BinColumns | None:
+    def bin_columns(self) -> BinColumns | None:
+        """The names and types of bins, where they are columns."""
         return self.bins if isinstance(self.bins, BinColumns) else None
 
     @property
-    def _choice(self) -> Choice | None:
+    def choice(self) -> Choice | None:
+        """The requested namespaces and sets; None for all."""
         if self.namespace is None and self.set is None:
             return None
         return Choice(self.namespace, self.set, self.prune != "off")
 
-    def claim(self, source: Source) -> Claim | None:
-        """A backup starts with its version, or with a zstd frame; one that is encrypted has only its name."""
-        return recognised(source)
-
-    def schema(self, table: str) -> pa.Schema:
-        """The schema of a table."""
-        is_wide = table == "records" and self._columns
-        return self._columns.schema(SCHEMAS[table]) if is_wide and self._columns else SCHEMAS[table]
-
-    def extras(self, table: str) -> pa.Schema:
-        """Where an entry lies in the text; of an index or a UDF also whether it is to be trusted."""
-        return PLACE if table == "records" else DOUBTED
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Backup files are of one kind, plain or compressed."""
+        return (Backup(self),)
 
     @property
-    def _rules(self) -> Strictness:
+    def rules(self) -> Strictness:
+        """What becomes of entries that only one of the two tools reads."""
         return strictness(self.strict)
-
-    def _items(self, source: Source) -> Iterator[Item]:
-        """Everything in a file; before each finding the entries that are given although it is about them."""
-        return (given for item in items_of(source, self._rules) for given in item.given())
-
-    def scan(self, source: Source) -> Iterator[Run | Finding]:
-        """Intact entries and findings, in file order."""
-        is_expected = self.tally.expects(source.name)
-        items = items_of(source, self._rules, quick=quick_look(keeps_digests=is_expected), is_written=False)
-        if is_expected:
-            items = self.tally.watched(source.name, items, is_strict=self._rules.is_damage)
-        return (item.shown for item in items)
-
-    def read(self, source: Source, table: str, columns: Collection[str]) -> Reading:
-        """The same with rows, those of entries that count as damaged and can be read among them."""
-        choice = self._choice if table == "records" else None
-        for item in items_of(source, self._rules, choice=choice, is_written=False):
-            if isinstance(item.shown, Run):
-                yield item.shown, self._batches(item.part, table, columns)
-                continue
-            given = item.doubted()
-            run, part = (given.shown, given.part) if given else (None, None)
-            if isinstance(run, Run) and part and part.table == table:
-                # What a finding is about is not counted as intact, also where its rows are given.
-                yield replace(run, units=0), self._batches(part, table, columns)
-                yield replace(item.shown, is_given=True)
-            else:
-                yield item.shown
-
-    def _batches(self, part: Part | None, table: str, columns: Collection[str]) -> Iterable[pa.RecordBatch]:
-        return () if part is None or part.taken == 0 else part.batches(table, columns, self._columns, self._choice)
-
-    def read_run(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Reading:
-        """Rows of a run; what it says is left out are entries of other namespaces and sets."""
-        if "skipped" in run.labels:
-            yield run, ()
-            return
-        if self._choice is None or table != "records":
-            yield run, self.batches(source, run, table, columns)
-            return
-        parts = list(parts_of(source, run, self._choice))
-        units = sum(part.units - part.taken for part in parts if part.taken is not None)
-        size = sum(part.left_out_bytes for part in parts if part.taken is not None)
-        yield replace(run, labels={**run.labels, "left_out": (units, size)}), self._rows(parts, table, columns)
-
-    def batches(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
-        """Rows of a run."""
-        return self._rows(parts_of(source, run, self._choice if table == "records" else None), table, columns)
-
-    def _rows(self, parts: Iterable[Part], table: str, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
-        for part in parts:
-            yield from self._batches(part, table, columns)
-
-    def units(self, source: Source, run: Run) -> Iterator[Span]:
-        """The entries of a run; of a compressed file the run itself, since they have no bytes of their own there."""
-        return unit_spans(source, run)
-
-    def unit_at(self, source: Source, position: int) -> str:
-        """The spec of the entry that starts at a position."""
-        lead = bytes(source.view(position, min(position + 4, source.size)))
-        if lead[:1] == b"#":
-            return "aerospike_meta"
-        return "aerospike_header" if position == 0 else SPECS[TABLES.get(lead, "records")]
-
-    def for_salvage(self) -> Salvaging:
-        """The same, with what one tool reads as runs of their own: it is written so that both do."""
-        told = {option.name: getattr(self, option.name) for option in fields(Aerospike)}
-        return Salvaging(**told)
-
-    def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
-        """A backup that both tools read, of everything that is intact."""
-        return salvage.rewritten(source, items)
 
     def claim_folder(self, found: Folder) -> Claim | None:
         """A folder with .asb files in it is one backup."""
@@ -196,12 +125,100 @@ class Aerospike(Format):
 
 
 @dataclass(frozen=True, slots=True)
-class Salvaging(Aerospike):
-    """Backups as they are read to make new ones of them."""
+class Backup(Kind):
+    """A file of a backup: text, or text in zstd frames."""
 
-    def scan(self, source: Source) -> Iterator[Run | Finding]:
-        """The items of a scan, with what is given although it counts as damaged."""
-        return (item.shown for item in self._items(source))
+    format: Aerospike
+    name = "backup"
+    unit_name = "entry"
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        """Records, with bins as a list or as columns, indexes and UDFs; where an entry lies comes by name."""
+        bins = self.format.bin_columns
+        records = bins.schema(SCHEMAS["records"]) if bins else SCHEMAS["records"]
+        others = {name: Table(SCHEMAS[name], DOUBTED) for name in ("indexes", "udfs")}
+        return {"records": Table(records, PLACE), **others}
+
+    def claim(self, source: Source) -> Claim | None:
+        """A backup starts with its version, or with a zstd frame; an encrypted one has only its name."""
+        return recognised(source)
+
+    def walk(self, source: Source, depth: Depth) -> Iterator[Run | Finding]:
+        """Intact entries and findings. Heads tell nothing: an entry is found by reading the one before it."""
+        return self._shared(source) if depth is Depth.UNITS else self._checked(source)
+
+    def _checked(self, source: Source) -> Iterator[Run | Finding]:
+        tally, rules = self.format.tally, self.format.rules
+        is_expected = tally.expects(source.name)
+        items = items_of(source, rules, quick=quick_look(keeps_digests=is_expected), is_written=False)
+        if is_expected:
+            items = tally.watched(source.name, items, is_strict=rules.is_damage)
+        return (item.shown for item in items)
+
+    def _shared(self, source: Source) -> Iterator[Run | Finding]:
+        """The same with entries that count as damaged and can be read, before the finding that is about them."""
+        for item in items_of(source, self.format.rules, choice=self.format.choice, is_written=False):
+            given = item.doubted() if isinstance(item.shown, Finding) else None
+            if given and isinstance(given.shown, Run) and isinstance(item.shown, Finding):
+                # What a finding is about does not count as intact, even if its rows are given.
+                yield replace(given.shown, units=0)
+                yield given_too(item.shown)
+            else:
+                yield item.shown
+
+    def rows(self, source: Source, items: Iterable[Run | Finding], table: str, columns: Collection[str]) -> Reading:
+        """Runs with their rows; entries of another table that count as damaged are lost to this one."""
+        is_withheld = False
+        for item in items:
+            if isinstance(item, Finding):
+                yield replace(item, is_given=False) if is_withheld else item
+                is_withheld = False
+            elif item.given and entries_of(item).table != table:
+                is_withheld = True
+            else:
+                yield self._decoded(source, item, table, columns)
+
+    def _decoded(
+        self, source: Source, run: Run, table: str, columns: Collection[str]
+    ) -> tuple[Run, Iterable[pa.RecordBatch]]:
+        place, choice = entries_of(run), self.format.choice if table == "records" else None
+        if place.part and isinstance(place.part.content, Decoded | GlobalRows):
+            return run, self._batches([place.part], table, columns)
+        if run.left_out and not run.units:
+            tail = spared_parts(source, run) if table != "records" else iter(())
+            return run, self._batches(tail, table, columns)
+        if choice is None:
+            return run, self._batches(parts_of(source, run), table, columns)
+        parts = list(parts_of(source, run, choice))
+        chosen = [part for part in parts if part.taken is not None]
+        units = sum(part.units - part.taken for part in chosen if part.taken is not None)
+        left_out = LeftOut(units, sum(part.left_out_bytes for part in chosen))
+        return replace(run, left_out=left_out), self._batches(parts, table, columns)
+
+    def _batches(self, parts: Iterable[Part], table: str, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
+        for part in parts:
+            if part.taken != 0:
+                yield from part.batches(table, columns, self.format.bin_columns, self.format.choice)
+
+    def units(self, source: Source, run: Run) -> Iterator[Span]:
+        """The entries of a run; of a compressed file the run itself, since they have no bytes of their own there."""
+        return unit_spans(source, run)
+
+    def spec_at(self, source: Source, position: int) -> str:
+        """The spec of the entry that starts at a position."""
+        lead = bytes(source.view(position, min(position + 4, source.size)))
+        if lead[:1] == b"#":
+            return "aerospike_meta"
+        return "aerospike_header" if position == 0 else SPECS[TABLES.get(lead, "records")]
+
+    def intact(self, source: Source) -> Iterator[Run | Finding]:
+        """The items of a walk, with entries that one tool reads as runs: they are written so that both do."""
+        return (given.shown for item in items_of(source, self.format.rules) for given in item.given())
+
+    def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
+        """A backup that both tools read, of everything that is intact."""
+        return salvage.rewritten(source, items)
 
 
-__all__ = ["Aerospike", "Part"]
+__all__ = ["Aerospike", "Backup", "Part"]

@@ -7,24 +7,34 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate
 
 import pyarrow as pa
 
 from thawline.engine.chunks import Chunk
+from thawline.formats.aerospike.choice import Choice, rows_of
 from thawline.formats.aerospike.findings import BROKEN, BROKEN_CONTEXT, LENIENT, NOT_UTF8, REFUSED_BY, SUSPECT
-from thawline.formats.aerospike.losses import lost_unit, moved, told
+from thawline.formats.aerospike.losses import LOST_GLOBAL, lost_unit, moved, told
 from thawline.formats.aerospike.marks import Mark, lost_record, marks_of, refusal
 from thawline.formats.aerospike.mending import Mended, Mending, written_anew
 from thawline.formats.aerospike.parts import GlobalRows, Part
-from thawline.formats.aerospike.rows import contexts_json
+from thawline.formats.aerospike.rows import KERNELS, contexts_json
 from thawline.formats.aerospike.strictness import Found, Making, Strictness
-from thawline.formats.aerospike.tolerant import LONGEST_TOKEN, Broken, Look, Note
+from thawline.formats.aerospike.tolerant import (
+    ASRESTORE,
+    GLOBAL_IN_OLD_VERSION,
+    LONGEST_TOKEN,
+    Broken,
+    Look,
+    Note,
+)
 from thawline.formats.aerospike.units import Unit, encode
 from thawline.formats.aerospike.values import BAD_TEXT, Decoded
 from thawline.model import Code, Finding, Span
 
 ORDINARY = re.compile(rb"\* [iu] [^\0]{0,%d}" % LONGEST_TOKEN)
-"""An index or a UDF that the kernel has read, and that has nothing in it that one tool may refuse."""
+"""An index or a UDF that the kernel has read, and in which one tool refuses nothing but, in version 3.0, all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +113,7 @@ class Records:
             row = mark.row + mark.rows
         if row < end:
             yield self._part(row, end, nested_to)
-        yield from self._not_utf8(first, end)
+        yield from self.not_utf8(first, end)
 
     def _span(self, first: int, end: int) -> Span:
         return Span(self._starts[first], self._ends[end - 1])
@@ -131,10 +141,54 @@ class Records:
 
         yield from self._judge.rules.judged(mark.code, span, part, detail, lost, self._judge.hint)
 
-    def _not_utf8(self, first: int, end: int) -> Iterator[Finding]:
+    def not_utf8(self, first: int, end: int) -> Iterator[Finding]:
         """One finding for all strings of a stretch that are not UTF-8."""
         found = self._not_text[bisect_left(self._not_text, (first,)) : bisect_left(self._not_text, (end,))]
         return _not_utf8(self.decoded, found, self._starts, self._ends[end - 1])
+
+
+class ChosenRecords:
+    """Records of a chunk of which some are requested. Of the others nothing but the head is decoded."""
+
+    def __init__(self, judge: Judge, choice: Choice, heads: Chunk, view: memoryview, base: int) -> None:
+        self._judge, self._heads, self._view, self._base = judge, heads, view, base
+        self._starts, self._ends = positions(heads.starts), positions(heads.ends)
+        mask = choice.mask(heads.batch)
+        self._mask = pa.repeat(pa.scalar(True), len(heads)) if mask is None else mask  # noqa: FBT003 - a value
+        self._before = array("q", [0, *accumulate(map(bool, self._mask.to_pylist()))])
+        """How many requested rows come before each row."""
+
+    def taken(self, first: int, end: int) -> int:
+        """How many rows of a stretch are requested."""
+        return self._before[end] - self._before[first]
+
+    def found(self, first: int, end: int, nested_to: int) -> Iterator[Found]:
+        """What is said of the rows of one stretch. If one that is requested is odd, all of them are judged."""
+        span, taken = Span(self._starts[first], self._ends[end - 1]), self.taken(first, end)
+        suspect = nested(span, nested_to)
+        if not taken:
+            yield Part(span, end - first, "records", self._heads, suspect=suspect, taken=0)
+            return
+        chosen, row = self._chosen, self._before[first]
+        if chosen and not any(_between(chosen.marks, row, row + taken)):
+            yield Part(span, end - first, "records", chosen.decoded, row, suspect, taken=taken)
+            yield from chosen.not_utf8(row, row + taken)
+        elif self._all:
+            yield from self._all.found(first, end, nested_to)
+        else:
+            yield self._judge.found(BROKEN, span, {"at": span.start})
+
+    @cached_property
+    def _chosen(self) -> Records | None:
+        return self._read(self._mask)
+
+    @cached_property
+    def _all(self) -> Records | None:
+        return self._read(pa.repeat(pa.scalar(True), len(self._heads)))  # noqa: FBT003 - a value, not a flag
+
+    def _read(self, mask: pa.BooleanArray) -> Records | None:
+        chunk = rows_of(KERNELS["records"], self._heads, mask, self._view, self._base)
+        return Records(self._judge, chunk, self._view, self._base) if chunk else None
 
 
 class Globals:
@@ -164,39 +218,46 @@ class Globals:
         span = Span(self._starts[first], self._ends[end - 1])
         return Part(span, end - first, self._table, self._rows, first, nested(span, nested_to))
 
-    def _is_ordinary(self, row: int) -> bool:
-        text = self._view[self._starts[row] - self._base : self._ends[row] - self._base]
-        return self._judge.version != "3.0" and ORDINARY.fullmatch(text) is not None
-
     def _odd(self, row: int, nested_to: int) -> Iterator[Found]:
         """An index or a UDF that is not simply intact; nothing if it is."""
-        is_ordinary, has_broken_context = self._is_ordinary(row), row in self._broken_contexts
-        if is_ordinary and not has_broken_context:
-            return
-        part = self._part(row, row + 1, nested_to)
-        look = Look(self._view[: part.span.end - self._base], part.span.start - self._base, self._judge.version)
         try:
-            unit = None if is_ordinary else look.unit()
+            notes = self._notes(row)
         except Broken as broken:
-            yield self._judge.found(BROKEN, part.span, told(broken, self._base))
+            yield self._judge.found(BROKEN, Span(self._starts[row], self._ends[row]), told(broken, self._base))
             return
-        if unit and look.notes:
-            yield from self._refused(unit, moved(look.notes, self._base), part)
+        has_broken_context = row in self._broken_contexts
+        if notes:
+            yield from self._refused(row, notes, nested_to)
         elif has_broken_context:
-            yield part
+            yield self._part(row, row + 1, nested_to)
         if has_broken_context:
-            end = part.span.end
+            end = self._ends[row]
             yield Finding(BROKEN_CONTEXT, Span(end, end), {"index": self._chunk.batch["name"][row].as_py()})
 
-    def _refused(self, unit: Unit, notes: Sequence[Note], part: Part) -> Iterator[Found]:
-        def mended() -> Part:
-            refused_by = REFUSED_BY[refusal(notes)]
-            if not self._judge.is_written:
-                return replace(part, refused_by=refused_by, labels={"version": self._judge.version})
-            written, labels = written_anew(encode(unit), self._judge.version)
-            return replace(part, refused_by=refused_by, mended=written, labels=labels)
+    def _notes(self, row: int) -> Sequence[Note]:
+        """What one of the tools has against an entry; `Broken` if no tool reads it."""
+        start = self._starts[row]
+        if ORDINARY.fullmatch(self._view, start - self._base, self._ends[row] - self._base):
+            return [Note(start, GLOBAL_IN_OLD_VERSION, ASRESTORE)] if self._judge.version == "3.0" else ()
+        look = self._look(row)
+        look.unit()
+        return moved(look.notes, self._base)
 
-        return self._judge.refused(notes, part.span, mended, lost_unit(unit))
+    def _look(self, row: int) -> Look:
+        return Look(self._view[: self._ends[row] - self._base], self._starts[row] - self._base, self._judge.version)
+
+    def _refused(self, row: int, notes: Sequence[Note], nested_to: int) -> Iterator[Found]:
+        span, version = Span(self._starts[row], self._ends[row]), self._judge.version
+
+        def mended() -> Part:
+            written: bytes = b""
+            labels: dict[str, object] = {"version": version}
+            if self._judge.is_written:
+                written, labels = written_anew(encode(self._look(row).unit()), version)
+            suspect, refused_by = nested(span, nested_to), REFUSED_BY[refusal(notes)]
+            return Part(span, 1, self._table, self._rows, row, suspect, refused_by, written, labels)
+
+        return self._judge.refused(notes, span, mended, LOST_GLOBAL)
 
 
 def _broken_contexts(chunk: Chunk) -> set[int]:
@@ -212,11 +273,6 @@ def positions(values: pa.Int64Array) -> array[int]:
     found = array("q")
     found.frombytes(memoryview(values.buffers()[1])[8 * values.offset : 8 * (values.offset + len(values))])
     return found
-
-
-def not_utf8(decoded: Decoded, starts: array[int], end: int) -> Iterator[Finding]:
-    """One finding for all strings of a chunk that are not UTF-8."""
-    return _not_utf8(decoded, _not_text(decoded), starts, end)
 
 
 def _not_text(decoded: Decoded) -> list[tuple[int, int]]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from thawline.formats.aerospike.tolerant import Broken, Look, Note
 from thawline.formats.aerospike.units import Record
 
+LOST_GLOBAL = "1 index or UDF"
 BIN_COUNT = re.compile(rb"\+ b ([0-9]{1,5})\n")
 
 
@@ -48,7 +49,7 @@ def described(view: memoryview, version: str) -> str:
 def lost_unit(unit: object) -> str:
     """An entry in the same terms."""
     if not isinstance(unit, Record):
-        return "1 index or UDF"
+        return LOST_GLOBAL
     found_set = f" of set {unit.set.decode('utf-8', 'replace')!r}" if unit.set else ""
     key = "" if unit.key is None else f" with key {_shown_key(unit.key.value)}"
     return f"1 record{found_set}{key}, digest {unit.digest.hex()}"

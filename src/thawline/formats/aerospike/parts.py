@@ -22,6 +22,7 @@ class GlobalRows:
     def __init__(self, table: str, chunk: Chunk) -> None:
         self.table, self.chunk, self.batch = table, chunk, chunk.batch
         self.made: Made = {}
+        self.masks: dict[Choice, pa.BooleanArray | None] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,8 @@ class Part:
         """Whether the entries of another part come right behind these, here and in what their rows are made of."""
         if self.content is None or self.content is not following.content or self.span.end != following.span.start:
             return False
+        if self.taken is not None:
+            return False
         return replace(self, span=following.span, units=following.units, first=self.first + self.units) == following
 
     def with_next(self, following: Part) -> Part:
@@ -62,6 +65,8 @@ class Part:
     @property
     def left_out_bytes(self) -> int:
         """How many of its bytes belong to entries that are not asked for."""
+        if self.taken == self.units:
+            return 0
         kept = sum(end - start for start, end in self.places()) if self.taken else 0
         return self.span.size - kept
 
@@ -82,8 +87,20 @@ class Part:
         rows = self.units if self.taken is None else self.taken
         made = _made(self.content, frozenset(wanted), bins, self.suspect or self.refused_by)
         batch = made.slice(self.first, rows)
-        mask = choice.mask(self.content.batch.slice(self.first, rows)) if choice else None
-        yield batch if mask is None else batch.filter(mask)
+        mask = _mask(self.content, choice) if choice and self.taken is None else None
+        if mask is None:
+            yield batch
+        elif rows == 1:  # a file may have a part for every record, and `filter` takes longer than to make the row
+            yield batch if mask[self.first].as_py() else batch.slice(0, 0)
+        else:
+            yield batch.filter(mask.slice(self.first, rows))
+
+
+def _mask(content: Decoded | GlobalRows, choice: Choice) -> pa.BooleanArray | None:
+    """Which rows of a chunk are requested; computed once however many parts share it."""
+    if choice not in content.masks:
+        content.masks[choice] = choice.mask(content.batch)
+    return content.masks[choice]
 
 
 def _made(

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from thawline import native
 from thawline.engine import columns
 from thawline.engine.chunks import Break, Chunk, Places, Ranges
-from thawline.formats.aerospike.judging import Globals, Judge, Records, nested
+from thawline.formats.aerospike.choice import HEADS, Choice
+from thawline.formats.aerospike.judging import ChosenRecords, Globals, Judge, Records, nested
 from thawline.formats.aerospike.parts import Part
 from thawline.formats.aerospike.rows import KERNELS
 from thawline.formats.aerospike.soundness import LOOKED_AT, Soundness
@@ -97,10 +98,10 @@ class Patch:
         self.steps.append(Stretch(table, first, rows, span, nested_to))
         self.rows[table] = first + rows
 
-    def found(self, judge: Judge, quick: Soundness | None) -> Iterator[Found]:
+    def found(self, judge: Judge, quick: Soundness | None, choice: Choice | None = None) -> Iterator[Found]:
         """Everything that is said of the patch, in file order."""
         held: Part | None = None
-        for item in self._found(judge, quick):
+        for item in self._found(judge, quick, choice):
             if held and isinstance(item, Part) and held.touches(item):
                 held = held.with_next(item)
                 continue
@@ -112,17 +113,21 @@ class Patch:
         if held:
             yield held
 
-    def _found(self, judge: Judge, quick: Soundness | None) -> Iterator[Found]:
+    def _found(self, judge: Judge, quick: Soundness | None, choice: Choice | None) -> Iterator[Found]:
         told: dict[str, Told] = {}
         for step in self.steps:
             if not isinstance(step, Stretch):
                 yield from step
                 continue
             if step.table not in told:
-                told[step.table] = self._told(step.table, judge, quick)
+                told[step.table] = self._told(step.table, judge, quick, choice)
             yield from told[step.table](step)
 
-    def _told(self, table: str, judge: Judge, quick: Soundness | None) -> Told:
+    def _told(self, table: str, judge: Judge, quick: Soundness | None, choice: Choice | None) -> Told:
+        if table == "records" and choice:
+            heads = self._read(table, HEADS).moved(self.base)
+            chosen = ChosenRecords(judge, choice, heads, self.view, self.base)
+            return lambda it: chosen.found(it.first, it.first + it.rows, it.nested_to)
         if table == "records" and quick and (sound := self._sound(quick)):
             return sound
         chunk = self._read(table, CHECKED if quick and table == "records" else None).moved(self.base)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from thawline.formats.aerospike.choice import Choice
@@ -14,10 +14,10 @@ from thawline.formats.aerospike.parts import Part
 from thawline.formats.aerospike.rows import KERNELS
 from thawline.formats.aerospike.soundness import Soundness
 from thawline.formats.aerospike.strictness import Doubted, Found, Making, Strictness, nothing
-from thawline.formats.aerospike.text import ZSTD_MAGIC, Frame, PlainText, ZstdText, next_frame
+from thawline.formats.aerospike.text import ZSTD_MAGIC, Frame, PlainText, ZstdText, next_frame, room_of
 from thawline.formats.aerospike.walk import HEADER, HEADER_SIZE, Walk, has_entries, rest_of_entry
 from thawline.formats.contract import Claim
-from thawline.model import Code, Finding, Run, Span
+from thawline.model import Code, Finding, LeftOut, Payload, Run, Span
 from thawline.source import Source
 from thawline.wording import quoted
 
@@ -28,9 +28,31 @@ ASBX_HEAD = re.compile(rb"\x01.{8}.{4}[!-~]{1,31}\0{0,30}", re.DOTALL)
 ASBX_HEAD_SIZE = 44
 LATEST = "3.1"
 """The version of a text that does not say another one."""
-SPARED = {"skipped": True}
-"""The label of runs that hold nothing that is asked for."""
 LINES = re.compile(rb"(?:^|\n)\+ [kndsgtb] |\n- [A-Z]!? ")
+
+
+@dataclass(frozen=True, slots=True)
+class Entries(Payload):
+    """Where the entries of a run lie, and what they are."""
+
+    table: str = ""
+    version: str = LATEST
+    suspect: str = ""
+    text: Span | None = None
+    """Where they lie in compressed text."""
+    frame: tuple[int, int] | None = None
+    """The frame that they start in: its byte in the file, and where its text starts."""
+    segment: int = 0
+    """The byte of the file from which frames follow one another without damage."""
+    mended: bytes = b""
+    """The bytes that both tools read for them, where only one of them reads those in the file."""
+    is_header: bool = False
+    part: Part | None = field(default=None, compare=False, repr=False)
+    """Their rows, as far as the walk has decoded them."""
+
+    def portable(self) -> Entries:
+        """The same without rows."""
+        return replace(self, part=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +70,14 @@ class Item:
         found = self.doubted()
         if found and isinstance(self.shown, Finding):
             yield found
-            yield replace(self, shown=replace(self.shown, is_given=True))
+            yield Item(given_too(self.shown))
         else:
             yield self
+
+
+def given_too(finding: Finding) -> Finding:
+    """A finding about entries that are given all the same. `replace` would be slow where every line has one."""
+    return Finding(finding.code, finding.span, finding.detail, finding.hint, is_given=True)
 
 
 def recognised(source: Source) -> Claim | None:
@@ -121,42 +148,54 @@ def items_of(
         for found in walk.items():
             yield _item(found, walk.version)
         if walk.is_spared and walk.pos < source.size:
-            yield Item(Run(Span(walk.pos, source.size), 0, 0, SPARED))
+            yield Item(_spared(Span(walk.pos, source.size), Entries(version=walk.version)))
 
 
 def _item(found: Found, version: str) -> Item:
     """What a walk through plain text has found."""
-    labels = {} if version == LATEST else {"version": version}
+    place = Entries(version=version)
     match found:
         case Finding():
             return Item(found)
         case Doubted(finding, part):
-            return Item(finding, doubted=partial(_given, finding, part, finding.span.start, **labels))
-    return Item(_run(found, found.span, **labels), found)
+            return Item(finding, doubted=partial(_given, finding, part, finding.span.start, place))
+    return Item(_run(found, found.span, place), found)
 
 
-def _given(finding: Finding, making: Making, at: int, **labels: object) -> Item | None:
-    """Entries that are given although they count as damaged: a run without bytes, for the finding has them."""
+def _given(finding: Finding, making: Making, at: int, place: Entries) -> Item | None:
+    """Entries that are given although they count as damaged: a run without bytes, which are the finding's."""
     part = making()
     if part is None:
         return None
-    labels |= {"recovered": finding.code.id, "given": finding.span}
-    return Item(_run(part, Span(at, at), **labels), part)
+    run = replace(_run(part, Span(at, at), place), recovered=finding.code.id, given=finding.span)
+    return Item(run, part)
 
 
-def _run(part: Part, span: Span, **labels: object) -> Run:
-    named = {**part.labels, **labels}
-    if part.table:
-        named["table"] = part.table
-    if part.suspect:
-        named["suspect"] = part.suspect
-    if part.mended:
-        named["mended"] = part.mended
-    if part.taken is not None:
-        named["left_out"] = part.units - part.taken, part.left_out_bytes
-    if part.taken == 0:
-        named |= SPARED
-    return Run(span, part.units, part.rows, named)
+def _run(part: Part, span: Span, place: Entries) -> Run:
+    told = part.labels.get("version")
+    payload = replace(
+        place,
+        table=part.table,
+        version=str(told) if told and place.version == LATEST else place.version,
+        suspect=part.suspect or "",
+        mended=part.mended,
+        is_header=bool(part.labels.get("header")),
+        part=part,
+    )
+    is_doubted = bool(part.labels.get("one_tool_only"))
+    left_out = None if part.taken is None else LeftOut(part.units - part.taken, part.left_out_bytes)
+    suspect = part.suspect or ("one tool only" if is_doubted else "")
+    return Run(span, part.units, part.rows, suspect=suspect, left_out=left_out, payload=payload)
+
+
+def _spared(span: Span, place: Entries) -> Run:
+    """The rest of a file that holds no requested record."""
+    return Run(span, 0, 0, left_out=LeftOut(0, span.size), payload=place)
+
+
+def entries_of(run: Run) -> Entries:
+    """Where the entries of a run lie."""
+    return run.payload if isinstance(run.payload, Entries) else Entries()
 
 
 def _hint(source: Source) -> str:
@@ -172,6 +211,7 @@ class _Compressed:
         self.rules, self.quick, self.choice, self.is_written = rules, quick, choice, is_written
         self.source = source.on_disk()
         self.data = self.source.view(0, self.source.size)
+        self.room = room_of(len(self.data))
         self.position = 0
 
     def items(self) -> Iterator[Item]:
@@ -179,7 +219,7 @@ class _Compressed:
         frame: Frame | None = None
         while start < len(self.data):
             text = ZstdText(self.data, start, position, self.source.release)
-            text.begun = frame.blocks if frame else None
+            text.begun = frame.blocks() if frame else None
             if start and (end := _end_of_scrap(text, position)) is not None:
                 yield Item(self._inside(BROKEN, position, end, rest_of_entry(position), hint))
                 position = end
@@ -188,16 +228,36 @@ class _Compressed:
                 walk.choice, walk.is_written = self.choice, self.is_written
                 yield from self._segment(walk, text, start)
                 if walk.is_spared:
-                    yield Item(Run(Span(self.position, len(self.data)), 0, 0, SPARED))
+                    place = replace(_place(Span(walk.pos, walk.pos), text), version=walk.version)
+                    yield Item(_spared(Span(self.position, len(self.data)), place))
                     return
                 position, version = walk.pos, walk.version
             start = text.reached
             yield from self._rest(text)
             if text.damage:
                 frame = None if text.is_full else next_frame(self.data, start + 1)
-                following = frame.start if frame else len(self.data)
-                yield Item(Finding(BROKEN_FRAME, Span(start, following), {"at": start, "reason": text.damage}))
-                start = self.position = following
+                yield self._broken_frame(start, frame, text.damage)
+                frame, position = yield from self._stumps(frame, position, hint)
+                start = self.position
+
+    def _stumps(self, frame: Frame | None, position: int, hint: str) -> Generator[Item, None, tuple[Frame | None, int]]:
+        """Frames that break off early and in which no entry starts; then the next frame, and where its text starts.
+
+        A file may hold one every few bytes. Each is decompressed once, and takes no walk.
+        """
+        while frame and frame.damage and position + len(text := frame.text()) < self.room and not has_entries(text):
+            end, reached = position + len(text), frame.reached
+            yield Item(self._inside(BROKEN, position, end, rest_of_entry(position), hint))
+            yield Item(Run(Span(frame.start, reached), 0, 0))
+            following = next_frame(self.data, reached + 1)
+            yield self._broken_frame(reached, following, frame.damage)
+            frame, position = following, end
+        return frame, position
+
+    def _broken_frame(self, start: int, following: Frame | None, reason: str) -> Item:
+        """The bytes from damage on up to the next frame that can be read."""
+        self.position = following.start if following else len(self.data)
+        return Item(Finding(BROKEN_FRAME, Span(start, self.position), {"at": start, "reason": reason}))
 
     def _segment(self, walk: Walk, text: ZstdText, segment: int) -> Iterator[Item]:
         """What lies in the frames from a byte of the file on, up to its end or to damage."""
@@ -210,15 +270,15 @@ class _Compressed:
                 continue
             if isinstance(found, Doubted):
                 text.release(found.finding.span.start)
-                yield self._doubted(found, text, version=walk.version, segment=segment)
+                yield self._doubted(found, text, Entries(version=walk.version, segment=segment))
                 continue
             for part in _split(found, text.suspect_from):
                 text.release(part.span.start)
                 end = max(text.located(part.span.end), self.position)
                 span, self.position = Span(self.position, end), end
                 self.source.release(end)
-                place = _place(part.span, text)
-                yield Item(_run(part, span, version=walk.version, segment=segment, **place), part)
+                place = replace(_place(part.span, text), version=walk.version, segment=segment)
+                yield Item(_run(part, span, place), part)
 
     def _inside(self, code: Code, start: int, end: int, detail: Mapping[str, object], hint: str) -> Finding:
         """A finding about the text: the frames are intact, so it takes none of their bytes."""
@@ -230,7 +290,7 @@ class _Compressed:
         span = finding.span
         return self._inside(finding.code, span.start, span.end, finding.detail, finding.hint)
 
-    def _doubted(self, found: Doubted, text: ZstdText, **labels: object) -> Item:
+    def _doubted(self, found: Doubted, text: ZstdText, place: Entries) -> Item:
         """A finding about entries that are given all the same."""
         inside = self._moved(found.finding)
 
@@ -239,8 +299,9 @@ class _Compressed:
             is_sound = made is None or made.span.end <= text.suspect_from
             return made if made is None or is_sound else replace(made, suspect=made.suspect or "frame")
 
-        labels |= _place(found.finding.span, text)
-        return Item(inside, doubted=partial(_given, inside, part, self.position, **labels))
+        at = _place(found.finding.span, text)
+        place = replace(place, text=at.text, frame=at.frame)
+        return Item(inside, doubted=partial(_given, inside, part, self.position, place))
 
     def _rest(self, text: ZstdText) -> Iterator[Item]:
         """The bytes of frames whose text is told already."""
@@ -255,9 +316,9 @@ def _end_of_scrap(text: ZstdText, start: int) -> int | None:
     return start + len(view) if is_last and not has_entries(view) else None
 
 
-def _place(span: Span, text: ZstdText) -> dict[str, object]:
+def _place(span: Span, text: ZstdText) -> Entries:
     """Where entries lie in compressed text."""
-    return {"text": (span.start, span.end), "frame": text.frame_of(span.start)}
+    return Entries(text=span, frame=text.frame_of(span.start))
 
 
 def _split(part: Part, suspect_from: int) -> Iterator[Part]:
@@ -279,29 +340,36 @@ def _split(part: Part, suspect_from: int) -> Iterator[Part]:
 
 
 def parts_of(source: Source, run: Run, choice: Choice | None = None) -> Iterator[Part]:
-    """What a run of an earlier scan is made of."""
-    table, place = run.labels.get("table"), run.labels.get("text")
-    if table not in KERNELS:
+    """What a run of an earlier walk is made of."""
+    place = entries_of(run)
+    if place.table not in KERNELS:
         return
-    span = Span(*place) if isinstance(place, tuple) else run.given or run.span
+    span = place.text or run.given or run.span
     text: PlainText | ZstdText = PlainText(source, span.end)
-    if isinstance(place, tuple):
-        text = _Part(opened_at(source, run), span.end)
-    walk = Walk(text, pos=span.start, version=str(run.labels.get("version", LATEST)), is_written=False)
+    if place.text:
+        text = _Part(opened_at(source, place), span.end)
+    walk = Walk(text, pos=span.start, version=place.version, is_written=False)
     walk.choice = choice
-    if run.labels.get("suspect") == "nested":
+    if place.suspect == "nested":
         walk.nested_to = span.end
-    suspect = run.labels.get("suspect")
     for found in walk.entries():
         if isinstance(found, Part):
-            yield replace(found, suspect="frame") if suspect == "frame" and not found.suspect else found
+            yield replace(found, suspect="frame") if place.suspect == "frame" and not found.suspect else found
 
 
-def opened_at(source: Source, run: Run) -> ZstdText:
+def spared_parts(source: Source, run: Run) -> Iterator[Part]:
+    """The entries in the rest of a file that holds no requested record."""
+    place = entries_of(run)
+    text: PlainText | ZstdText = opened_at(source, place) if place.text else PlainText(source)
+    start = place.text.start if place.text else run.span.start
+    walk = Walk(text, pos=start, version=place.version, is_written=False)
+    return (found for found in walk.entries() if isinstance(found, Part))
+
+
+def opened_at(source: Source, place: Entries) -> ZstdText:
     """The frames of a compressed file from the one on that a run starts in."""
-    place = run.labels["frame"]
-    assert isinstance(place, tuple)  # noqa: S101 - `_Compressed` sets it
-    (frame, position), found = place, source.on_disk()
+    assert place.frame is not None  # noqa: S101 - `_Compressed` sets it
+    (frame, position), found = place.frame, source.on_disk()
     return ZstdText(found.view(0, found.size), frame, position, found.release)
 
 
@@ -323,7 +391,7 @@ class _Part(ZstdText):
 
 def unit_spans(source: Source, run: Run) -> Iterator[Span]:
     """The entries of a run; of a compressed file the run itself."""
-    if "text" in run.labels or "given" in run.labels or run.units == 1:
+    if entries_of(run).text or run.given or run.units == 1:
         yield run.given or run.span
         return
     for part in parts_of(source, run):

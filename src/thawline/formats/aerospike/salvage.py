@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from thawline.conditions import matching
-from thawline.formats.aerospike.reading import Item, opened_at
+from thawline.formats.aerospike.reading import Entries, Item, entries_of, opened_at
 from thawline.formats.aerospike.text import ZstdText
 from thawline.formats.aerospike.units import header
 from thawline.model import Finding, Run, Span
@@ -26,7 +26,7 @@ def rewritten(source: Source, items: Iterable[Run | Finding]) -> Pieces:
     has_header = False
     for item in items:
         if isinstance(item, Run) and item.units:
-            if not has_header and not item.labels.get("header"):
+            if not has_header and not entries_of(item).is_header:
                 yield header()
             has_header = True
             yield from texts.of(item)
@@ -82,23 +82,23 @@ class RunTexts:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self._segment: object = None
+        self._segment: int | None = None
         self._text: ZstdText | None = None
 
     def of(self, run: Run, span: Span | None = None) -> Pieces:
         """The bytes of a run's entries, or of some of them, as both tools read them."""
-        mended, place = run.labels.get("mended"), run.labels.get("text")
-        if isinstance(mended, bytes):
-            yield mended
+        place = entries_of(run)
+        if place.mended:
+            yield place.mended
             return
-        wanted = span or (Span(*place) if isinstance(place, tuple) else run.given or run.span)
+        wanted = span or place.text or run.given or run.span
         for at in range(wanted.start, wanted.end, PIECE):
             end = min(at + PIECE, wanted.end)
-            yield self.source.view(at, end) if place is None else self._opened(run).window(at, end - at)[0]
+            yield self._opened(place).window(at, end - at)[0] if place.text else self.source.view(at, end)
 
-    def _opened(self, run: Run) -> ZstdText:
-        """The frames that a run lies in, decompressed only once however many runs there are."""
-        if self._text is None or self._segment != run.labels["segment"]:
-            self._segment = run.labels["segment"]
-            self._text = opened_at(self.source, run)
+    def _opened(self, place: Entries) -> ZstdText:
+        """The frames that a run lies in, decompressed once however many runs they hold."""
+        if self._text is None or self._segment != place.segment:
+            self._segment = place.segment
+            self._text = opened_at(self.source, place)
         return self._text

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, takewhile
+from itertools import takewhile
 from typing import Protocol
 
 import zstandard
@@ -35,6 +35,10 @@ A server takes records of up to 8 MiB; a longer one is a damaged length.
 LEAST_ROOM, MOST_RATIO = 64 << 20, 256
 """How much text a file may decompress to: so many bytes, or so many times its size. Backups have a tenth of that; one
 that is made to decompress for ever has a hundred times as much."""
+
+
+LONGEST_STUMP, MOST_STUMP_BLOCKS = 1 << 12, 16
+"""Bytes of a block, and blocks, that are decompressed to see whether a frame breaks off early."""
 
 
 def room_of(size: int) -> int:
@@ -224,18 +228,43 @@ def _wrong_checksum(data: memoryview, frame: int, release: Release, room: int) -
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A zstd frame that has something in it."""
+    """A zstd frame that has something in it, and its first blocks."""
 
     start: int
-    blocks: Blocks
+    first: Sequence[tuple[int, bytes]]
+    rest: Blocks
+    damage: str
+    """Why the frame ends after its first blocks, if it is damaged there."""
+
+    @property
+    def reached(self) -> int:
+        """The byte of the file after its first blocks."""
+        return self.first[-1][0]
+
+    def text(self) -> memoryview:
+        """The text of its first blocks."""
+        return memoryview(self.first[0][1] if len(self.first) == 1 else b"".join(block for _, block in self.first))
+
+    def blocks(self) -> Blocks:
+        """All its blocks; `CodecError` after the last one that decompresses."""
+        yield from self.first
+        if self.damage:
+            raise CodecError(self.damage)
+        yield from self.rest
 
 
 def next_frame(data: memoryview, start: int) -> Frame | None:
-    """The next zstd frame with something in it, at or behind a byte of the file; None if there is none."""
+    """The next zstd frame with something in it, at or after a byte of the file; None if there is none."""
     for found in FRAME.finditer(data, start):
-        blocks = zstd_blocks(data, found.start())
+        first: list[tuple[int, bytes]] = []
+        damage, blocks = "", zstd_blocks(data, found.start())
         try:
-            return Frame(found.start(), chain([next(blocks)], blocks))
-        except CodecError:
-            continue
+            for block in blocks:
+                first.append(block)
+                if len(block[1]) >= LONGEST_STUMP or len(first) == MOST_STUMP_BLOCKS:
+                    break
+        except CodecError as error:
+            damage = error.message
+        if first:
+            return Frame(found.start(), first, blocks, damage)
     return None

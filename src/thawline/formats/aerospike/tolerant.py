@@ -33,6 +33,7 @@ INT64_MIN, INT64_MAX, UINT32_MAX, UINT16_MAX = -(1 << 63), (1 << 63) - 1, (1 << 
 LATEST = INT64_MAX // 1_000_000 - 1_262_304_000
 """The last expiration that a column of microseconds since 1970 has room for; backup-go takes later ones, too."""
 LDT = "a large data type (LDT), which servers stopped to have with version 3.15; only an older asrestore reads it"
+GLOBAL_IN_OLD_VERSION = "global data in a file of version 3.0"
 WRAPS = "a number that does not fit 64 bits; backup-go wraps it to another one without a word"
 PADDED = "base-64 with padding where none belongs; asrestore makes bytes of it that nobody encoded"
 
@@ -232,7 +233,7 @@ class Look:
 
     def _refuse_in_old_version(self) -> None:
         if self.version == "3.0":
-            self._note(self.pos, "global data in a file of version 3.0", ASRESTORE)
+            self._note(self.pos, GLOBAL_IN_OLD_VERSION, ASRESTORE)
 
     # Parts of a unit.
 

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from thawline import native
 from thawline.engine.chunks import Chunk
+from thawline.formats.aerospike.choice import Choice
 from thawline.literals import integer, null
 from thawline.ripemd160 import SIZE
 
@@ -126,6 +127,7 @@ class Decoded:
     def __init__(self, chunk: Chunk) -> None:
         self.chunk, self.batch, self.rows = chunk, chunk.batch, len(chunk)
         self.made: Made = {}
+        self.masks: dict[Choice, pa.BooleanArray | None] = {}
         self.items = self.batch["bins"].values
         names, data, doubles = (self.items.field(name) for name in ("name", "data", "double"))
         self.bins = _decode(

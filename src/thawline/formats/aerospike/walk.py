@@ -10,17 +10,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from thawline import native
 from thawline.engine import columns
 from thawline.engine.chunks import Break, Chunk
-from thawline.formats.aerospike.choice import HEADS, Choice, rows_of
+from thawline.formats.aerospike.choice import HEADS, Choice
 from thawline.formats.aerospike.findings import BROKEN, NO_HEADER, TRUNCATED, UNKNOWN_KIND
-from thawline.formats.aerospike.judging import Globals, Judge, Records, nested, not_utf8, positions
+from thawline.formats.aerospike.judging import ChosenRecords, Globals, Judge, Records, nested
 from thawline.formats.aerospike.losses import closes, described, lost_unit, moved, told
-from thawline.formats.aerospike.marks import marks_of
 from thawline.formats.aerospike.mending import Mending
 from thawline.formats.aerospike.parts import Part
 from thawline.formats.aerospike.patches import CHECKED, LARGEST_PATCH, LONGEST_STRETCH, Patch, probe, reached
@@ -30,7 +26,6 @@ from thawline.formats.aerospike.strictness import LENIENTLY, Found, Strictness
 from thawline.formats.aerospike.text import LONGEST_ENTRY, Text
 from thawline.formats.aerospike.tolerant import ASRESTORE, Broken, Look, Note
 from thawline.formats.aerospike.units import Unit, header
-from thawline.formats.aerospike.values import Decoded
 from thawline.model import Code, Finding, Span
 
 HEADER = re.compile(rb"Version (\d)\.(\d)\n")
@@ -106,7 +101,7 @@ class Walk:
             if not len(view):
                 return
             before = self.pos
-            if self.is_patchy and self.size == self.text.step and not self.choice and native.is_compiled:
+            if self.is_patchy and self.size == self.text.step and native.is_compiled:
                 yield from self._patch(view, is_last=is_last)
             if self.pos == before:
                 yield from self._scanned(view, is_last=is_last)
@@ -147,7 +142,7 @@ class Walk:
             if not rows and not self._odd(patch, rest, mending, is_last=is_last):
                 break
         quick = self.quick if self.quick and self.pos <= self.text.suspect_from else None
-        yield from patch.found(judge, quick)
+        yield from patch.found(judge, quick, self.choice)
 
     def _stretch(self, patch: Patch, view: memoryview, *, is_last: bool) -> int:
         """How many entries of a table come next that its kernel reads; they go into the patch unless they are many."""
@@ -159,6 +154,8 @@ class Walk:
             return 0
         plain, found = self._without_escapes(view), probe(table)
         rows = found.rows(plain)
+        if table == "records" and rows and self.choice and not self.is_behind_first:
+            return LONGEST_STRETCH  # the first records of a file tell whether to read on
         if rows == LONGEST_STRETCH or (rows and found.ends[rows - 1] > LARGEST_PATCH):
             return LONGEST_STRETCH
         if table == "records" and rows:
@@ -319,30 +316,13 @@ class Walk:
         return Globals(self._judge, table, chunk, view, base).found(0, len(chunk), self.nested_to)
 
     def _chosen(self, heads: Chunk, view: memoryview, base: int) -> Iterator[Found]:
-        """Records that are asked for, and how many are left out; of those nothing but the head is decoded."""
+        """Records that are requested, and how many are left out."""
         choice = self.choice or Choice()
         is_first, self.is_behind_first = not self.is_behind_first, True
-        mask = choice.mask(heads.batch)
-        taken = len(heads) if mask is None else pc.sum(mask).as_py()
-        starts, ends = positions(heads.starts), positions(heads.ends)
-        span = Span(starts[0], ends[-1])
-        suspect = nested(span, self.nested_to)
-        if not taken:
-            self.is_spared = is_first and choice.spares(self.namespace, heads.batch)
-            yield Part(span, len(heads), "records", heads, suspect=suspect, taken=0)
-            return
-        every = pa.repeat(pa.scalar(True), len(heads))  # noqa: FBT003 - a value, not a flag
-        chunk = rows_of(KERNELS["records"], heads, every if mask is None else mask, view, base)
-        decoded = Decoded(chunk) if chunk else None
-        if decoded is None or marks_of(decoded, view, base, self.version):
-            whole = rows_of(KERNELS["records"], heads, every, view, base)
-            if whole:
-                yield from Records(self._judge, whole, view, base).found(0, len(whole), self.nested_to)
-            else:
-                yield self._found(BROKEN, span, {"at": span.start})
-            return
-        yield Part(span, len(heads), "records", decoded, suspect=suspect, taken=taken)
-        yield from not_utf8(decoded, starts, ends[-1])
+        chosen = ChosenRecords(self._judge, choice, heads, view, base)
+        if is_first and not chosen.taken(0, len(heads)):
+            self.is_spared = choice.spares(self.namespace, heads.batch)
+        yield from chosen.found(0, len(heads), self.nested_to)
 
     # Entries that they do not read.
 

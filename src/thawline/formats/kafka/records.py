@@ -1,51 +1,90 @@
-"""Records of batches of magic 2, decompressed where they must be, many batches in one go."""
+"""Records of batches and messages: decompressed and decoded, many units in one go; and encoded for new batches."""
 
 from __future__ import annotations
 
+import zlib
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
 from typing import Protocol
 
+import cramjam
+import lz4.frame
 import pyarrow as pa
 import pyarrow.compute as pc
+import zstandard
 
 from thawline import codecs, native
 from thawline.engine import columns
-from thawline.engine.chunks import Break, Piece, Ranges, Rows
-from thawline.errors import CodecError, OutputTooLarge
-from thawline.formats.kafka import numbers
-from thawline.formats.kafka.findings import BAD_CODEC, BAD_RECORDS, TOO_LARGE
-from thawline.formats.kafka.heads import HEAD_SIZE, LATEST_MAGIC, Heads
-from thawline.formats.kafka.rows import Failure, Part, Records, Request, Units, parts
+from thawline.engine.chunks import Break, Chunk, Piece, Ranges, Rows
+from thawline.errors import CodecError, OutputTooLarge, ThawlineError
+from thawline.formats.contract import Reading
+from thawline.formats.kafka.findings import BAD_CODEC, BAD_RECORDS, BAD_WRAPPER, CUT_WRAPPER, TOO_LARGE
+from thawline.formats.kafka.rows import Failure, RecordColumns, Records, Request, runs_of
+from thawline.formats.kafka.units import (
+    HEAD_SIZE,
+    LATEST_MAGIC,
+    LEAST_LENGTHS,
+    LENGTH_AT,
+    LENGTH_END,
+    MESSAGES,
+    NO_TIMESTAMP,
+    Heads,
+    Integers,
+    integers,
+)
+from thawline.formats.kafka.walk import together
 from thawline.model import Finding, Run
 from thawline.source import Source
 
 GROUP_BYTES = 8 << 20
-"""Bytes of records that are decoded in one go: enough to make little of the cost of a call."""
+"""Bytes of records that are decoded in one go: enough to make the fixed cost of a call small."""
 GROUP_ROWS = 1 << 16
-"""Records in one go at most."""
+"""The most records in one go."""
 MOST_ROWS = 1 << 18
-"""Records of a batch that are kept until all of them are found to be right; of more, none is kept."""
+"""The most records of a batch that are held until all of them are known to be right. Longer batches are read twice."""
 GROUP_UNITS = 1 << 12
-"""Compressed batches in one go at most: those without records cost time, too."""
+"""The most compressed batches in one go: batches without records cost time, too."""
 PIECE_BYTES = 768 << 10
-"""Bytes that are decompressed before they are read: few enough to be still in the core's own cache then."""
+"""Bytes that are decompressed before they are decoded: few enough to stay in the cache of a core."""
+
+
+def decode(source: Source, heads: Heads, request: Request) -> Reading:
+    """Runs with their rows, and a finding for each unit whose records cannot be given, in file order."""
+    decoded = [(_messages if some.is_legacy else _batches)(source, some, request) for some in heads.kinds()]
+    return decoded[0] if len(decoded) == 1 else together(decoded)
+
+
+def _not_decompressed(compression: str, error: CodecError, max_bytes: int) -> Failure:
+    detail = {"codec": compression, "reason": error.message}
+    if isinstance(error, OutputTooLarge):
+        return Failure(TOO_LARGE, {**detail, "bound": max_bytes})
+    return Failure(BAD_CODEC, detail)
+
+
+# Batches of magic 2.
+
 DISORDERED = Failure(BAD_RECORDS, {"reason": "offset deltas do not rise up to lastOffsetDelta"})
 WIRE = ("key", "value", "headers")
-OWN_TIME = -(1 << 63)
-"""Tells `place_records` that each record of a batch has a timestamp of its own."""
+
+_idle: list[codecs.Room] = []
+"""Rooms for the next batches: memory that was used before is faster than new memory."""
 
 
-def decode(source: Source, heads: Heads, request: Request) -> Iterator[Part | Finding]:
-    """Units with their records, and a finding for each whose records cannot be returned, in file order."""
-    stretch = _Stretch(heads)
-    room = _idle_room()
+def _batches(source: Source, heads: Heads, request: Request) -> Reading:
+    try:
+        room = _idle.pop()  # one that no other thread holds
+    except IndexError:
+        room = codecs.Room(GROUP_BYTES)
     first = 0
     while first < len(heads):
-        if stretch.compressions[first] == "none":
-            payload: _Payload = _Plain(source, stretch, first)
+        payload: _Payload
+        if heads.compressions[first] == "none":
+            payload = _Plain(source, heads, first)
         else:
-            payload = _Compressed(source, stretch, first, request.max_batch_bytes, room)
+            payload = _Compressed(source, heads, first, request.max_batch_bytes, room)
         is_long = payload.last == first + 1 and payload.rows > MOST_ROWS
         yield from _streamed(source, payload, request) if is_long else _decoded(payload, request)
         first = payload.end
@@ -53,74 +92,41 @@ def decode(source: Source, heads: Heads, request: Request) -> Iterator[Part | Fi
         _idle.append(room)
 
 
-_idle: list[codecs.Room] = []
-"""Rooms that wait for the next batches: memory that has been used before is quicker than new one."""
-
-
-def _idle_room() -> codecs.Room:
-    """One that nobody else holds, in whatever thread."""
-    try:
-        return _idle.pop()
-    except IndexError:
-        return codecs.Room(GROUP_BYTES)
-
-
-class _Stretch:
-    """What is asked of heads again and again, taken out of Arrow once."""
-
-    def __init__(self, heads: Heads) -> None:
-        rows = heads.rows
-        self.units = Units.of(heads)
-        self.compressions: list[str] = rows["compression"].to_pylist()
-        self.positions, self.sizes = (numbers.copied(rows[name]) for name in ("position", "size"))
-        self.counts = numbers.copied(rows["num_records"].cast(pa.int64()))
-        is_one = pc.equal(rows["timestamp_type"], "log_append_time")
-        facts = (
-            rows["base_offset"],
-            pc.subtract(rows["last_offset"], rows["base_offset"]),
-            rows["base_timestamp"],
-            pc.if_else(is_one, rows["max_timestamp"], pa.scalar(OWN_TIME, pa.int64())),
-        )
-        self.places = array("q", bytes(32 * len(heads)))
-        """Four numbers of each unit, as `place_records` takes them."""
-        for index, values in enumerate(facts):
-            self.places[index::4] = numbers.copied(values)
-
-
 class _Payload(Protocol):
     """Batches that are decoded in one go."""
 
-    stretch: _Stretch
+    heads: Heads
+    """Those of all batches."""
     first: int
     end: int
-    """The batch behind them; known when the last piece was read."""
+    """The first batch after them; known when the last piece is read."""
     last: int
-    """The batch that is behind them at the latest."""
+    """The first batch that cannot be one of them."""
     rows: int
-    """How many records their heads claim, or those of batches that may be among them."""
+    """Records of the batches up to that, as their heads count them."""
     starts: array[int]
     """Where the records of each batch start in their piece."""
     failed: dict[int, Failure]
-    """Batches that cannot be read, by their number: those that do not decompress are added as pieces are read."""
+    """Batches that cannot be read, by their distance from the first; those that do not decompress come as pieces do."""
 
     def pieces(self) -> Iterator[Piece]:
-        """Memory that holds their records, one batch behind the other."""
+        """Memory that holds their records, one batch after the other."""
         ...
 
 
 class _Plain:
-    """Batches that are not compressed, as they lie in the file, until there is enough to decode."""
+    """Batches that are not compressed, as they lie in the file."""
 
-    def __init__(self, source: Source, stretch: _Stretch, first: int) -> None:
-        positions, sizes = stretch.positions, stretch.sizes
+    def __init__(self, source: Source, heads: Heads, first: int) -> None:
+        positions, sizes = heads.positions, heads.sizes
         start, end = positions[first], first + 1
-        while end < len(positions) and stretch.compressions[end] == "none" and positions[end] - start < GROUP_BYTES:
+        while end < len(positions) and heads.compressions[end] == "none" and positions[end] - start < GROUP_BYTES:
             end += 1
-        self.stretch, self.first, self.end, self.last = stretch, first, end, end
+        self.heads, self.first, self.end, self.last = heads, first, end, end
         self.failed: dict[int, Failure] = {}
         self.starts = array("q", [position - start + HEAD_SIZE for position in positions[first:end]])
         ends = [at - start + size for at, size in zip(positions[first:end], sizes[first:end], strict=True)]
-        self.ranges = Ranges(self.starts, array("q", ends), stretch.counts[first:end])
+        self.ranges = Ranges(self.starts, array("q", ends), heads.counts[first:end])
         self.rows = sum(self.ranges.counts)
         self.view = source.view(start, start + ends[-1])
 
@@ -130,24 +136,23 @@ class _Plain:
 
 
 class _Compressed:
-    """Compressed batches until there is enough to decode, a few of them at a time in memory."""
+    """Compressed batches, a few of them at a time in memory."""
 
-    def __init__(self, source: Source, stretch: _Stretch, first: int, max_bytes: int, room: codecs.Room) -> None:
-        self.source, self.stretch, self.max_bytes, self.room = source, stretch, max_bytes, room
+    def __init__(self, source: Source, heads: Heads, first: int, max_bytes: int, room: codecs.Room) -> None:
+        self.source, self.heads, self.max_bytes, self.room = source, heads, max_bytes, room
         self.first = self.end = first
         self.failed: dict[int, Failure] = {}
         self.starts = array("q")
-        self.rows, self.last = self._extent()
+        counts = heads.counts
+        self.rows, self.last = counts[first], first + 1
+        most = min(len(counts), first + GROUP_UNITS)
+        while self.last < most and self._goes_on():
+            self.rows += counts[self.last]
+            self.last += 1
 
-    def _extent(self) -> tuple[int, int]:
-        """How many records there can be, and the batch that is behind them at the latest."""
-        counts, compressions = self.stretch.counts, self.stretch.compressions
-        rows, last = counts[self.first], self.first + 1
-        most = min(len(counts), self.first + GROUP_UNITS)
-        while last < most and compressions[last] != "none" and rows + counts[last] <= GROUP_ROWS:
-            rows += counts[last]
-            last += 1
-        return rows, last
+    def _goes_on(self) -> bool:
+        is_compressed = self.heads.compressions[self.last] != "none"
+        return is_compressed and self.rows + self.heads.counts[self.last] <= GROUP_ROWS
 
     def pieces(self) -> Iterator[Piece]:
         """A few of them at a time, in the same memory."""
@@ -163,16 +168,16 @@ class _Compressed:
 
     def _open(self, ranges: Ranges) -> None:
         """Decompress the next batch."""
-        stretch, row, start = self.stretch, self.end, self.room.end
-        position, count = stretch.positions[row], stretch.counts[row]
-        stored = self.source.view(position + HEAD_SIZE, position + stretch.sizes[row])
-        compression = stretch.compressions[row]
+        heads, row, start = self.heads, self.end, self.room.end
+        position, count = heads.positions[row], heads.counts[row]
+        stored = self.source.view(position + HEAD_SIZE, position + heads.sizes[row])
+        compression = heads.compressions[row]
         try:
-            if stored:  # a payload of no bytes at all holds no records, whatever its codec
+            if stored:  # an empty payload holds no records, whatever its codec
                 codec = codecs.kafka_codec(compression, LATEST_MAGIC, stored)
                 self.room.add(codec, stored, max_bytes=self.max_bytes)
         except CodecError as error:
-            self.failed[row - self.first] = not_decompressed(compression, error, self.max_bytes)
+            self.failed[row - self.first] = _not_decompressed(compression, error, self.max_bytes)
             count = 0  # nothing of it is read
         ranges.starts.append(start)
         ranges.ends.append(self.room.end)
@@ -180,18 +185,10 @@ class _Compressed:
         self.end = row + 1
 
 
-def not_decompressed(compression: str, error: CodecError, max_bytes: int) -> Failure:
-    """What to say of a payload that does not decompress."""
-    detail = {"codec": compression, "reason": error.message}
-    if isinstance(error, OutputTooLarge):
-        return Failure(TOO_LARGE, {**detail, "bound": max_bytes})
-    return Failure(BAD_CODEC, detail)
-
-
-def _decoded(payload: _Payload, request: Request) -> Iterator[Part | Finding]:
-    """Records of some batches; of one that cannot be read to its end nothing is returned."""
+def _decoded(payload: _Payload, request: Request) -> Reading:
+    """Rows of some batches. Of a batch that cannot be read to its end nothing is given."""
     wire = [name for name in WIRE if name in request.columns]
-    placing = _Placing(payload.stretch, payload.first, payload.last)
+    placing = _Placing(payload)
     failed, groups = payload.failed, []
     for item in _scanned(payload, [*wire, *_Placing.columns]):
         if isinstance(item, Break):
@@ -200,12 +197,12 @@ def _decoded(payload: _Payload, request: Request) -> Iterator[Part | Finding]:
             groups.append(placing.records(item, wire))
     for batch in placing.wrong():
         failed.setdefault(batch, DISORDERED)
-    yield from parts(payload.stretch.units.part(payload.first, payload.end), groups, failed, request)
+    yield from runs_of(payload.heads.slice(payload.first, payload.end), groups, failed, request)
 
 
-def _streamed(source: Source, payload: _Payload, request: Request) -> Iterator[Part | Finding]:
-    """A batch of very many records: it is read once to see that all are right, and again to give them."""
-    placing, rows = _Placing(payload.stretch, payload.first, payload.last), 0
+def _streamed(source: Source, payload: _Payload, request: Request) -> Reading:
+    """Rows of a very long batch: it is read once to see that all records are right, and again to give them."""
+    placing, rows = _Placing(payload), 0
     for item in _scanned(payload, _Placing.columns):
         if isinstance(item, Break):
             payload.failed.setdefault(0, _unreadable(item, payload.starts[0]))
@@ -214,12 +211,12 @@ def _streamed(source: Source, payload: _Payload, request: Request) -> Iterator[P
             rows += len(item)
     for batch in placing.wrong():
         payload.failed.setdefault(batch, DISORDERED)
-    units = payload.stretch.units.part(payload.first, payload.end)
+    heads = payload.heads.slice(payload.first, payload.end)
     if payload.failed:
-        yield from parts(units, [], payload.failed, request)
+        yield from runs_of(heads, [], payload.failed, request)
     else:
-        is_given = request.selection.control or not units.heads.rows["is_control"][0].as_py()
-        run = Run(units.heads.span, len(units.heads), rows if is_given else 0)
+        is_given = request.selection.control or not heads.rows["is_control"][0].as_py()
+        run = Run(heads.span, len(heads), rows if is_given else 0)
         yield run, _again(source, payload, request) if request.columns else ()
 
 
@@ -229,20 +226,19 @@ def _scanned(payload: _Payload, wanted: Sequence[str]) -> Iterator[Rows | Break]
 
 
 def _again(source: Source, payload: _Payload, request: Request) -> Iterator[pa.RecordBatch]:
-    """Records of a batch that is known to be right, in memory of their own."""
-    stretch, first = payload.stretch, payload.first
+    """Rows of a batch that is known to be right, in memory of their own."""
+    heads, first = payload.heads, payload.first
     fresh: _Payload = (
-        _Plain(source, stretch, first)
+        _Plain(source, heads, first)
         if isinstance(payload, _Plain)
-        else _Compressed(source, stretch, first, request.max_batch_bytes, codecs.Room(0))
+        else _Compressed(source, heads, first, request.max_batch_bytes, codecs.Room(0))
     )
     wire = [name for name in WIRE if name in request.columns]
-    placing = _Placing(stretch, first, fresh.last)
-    units = stretch.units.part(first, payload.end)
+    placing = _Placing(fresh)
     for item in _scanned(fresh, [*wire, *_Placing.columns]):
         assert not isinstance(item, Break)  # noqa: S101 - all of it was read before
-        for part in parts(units, [placing.records(item, wire)], {}, request):
-            yield from () if isinstance(part, Finding) else part[1]
+        for found in runs_of(heads.slice(first, payload.end), [placing.records(item, wire)], {}, request):
+            yield from () if isinstance(found, Finding) else found[1]
 
 
 def _unreadable(item: Break, start: int) -> Failure:
@@ -255,22 +251,22 @@ class _Placing:
 
     columns = ("offset_delta", "timestamp_delta")
 
-    def __init__(self, stretch: _Stretch, first: int, end: int) -> None:
-        self.heads = stretch.places[4 * first : 4 * end]
-        self.last_deltas = array("q", [-1]) * (end - first)
-        self.is_wrong = bytearray(end - first)
+    def __init__(self, payload: _Payload) -> None:
+        count = payload.last - payload.first
+        self.places = payload.heads.places[4 * payload.first : 4 * payload.last]
+        self.last_deltas = array("q", [-1]) * count
+        self.is_wrong = bytearray(count)
 
     def records(self, chunk: Rows, wire: list[str]) -> Records:
         """Records of a chunk with their offsets and timestamps."""
         rows = len(chunk)
-        offsets, timestamps = numbers.Room(rows), numbers.Room(rows)
-        deltas = chunk.batch["offset_delta"], chunk.batch["timestamp_delta"]
+        offsets, timestamps = Integers(rows), Integers(rows)
         native.functions.place_records(
-            numbers.view(chunk.ranges, "i"),
-            numbers.view(deltas[0], "i"),
-            numbers.view(deltas[1]),
+            integers(chunk.ranges, "i"),
+            integers(chunk.batch["offset_delta"], "i"),
+            integers(chunk.batch["timestamp_delta"]),
             rows,
-            self.heads,
+            self.places,
             self.last_deltas,
             offsets.view,
             timestamps.view,
@@ -282,3 +278,304 @@ class _Placing:
     def wrong(self) -> list[int]:
         """Batches whose deltas do not rise within their bounds."""
         return [batch for batch, is_wrong in enumerate(self.is_wrong) if is_wrong]
+
+
+# Messages of magic 0 and 1: one record each, or a set of them in a compressed one, the wrapper.
+
+FACTS = ("offset", "timestamp", "timestamp_type", "magic", "compression")
+INNER = ("offset", "timestamp", "magic", "compression", "crc")
+CHECKED = ("compression", "crc")
+"""Columns of messages in a wrapper that are not needed once they are checked."""
+MAGIC_1 = 1
+
+
+def _messages(source: Source, heads: Heads, request: Request) -> Reading:
+    first = 0
+    for is_plain, rows in groupby(heads.compressions, lambda name: name == "none"):
+        end = first + sum(1 for _ in rows)
+        some = heads.slice(first, end)
+        yield from _single(source, some, request) if is_plain else _wrapped(source, some, request)
+        first = end
+
+
+def _single(source: Source, heads: Heads, request: Request) -> Reading:
+    """Messages that are one record each."""
+    wire = [name for name in ("key", "value") if name in request.columns]
+    groups, unit = [], 0
+    for chunk in _chunks(source, heads, (*FACTS, *wire)):
+        units = pa.array(range(unit, unit + len(chunk)), pa.int32())
+        milliseconds = chunk.batch["timestamp"].fill_null(NO_TIMESTAMP)
+        groups.append(Records({name: chunk.batch[name] for name in wire}, chunk.batch["offset"], milliseconds, units))
+        unit += len(chunk)
+    yield from runs_of(heads, groups, {}, request)
+
+
+def _chunks(source: Source, heads: Heads, wanted: tuple[str, ...]) -> Iterator[Chunk]:
+    starts = pc.subtract(heads.rows["position"], heads.start)
+    ranges = Ranges.covering(starts, pc.add(starts, heads.rows["size"]))
+    for item in columns.scan(MESSAGES, source.view(heads.start, heads.end), ranges, columns=wanted):
+        assert isinstance(item, Chunk)  # noqa: S101 - the heads were read from the same bytes
+        yield item
+
+
+def _wrapped(source: Source, heads: Heads, request: Request) -> Reading:
+    """Messages of wrappers, which are opened a few at a time."""
+    row = 0
+    for chunk in _chunks(source, heads, (*FACTS, "value")):
+        first = 0
+        while first < len(chunk):
+            opened = _Opened(chunk.batch, first, request)
+            some = heads.slice(row + first, row + opened.end)
+            yield from runs_of(some, opened.records(), opened.failed, request, opened.cut)
+            first = opened.end
+        row += len(chunk)
+
+
+class _Opened:
+    """Some wrappers, decompressed one after the other, until there is enough to decode."""
+
+    def __init__(self, wrappers: pa.RecordBatch, first: int, request: Request) -> None:
+        self.request, self.failed, self.cut = request, dict[int, Failure](), dict[int, Failure]()
+        pieces: list[bytes] = []
+        stretches: list[tuple[int, int, int]] = []
+        at, self.end = 0, first
+        while self.end < wrappers.num_rows and at < GROUP_BYTES:
+            data = self._opened(wrappers, self.end, self.end - first)
+            pieces.append(data)
+            stretches.append((at, at + len(data), -1))
+            at, self.end = at + len(data), self.end + 1
+        self.data, self.ranges = pieces[0] if len(pieces) == 1 else b"".join(pieces), Ranges.of(stretches)
+        self.wrappers = wrappers.slice(first, self.end - first)
+
+    def _opened(self, wrappers: pa.RecordBatch, row: int, index: int) -> bytes:
+        """What a wrapper holds; nothing where it does not decompress."""
+        stored = wrappers["value"][row].as_buffer()
+        compression, magic = wrappers["compression"][row].as_py(), wrappers["magic"][row].as_py()
+        if stored is None:
+            return self._fail(index, "its value is null")
+        value = memoryview(stored).cast("B")
+        try:
+            codec = codecs.kafka_codec(compression, magic, value)
+            data = codecs.decompress(codec, value, max_bytes=self.request.max_batch_bytes)
+        except CodecError as error:
+            self.failed[index] = _not_decompressed(compression, error, self.request.max_batch_bytes)
+            return b""
+        return data or self._fail(index, "it holds no message")
+
+    def _fail(self, index: int, reason: str, **detail: object) -> bytes:
+        self.failed.setdefault(index, Failure(BAD_WRAPPER, {"reason": reason, **detail}))
+        return b""
+
+    def records(self) -> list[Records]:
+        """The messages inside, with the offsets and timestamps that the wrappers give them."""
+        wire = [name for name in ("key", "value") if name in self.request.columns]
+        chunks = []
+        for item in columns.scan(MESSAGES, self.data, self.ranges, columns=(*INNER, *wire)):
+            if isinstance(item, Break):
+                self._broken(item)
+            else:
+                self._check(item)
+                kept = [name for name in item.batch.schema.names if name not in CHECKED]
+                chunks.append(replace(item, batch=item.batch.select(kept), checksums=None))
+        shifts = self._shifts(chunks)
+        return [self._placed(chunk, shifts, wire) for chunk in chunks]
+
+    def _broken(self, item: Break) -> None:
+        """Take in a message that cannot be read: it breaks a rule, or it is the last one and not whole."""
+        index, start = item.range_index, self.ranges.starts[item.range_index]
+        left = self.ranges.ends[index] - item.start
+        stated = self.data[item.start + LENGTH_AT : item.start + LENGTH_END]
+        length = int.from_bytes(stated, "big", signed=True)
+        if left < LENGTH_END or LEAST_LENGTHS[0] <= length > left - LENGTH_END:
+            self.cut[index] = Failure(CUT_WRAPPER, {"payload_offset": item.start - start, "left": left})
+            return
+        self._fail(
+            index,
+            f"a message in it cannot be read: {item.failure.reason}",
+            field=f"{item.failure.spec}: {item.failure.path}",
+            payload_offset=item.at - start,
+        )
+
+    def _check(self, chunk: Chunk) -> None:
+        """Find messages that are compressed again, or whose own checksum is wrong, which Kafka does not verify."""
+        assert chunk.checksums is not None  # noqa: S101 - the stored one is requested
+        wrong = pc.not_equal(chunk.batch["crc"], chunk.checksums)
+        nested = pc.not_equal(chunk.batch["compression"], "none")
+        for found, what in ((wrong, "has a wrong checksum"), (nested, "is compressed again")):
+            for row in pc.indices_nonzero(found).to_pylist():
+                self._fail(chunk.ranges[row].as_py(), f"a message in it {what}")
+
+    def _shifts(self, chunks: list[Chunk]) -> pa.Int64Array:
+        """What is to be added to the offsets inside of each wrapper.
+
+        Magic 0 stores offsets as they are. Magic 1 counts them from the first message, and the wrapper has that of the
+        last. A wrapper at offset 0 was never given another (old librdkafka).
+        """
+        lasts: dict[int, int] = {}
+        for chunk in chunks:
+            rows = len(chunk) - 1
+            ends = pc.indices_nonzero(pc.not_equal(chunk.ranges.slice(1), chunk.ranges.slice(0, rows))).to_pylist()
+            for row in (*ends, rows):
+                lasts[chunk.ranges[row].as_py()] = chunk.batch["offset"][row].as_py()
+        for index in self.cut.keys() - lasts.keys():
+            self._fail(index, "it holds no whole message")
+        shifts = []
+        facts = zip(*(self.wrappers[name].to_pylist() for name in ("offset", "magic")), strict=True)
+        for index, (offset, magic) in enumerate(facts):
+            shift = offset - lasts.get(index, offset) if magic == MAGIC_1 and offset else 0
+            if shift < 0:
+                self._fail(index, f"its offset is {offset}, and that of its last message is {lasts[index]}")
+            shifts.append(shift)
+        return pa.array(shifts, pa.int64())
+
+    def _placed(self, chunk: Chunk, shifts: pa.Int64Array, wire: list[str]) -> Records:
+        """Messages with their offsets. LogAppendTime of a wrapper overrides the time of messages of magic 1."""
+        facts, units, outer = chunk.batch, chunk.ranges, self.wrappers
+        is_append = pc.and_(pc.equal(outer["magic"], MAGIC_1), pc.equal(outer["timestamp_type"], "log_append_time"))
+        is_overridden = pc.and_(is_append.take(units), pc.equal(facts["magic"], MAGIC_1))
+        times = pc.if_else(is_overridden, outer["timestamp"].take(units), facts["timestamp"]).fill_null(NO_TIMESTAMP)
+        offsets = pc.add(facts["offset"], shifts.take(units))
+        return Records({name: facts[name] for name in wire}, offsets, times, units)
+
+
+# Encoding.
+
+COUNT, SIZE, BASE_OFFSET, LAST_OFFSET, BASE_TIMESTAMP, MAX_TIMESTAMP, IS_APPEND_TIME, NEEDED = range(8)
+"""Slots of the state that the native `encode_records` keeps of an open batch."""
+ROOM = 64 << 10
+"""Bytes that an open batch has room for at first."""
+
+
+class OpenBatch:
+    """A batch that records are added to until it is full, and its records encoded so far."""
+
+    def __init__(self, *, most_records: int, most_bytes: int) -> None:
+        self._limits = most_records, most_bytes
+        self._state = array("q", bytes(8 * 8))
+        self._out = bytearray(min(most_bytes, ROOM))
+
+    def add(self, rows: RecordColumns, row: int, first_offset: int, *, is_append_time: bool) -> int:
+        """Add rows from `row` on; returns the first row that has to wait for the next batch, or the number of rows."""
+        encode: Callable[..., int] = native.functions.encode_records
+        default = first_offset, is_append_time
+        while row < rows.count:
+            with memoryview(self._out) as out:
+                row = encode(row, rows.count, *rows.columns, *default, *self._limits, self._state, out)
+            if not self._state[NEEDED]:
+                break
+            self._out += bytes(max(self._state[NEEDED] - len(self._out), len(self._out)))
+        return row
+
+    def clear(self) -> None:
+        """Begin the next batch."""
+        self._state[COUNT] = self._state[SIZE] = 0
+
+    @property
+    def records(self) -> memoryview:
+        """The records encoded so far. Release it before more are added."""
+        return memoryview(self._out)[: self._state[SIZE]]
+
+    @property
+    def count(self) -> int:
+        """How many records it has."""
+        return self._state[COUNT]
+
+    @property
+    def base_offset(self) -> int:
+        """Offset of the first record."""
+        return self._state[BASE_OFFSET]
+
+    @property
+    def last_offset(self) -> int:
+        """Offset of the last record."""
+        return self._state[LAST_OFFSET]
+
+    @property
+    def base_timestamp(self) -> int:
+        """Timestamp of the first record."""
+        return self._state[BASE_TIMESTAMP]
+
+    @property
+    def max_timestamp(self) -> int:
+        """The latest timestamp of a record."""
+        return self._state[MAX_TIMESTAMP]
+
+    @property
+    def is_append_time(self) -> bool:
+        """Whether the timestamp is the broker's, and one for all records."""
+        return bool(self._state[IS_APPEND_TIME])
+
+
+# Compression, as Kafka's own clients do it, so that every client can read it.
+
+Compress = Callable[[memoryview], bytes | memoryview]
+
+XERIAL_HEAD = b"\x82SNAPPY\0" + (1).to_bytes(4, "big") * 2
+"""Magic, version and compatible version of snappy-java's stream."""
+XERIAL_BLOCK = 32 << 10
+
+
+class BadCompression(ThawlineError, ValueError):
+    """A compression or a level that Kafka does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Codec:
+    """The number of a compression in the attributes of a batch, and how it is made for a level."""
+
+    number: int
+    make: Callable[[int], Compress]
+    default: int = 0
+    levels: range = range(0)
+
+
+def _gzip(level: int) -> Compress:
+    def compress(data: memoryview) -> bytes:
+        stream = zlib.compressobj(level, wbits=16 + zlib.MAX_WBITS)
+        return stream.compress(data) + stream.flush()
+
+    return compress
+
+
+def _xerial(data: memoryview) -> bytes:
+    parts = [XERIAL_HEAD]
+    for at in range(0, len(data), XERIAL_BLOCK):
+        block = bytes(cramjam.snappy.compress_raw(data[at : at + XERIAL_BLOCK]))
+        parts += (len(block).to_bytes(4, "big"), block)
+    return b"".join(parts)
+
+
+def _lz4(level: int) -> Compress:
+    """Frames of independent blocks of 64 KB: Kafka refuses linked ones, and reads no checksum but the head's."""
+    return partial(
+        lz4.frame.compress,
+        compression_level=level,
+        block_size=lz4.frame.BLOCKSIZE_MAX64KB,
+        block_linked=False,
+        store_size=False,
+    )
+
+
+CODECS = {
+    "none": _Codec(0, lambda _level: lambda data: data),
+    "gzip": _Codec(1, _gzip, 6, range(1, 10)),
+    "snappy": _Codec(2, lambda _level: _xerial),
+    "lz4": _Codec(3, _lz4, 0, range(17)),
+    "zstd": _Codec(4, lambda level: zstandard.ZstdCompressor(level=level).compress, 3, range(-(1 << 17), 23)),
+}
+
+
+def compressor(compression: str, level: int | None = None) -> tuple[int, Compress]:
+    r"""The number of a compression in the attributes of a batch, and the function that compresses.
+
+    >>> number, compress = compressor("snappy")
+    >>> number, compress(memoryview(b"hello"))
+    (2, b'\x82SNAPPY\x00\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x07\x05\x10hello')
+    """
+    if compression not in CODECS:
+        raise BadCompression(f"Kafka has no compression {compression!r}; it has {', '.join(CODECS)}")
+    codec = CODECS[compression]
+    if level is not None and level not in codec.levels:
+        known = f"has the levels {codec.levels[0]} to {codec.levels[-1]}" if codec.levels else "has no levels"
+        raise BadCompression(f"{compression} {known}, not {level!r}")
+    return codec.number, codec.make(codec.default if level is None else level)

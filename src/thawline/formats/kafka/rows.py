@@ -1,21 +1,22 @@
-"""The table `records`: its columns, from what batches of every version hold, and what of them is asked for."""
+"""Rows of the tables `records` and `batches`: which are requested, how they are built, how an encoder takes them."""
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from thawline import native
-from thawline.formats.kafka import numbers
-from thawline.formats.kafka.heads import Heads
-from thawline.formats.kafka.losses import lost_unit
-from thawline.formats.kafka.selection import Selection
+from thawline.errors import ThawlineError
+from thawline.formats.contract import Reading
+from thawline.formats.kafka.findings import lost_unit
+from thawline.formats.kafka.units import HEADS, NO_TIMESTAMP, Heads, Integers, integers
 from thawline.literals import repeated, texts
 from thawline.model import Code, Finding, Run, Span
 
@@ -37,7 +38,7 @@ RECORDS = pa.schema(
     ]
 )
 """Exactly the columns of Spark's own Kafka source."""
-EXTRAS = pa.schema(
+RECORD_EXTRAS = pa.schema(
     [
         ("transaction", pa.string()),
         ("producer_id", pa.int64()),
@@ -47,17 +48,121 @@ EXTRAS = pa.schema(
         ("batch_start", pa.int64()),
         ("timestamp_ms", pa.int64()),
         ("is_control", pa.bool_()),
+        ("suspect", pa.bool_()),
     ]
 )
+NAMES = {"position": "batch_start", "is_suspect": "suspect"}
+"""Columns of heads that users know by another name."""
+TIMES = ("base_timestamp", "max_timestamp")
+BATCHES = pa.schema(
+    [
+        (NAMES.get(field.name, field.name), MICROSECONDS if field.name in TIMES else field.type)
+        for field in HEADS
+        if field.name != "is_suspect"
+    ]
+)
+BATCH_EXTRAS = pa.schema([("transaction", pa.string()), ("suspect", pa.bool_())])
+ABSENT = ("producer_id", "producer_epoch", "base_sequence", "leader_epoch")
+"""Columns in which Kafka's -1 stands for none."""
 TIMESTAMP_TYPES, NO_TIMESTAMP_TYPE = texts(["create_time", "log_append_time"]), -1
 """Kafka's TimestampType in the order of their numbers; magic 0 has no timestamp."""
 SEQUENCES = 1 << 31
-"""Sequence numbers go on with 0 behind the largest 32-bit integer."""
+"""Sequence numbers go on with 0 after the largest 32-bit integer."""
+
+
+# Which rows are requested.
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Records by time, offset, outcome of their transaction, and kind. Bounds are inclusive, times milliseconds."""
+
+    since: int | None = None
+    until: int | None = None
+    offsets: tuple[int | None, int | None] = (None, None)
+    control: bool = False
+    committed: Transactions | None = None
+    """Only what a consumer with read_committed gets, as these transactions ended."""
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether anything but all records is requested."""
+        bounds = (self.since, self.until, *self.offsets)
+        return self.committed is not None or any(bound is not None for bound in bounds)
+
+    def units(self, heads: Heads) -> pa.BooleanArray | None:
+        """Units that may hold such a record, as far as their heads tell; None if all may."""
+        rows = heads.rows
+        return _all_of(
+            [
+                *self._by_offset(rows),
+                *self._by_time(rows),
+                *([pc.invert(rows["is_control"])] if self.is_narrow and not self.control else []),
+                *self._by_outcome(rows),
+            ]
+        )
+
+    def _by_outcome(self, rows: pa.RecordBatch) -> list[pa.BooleanArray]:
+        if self.committed is None:
+            return []
+        stable = self.committed.last_stable_offset
+        before = [] if stable is None else [pc.fill_null(pc.less(rows["base_offset"], stable), True)]  # noqa: FBT003
+        return [pc.not_equal(self.committed.outcomes(rows), "aborted"), *before]
+
+    def _by_offset(self, rows: pa.RecordBatch) -> list[pa.BooleanArray]:
+        first, last = self.offsets
+        found = [] if first is None else [pc.greater_equal(rows["last_offset"], first)]
+        if last is not None:
+            # The head of a wrapper has only the last offset.
+            found.append(pc.fill_null(pc.less_equal(rows["base_offset"], last), True))  # noqa: FBT003 - a value
+        return found
+
+    def _by_time(self, rows: pa.RecordBatch) -> list[pa.BooleanArray]:
+        """With CreateTime, the largest timestamp bounds the others from above only, and sarama writes 0 there."""
+        known = pc.greater_equal(rows["max_timestamp"], rows["base_timestamp"])
+        is_given = pc.and_(known, pc.greater(rows["max_timestamp"], 0))
+        found = []
+        if self.since is not None:
+            found.append(pc.or_(pc.invert(is_given), pc.greater_equal(rows["max_timestamp"], self.since)))
+        if self.until is not None:
+            is_one = pc.fill_null(pc.equal(rows["timestamp_type"], "log_append_time"), False)  # noqa: FBT003 - a value
+            found.append(pc.or_(pc.invert(is_one), pc.less_equal(rows["max_timestamp"], self.until)))
+        return found
+
+    def records(self, offsets: pa.Int64Array, milliseconds: pa.Int64Array) -> pa.BooleanArray | None:
+        """Which records of the chosen units are requested; None if all are."""
+        stable = self.committed.last_stable_offset if self.committed else None
+        chosen = [pc.less(offsets, stable)] if stable is not None else []
+        for values, least, most in ((offsets, *self.offsets), (milliseconds, self.since, self.until)):
+            chosen += [] if least is None else [pc.greater_equal(values, least)]
+            chosen += [] if most is None else [pc.less_equal(values, most)]
+        return _all_of(chosen)
+
+    def stretches(self, heads: Heads) -> Iterator[tuple[Heads, bool]]:
+        """Units that may hold what is requested, and units that cannot, in turns."""
+        mask = self.units(heads)
+        if mask is None:
+            yield heads, True
+            return
+        first = 0
+        chosen = mask.to_pylist()
+        for row in range(1, len(heads) + 1):
+            if row == len(heads) or chosen[row] != chosen[first]:
+                yield heads.slice(first, row), chosen[first]
+                first = row
+
+
+def _all_of(masks: Sequence[pa.BooleanArray]) -> pa.BooleanArray | None:
+    """Where all of some masks hold; None without any."""
+    found = masks[0] if masks else None
+    for other in masks[1:]:
+        found = pc.and_(found, other)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked for, and what is known of all records of a file."""
+    """What is requested, and what holds for all records of a file."""
 
     columns: Sequence[str] = ()
     selection: Selection = field(default_factory=Selection)
@@ -66,109 +171,90 @@ class Request:
     transactions: Transactions | None = None
     max_batch_bytes: int = 32 << 20
 
-    def wants(self, *names: str) -> bool:
-        """Whether any of some columns is asked for."""
-        return any(name in self.columns for name in names)
+
+def counts_of(heads: Heads, selection: Selection) -> pa.Int32Array:
+    """Rows of each unit as its head counts them; none of a wrapper, whose head does not."""
+    counts, nothing = heads.rows["num_records"].fill_null(0), pa.scalar(0, pa.int32())
+    return counts if selection.control else pc.if_else(heads.rows["is_control"], nothing, counts)
+
+
+def counted_run(heads: Heads, selection: Selection) -> Run:
+    """The run of some units as their heads count it."""
+    return Run(heads.span, len(heads), pc.sum(counts_of(heads, selection)).as_py(), suspect=heads.suspect)
+
+
+# Rows of records.
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Records of some units: what their bytes say, where they belong, and which unit each is from."""
+    """Decoded records of some units."""
 
     wire: Mapping[str, pa.Array]
     """Columns as the file has them: key, value, headers."""
     offsets: pa.Int64Array
     milliseconds: pa.Int64Array
     units: pa.Int32Array
-    """Number of each record's unit among the heads, rising."""
+    """The row of each record's unit among the heads, rising."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why the records of a unit cannot be returned."""
+    """Why the records of a unit cannot be given."""
 
     code: Code
     detail: Mapping[str, object]
     hint: str = ""
 
 
-NOTHING: Mapping[int, Failure] = {}
-Part = tuple[Run, Iterable[pa.RecordBatch]]
-"""Units that follow one another, and those of their records that are asked for."""
+NO_FAILURES: Mapping[int, Failure] = {}
 
 
-def parts(
-    units: Units,
+def runs_of(
+    heads: Heads,
     groups: Sequence[Records],
     failed: Mapping[int, Failure],
     request: Request,
-    remarked: Mapping[int, Failure] = NOTHING,
-) -> Iterator[Part | Finding]:
-    """Units with their records, a finding for each that failed, and one behind each that is remarked on."""
-    heads = units.heads
-    built = [_Built(records, units, request) for records in groups]
-    behind = {unit + 1 for unit in (*failed, *remarked)}
-    starts, sizes = numbers.view(heads.rows["position"]), numbers.view(heads.rows["size"])
+    remarked: Mapping[int, Failure] = NO_FAILURES,
+) -> Reading:
+    """Runs with the requested rows, a finding for each unit that failed, and one after each that is remarked on."""
+    built = [_Columns(records, heads, request) for records in groups]
+    after = {unit + 1 for unit in (*failed, *remarked)}
+    starts, sizes = integers(heads.rows["position"]), integers(heads.rows["size"])
     first = 0
-    for end in sorted({*heads.holes(), *failed, *behind, len(heads)} - {0}):
+    for end in sorted({*heads.seams(), *failed, *after, len(heads)} - {0}):
+        units = heads.slice(first, end)
         if first not in failed:
-            found = [piece for item in built if (piece := item.part(first, end)) is not None]
+            found = [piece for item in built if (piece := item.of_units(first, end)) is not None]
             span = Span(starts[first], starts[end - 1] + sizes[end - 1])
-            yield Run(span, end - first, sum(rows for rows, _ in found)), [batch for _, batch in found]
+            run = Run(span, end - first, sum(rows for rows, _ in found), suspect=units.suspect)
+            yield run, [batch for _, batch in found]
         else:
-            yield _finding(heads.part(first, end), failed[first])
+            yield _lost(units, failed[first])
         if end - 1 in remarked and end - 1 not in failed:
-            yield _remark(heads.part(end - 1, end).end, remarked[end - 1])
+            remark, at = remarked[end - 1], units.end
+            yield Finding(remark.code, Span(at, at), remark.detail, remark.hint)
         first = end
 
 
-def _remark(end: int, failure: Failure) -> Finding:
-    """What is said about a unit that is returned."""
-    return Finding(failure.code, Span(end, end), failure.detail, failure.hint)
-
-
-def _finding(heads: Heads, failure: Failure) -> Finding:
+def _lost(heads: Heads, failure: Failure) -> Finding:
     count, base, last = (heads.rows[name][0].as_py() for name in ("num_records", "base_offset", "last_offset"))
     detail = {**failure.detail, "lost": lost_unit(count, base, last)}
     return Finding(failure.code, heads.span, detail, failure.hint)
 
 
-@dataclass(frozen=True, slots=True)
-class Units:
-    """Units with what many batches of their records ask of the heads, found once."""
+class _Columns:
+    """Records as a batch of the requested columns."""
 
-    heads: Heads
-    has_control: bool
-    timestamp_types: pa.Int32Array | pa.Int32Scalar
-    """Kafka's number for the timestamp type of each unit, or the one that all of them have."""
-
-    @classmethod
-    def of(cls, heads: Heads) -> Units:
-        """Units of some heads."""
-        types = timestamp_types(heads)
-        least, most = pc.min_max(types).values()
-        has_control = bool(pc.any(heads.rows["is_control"]).as_py())
-        return cls(heads, has_control, least if least == most else types)
-
-    def part(self, first: int, end: int) -> Units:
-        """Some of the units."""
-        types = self.timestamp_types
-        chosen = types if isinstance(types, pa.Scalar) else types.slice(first, end - first)
-        return Units(self.heads.part(first, end), self.has_control, chosen)
-
-
-class _Built:
-    """Records as a batch of the columns that are asked for."""
-
-    def __init__(self, records: Records, units: Units, request: Request) -> None:
-        self.records, self.of, self.request = records, units, request
-        self.heads, self.has_control = units.heads, units.has_control
+    def __init__(self, records: Records, heads: Heads, request: Request) -> None:
+        self.records, self.heads, self.request = records, heads, request
+        self.has_control = heads.rows["is_control"].true_count > 0
         self.batch = self._batch()
         self.chosen = self._chosen()
-        self.units = numbers.view(records.units, "i")
+        self.units = integers(records.units, "i")
 
-    def part(self, first: int, end: int) -> tuple[int, pa.RecordBatch] | None:
-        """Number of records of some units, and those of them that are asked for; None if there are none."""
+    def of_units(self, first: int, end: int) -> tuple[int, pa.RecordBatch] | None:
+        """The number of records of some units, and those of them that are requested; None if there are none."""
         start = bisect_left(self.units, first) if first else 0
         rows = bisect_left(self.units, end) - start if end < len(self.heads) else len(self.units) - start
         if not rows:
@@ -181,13 +267,12 @@ class _Built:
     def _counted(self, start: int, rows: int) -> int:
         if self.request.selection.control or not self.has_control:
             return rows
-        is_control = self.of_unit("is_control").slice(start, rows)
-        return rows - int(pc.sum(is_control).as_py() or 0)
+        return rows - int(self._is_control().slice(start, rows).true_count)
 
     def _chosen(self) -> pa.BooleanArray | None:
         chosen = self.request.selection.records(self.records.offsets, self.records.milliseconds)
         if self.has_control and not self.request.selection.control:
-            is_data = pc.invert(self.of_unit("is_control"))
+            is_data = pc.invert(self._is_control())
             return is_data if chosen is None else pc.and_(chosen, is_data)
         return chosen
 
@@ -195,16 +280,15 @@ class _Built:
         schema = _schema(tuple(self.request.columns))
         if not schema.names:
             return pa.RecordBatch.from_arrays([self.records.offsets], ["offset"]).select([])  # keeps the number of rows
-        return pa.RecordBatch.from_arrays([self.column(name) for name in schema.names], schema=schema)
+        return pa.RecordBatch.from_arrays([self._column(name) for name in schema.names], schema=schema)
 
-    def column(self, name: str) -> pa.Array:
-        """One column, by its name."""
+    def _column(self, name: str) -> pa.Array:
         if name in self.records.wire:
             return self.records.wire[name]
         made: Callable[[], pa.Array] = getattr(self, f"_{name}")
         return made()
 
-    def of_unit(self, name: str) -> pa.Array:
+    def _of_unit(self, name: str) -> pa.Array:
         """What the head of each record's unit says."""
         return self.heads.rows[name].take(self.records.units)
 
@@ -224,53 +308,50 @@ class _Built:
         return self.records.milliseconds
 
     def _timestampType(self) -> pa.Array:  # noqa: N802 - the column's name
-        types = self.of.timestamp_types
-        rows = self.records.units
-        return repeated(types.as_py(), types.type, len(rows)) if isinstance(types, pa.Scalar) else types.take(rows)
+        types = timestamp_types(self.heads)
+        least, most = pc.min_max(types).values()
+        units = self.records.units
+        return repeated(least.as_py(), types.type, len(units)) if least == most else types.take(units)
 
     def _headers(self) -> pa.Array:
-        """Before magic 2 there are none."""
-        rows = len(self.records.units)
+        """Magic 0 and 1 have none."""
         kinds = list(HEADERS.value_type)
         nothing = pa.StructArray.from_arrays([pa.array([], kind.type) for kind in kinds], fields=kinds)
-        offsets = pa.repeat(pa.scalar(0, pa.int32()), rows + 1)
+        offsets = pa.repeat(pa.scalar(0, pa.int32()), len(self.records.units) + 1)
         return pa.ListArray.from_arrays(offsets, nothing, type=HEADERS)
 
     def _transaction(self) -> pa.Array:
-        transactions = self.request.transactions
-        assert transactions is not None  # noqa: S101 - made where the column is asked for
-        return transactions.outcomes(self.heads.rows).take(self.records.units)
+        return _transactions(self.request, self.heads).take(self.records.units)
 
     def _producer_id(self) -> pa.Array:
-        return self._where_there(self.of_unit("producer_id"))
+        return _where_there(self._of_unit("producer_id"))
 
     def _producer_epoch(self) -> pa.Array:
-        return self._where_there(self.of_unit("producer_epoch"))
+        return _where_there(self._of_unit("producer_epoch"))
 
     def _leader_epoch(self) -> pa.Array:
-        return self._where_there(self.of_unit("leader_epoch"))
-
-    def _where_there(self, values: pa.Array) -> pa.Array:
-        """Kafka's -1 means that there is none."""
-        return pc.if_else(pc.equal(values, -1), pa.scalar(None, values.type), values)
+        return _where_there(self._of_unit("leader_epoch"))
 
     def _sequence(self) -> pa.Array:
-        base = self.of_unit("base_sequence").cast(pa.int64())
-        delta = pc.subtract(self.records.offsets, self.of_unit("base_offset"))
+        base = self._of_unit("base_sequence").cast(pa.int64())
+        delta = pc.subtract(self.records.offsets, self._of_unit("base_offset"))
         wrapped = pc.bit_wise_and(pc.add(base, delta), SEQUENCES - 1)
         return pc.if_else(pc.less(base, 0), pa.scalar(None, pa.int64()), wrapped).cast(pa.int32())
 
     def _batch_start(self) -> pa.Array:
-        return self.of_unit("position")
+        return self._of_unit("position")
 
     def _is_control(self) -> pa.Array:
-        return self.of_unit("is_control")
+        return self._of_unit("is_control")
+
+    def _suspect(self) -> pa.Array:
+        return self._of_unit("is_suspect")
 
 
 @cache
 def _schema(columns: tuple[str, ...]) -> pa.Schema:
-    """The schema of those columns that are asked for, in the table's order."""
-    return pa.schema([field for field in (*RECORDS, *EXTRAS) if field.name in columns])
+    """The schema of the requested columns, in the table's order."""
+    return pa.schema([field for field in (*RECORDS, *RECORD_EXTRAS) if field.name in columns])
 
 
 def timestamp_types(heads: Heads) -> pa.Int32Array:
@@ -280,9 +361,203 @@ def timestamp_types(heads: Heads) -> pa.Int32Array:
 
 
 def microseconds(milliseconds: pa.Int64Array) -> pa.Array:
-    """Timestamps; null for Kafka's -1 and outside of the years 1 to 9999, which is what calendars have."""
+    """Timestamps; null for Kafka's -1 and outside of the years 1 to 9999, which calendars have."""
     rows = len(milliseconds)
-    made, valid = numbers.Room(rows), bytearray(rows)
-    missing = native.functions.to_microseconds(numbers.view(milliseconds), rows, made.view, valid)
+    made, valid = Integers(rows), bytearray(rows)
+    missing = native.functions.to_microseconds(integers(milliseconds), rows, made.view, valid)
     validity = None if not missing else pa.array(valid, pa.uint8()).cast(pa.bool_()).buffers()[1]
     return made.column(MICROSECONDS, validity)
+
+
+def _where_there(values: pa.Array) -> pa.Array:
+    """Null for Kafka's -1."""
+    return pc.if_else(pc.equal(values, -1), pa.scalar(None, values.type), values)
+
+
+def _transactions(request: Request, heads: Heads) -> pa.StringArray:
+    assert request.transactions is not None  # noqa: S101 - made where the column is requested
+    return request.transactions.outcomes(heads.rows)
+
+
+# Rows of batches.
+
+
+def batch_rows(heads: Heads, columns: Collection[str], request: Request) -> pa.RecordBatch:
+    """What the heads of some units say."""
+    schema = pa.schema([field for field in (*BATCHES, *BATCH_EXTRAS) if field.name in columns])
+    made = [_of_heads(heads, field.name, request) for field in schema]
+    return pa.RecordBatch.from_arrays(made, schema=schema) if made else heads.rows.select([])
+
+
+def _of_heads(heads: Heads, name: str, request: Request) -> pa.Array:
+    if name == "transaction":
+        return _transactions(request, heads)
+    values = heads.rows[next((ours for ours, theirs in NAMES.items() if theirs == name), name)]
+    if name in TIMES:
+        return microseconds(values)
+    return _where_there(values) if name in ABSENT else values
+
+
+# Rows of records as an encoder takes them.
+
+LATEST_TIMESTAMP = (1 << 63) - 2
+"""One less than the largest number, so that the difference of any two timestamps fits 64 bits."""
+LONGEST_RECORD = 1 << 30
+"""Bytes of key, value and headers together. A batch has to stay below 2 GB, whatever a codec makes of it."""
+LOG_APPEND_TIME = 1
+COLUMNS = ("key", "value", "offset", "timestamp", "timestampType", "headers")
+PLACE = {"topic", "partition"}
+"""Columns that are not used: a segment does not hold them, its folder is named by them."""
+TICKS = {"ms": 1, "us": 1000, "ns": 1_000_000}
+"""Ticks of a unit in a millisecond."""
+NOTHING = memoryview(b"")
+NO_NUMBERS = memoryview(array("q"))
+NO_STARTS = memoryview(array("i"))
+NO_HEADERS = (NO_STARTS, NO_STARTS, NOTHING, NO_STARTS, NOTHING, NOTHING, 0)
+
+
+class BadRecord(ThawlineError, ValueError):
+    """A record, or a column of records, that no batch can hold. Nothing of the call has been written."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordColumns:
+    """Records to encode: how many, and their columns as the native `encode_records` takes them."""
+
+    count: int
+    columns: tuple[Any, ...]
+    offsets: memoryview
+    """Empty where each offset is one above that of the record before."""
+
+
+def record_columns(batch: pa.RecordBatch) -> RecordColumns:
+    """The records of a batch with columns of the table `records`.
+
+    Any column may be missing. Then keys and values are null, timestamps -1, and each offset is one above the last.
+    """
+    if not isinstance(batch, pa.RecordBatch):
+        raise BadRecord(
+            f"rows come as a pyarrow.RecordBatch, not {type(batch).__name__}; to_batches() of a table gives some"
+        )
+    columns = _used_columns(batch)
+    _refuse_long(columns, batch)
+    missing = pa.nulls(batch.num_rows, pa.binary())
+    keys, values = (_parts(_binary(columns.get(name, missing), name)) for name in ("key", "value"))
+    headers = _headers(columns["headers"]) if "headers" in columns else NO_HEADERS
+    offsets = _offsets(columns["offset"]) if "offset" in columns else NO_NUMBERS
+    timestamps = _timestamps(columns["timestamp"]) if "timestamp" in columns else NO_NUMBERS
+    append_times = _append_times(columns["timestampType"]) if "timestampType" in columns else NOTHING
+    return RecordColumns(batch.num_rows, (*keys, *values, *headers, offsets, timestamps, append_times), offsets)
+
+
+def _used_columns(batch: pa.RecordBatch) -> dict[str, pa.Array]:
+    """The columns by name; a column of nulls counts as missing."""
+    names: list[str] = batch.schema.names
+    if unknown := sorted(set(names) - {*COLUMNS, *PLACE}):
+        raise BadRecord(f"no record has a column {', '.join(unknown)}; there are {', '.join(COLUMNS)}")
+    if len(set(names)) < len(names):
+        raise BadRecord(f"two of the columns {', '.join(names)} have the same name")
+    columns = {name: batch.column(name) for name in names if name not in PLACE}
+    return {name: column for name, column in columns.items() if column.null_count < len(column)}
+
+
+def _refuse_long(columns: dict[str, pa.Array], batch: pa.RecordBatch) -> None:
+    if batch.nbytes <= LONGEST_RECORD:
+        return
+    for row in range(batch.num_rows):
+        size = sum(columns[name].slice(row, 1).nbytes for name in ("key", "value", "headers") if name in columns)
+        if size > LONGEST_RECORD:
+            raise BadRecord(f"row {row}: its {size} bytes are more than {LONGEST_RECORD}, the most that is written")
+
+
+def _binary(column: pa.Array, name: str) -> pa.BinaryArray:
+    kinds = ("binary", "string", "large_binary", "large_string", "binary_view", "string_view", "fixed_size_binary")
+    if not any(getattr(pa.types, f"is_{kind}")(column.type) for kind in kinds):
+        raise BadRecord(f"the column {name} is {column.type}, not binary or text")
+    return column.cast(pa.binary())
+
+
+def _parts(binary: pa.BinaryArray) -> tuple[memoryview, memoryview, memoryview, int]:
+    """Where each value starts, the bytes of all, the validity bitmap, and the bit at which it begins."""
+    valid, starts, data = binary.buffers()
+    return (
+        memoryview(starts).cast("B").cast("i")[binary.offset : binary.offset + len(binary) + 1]
+        if starts
+        else NO_STARTS,
+        memoryview(data).cast("B") if data else NOTHING,
+        memoryview(valid).cast("B") if valid and binary.null_count else NOTHING,
+        binary.offset,
+    )
+
+
+def _headers(column: pa.Array) -> tuple[Any, ...]:
+    """Where the headers of each row start, then the keys and the values of all."""
+    kind = column.type
+    is_pairs = pa.types.is_list(kind) and pa.types.is_struct(kind.value_type)
+    if not is_pairs or not {"key", "value"} <= {field.name for field in kind.value_type}:
+        raise BadRecord(f"the column headers is {kind}, not a list of structures of key and value")
+    items = column.flatten()
+    keys, values = items.field("key"), items.field("value")
+    if items.null_count or keys.null_count:
+        raise BadRecord("a header is null, or its key is: Kafka has no such headers")
+    ends = pc.cumulative_sum(pc.fill_null(pc.list_value_length(column), 0))
+    starts = pa.concat_arrays([pa.array([0], pa.int32()), ends])
+    name_starts, name_data, _, _ = _parts(_text(keys))
+    values = values.cast(pa.binary()) if pa.types.is_null(values.type) else _binary(values, "headers.value")
+    return (memoryview(starts.buffers()[1]).cast("B").cast("i"), name_starts, name_data, *_parts(values))
+
+
+def _text(keys: pa.Array) -> pa.BinaryArray:
+    """Header keys as bytes, which have to be UTF-8: Kafka's clients replace what is not, or fail."""
+    try:
+        return keys.cast(pa.string()).cast(pa.binary())
+    except pa.ArrowInvalid as error:
+        raise BadRecord(f"the key of a header is not UTF-8: {error}") from error
+
+
+def _offsets(column: pa.Array) -> memoryview:
+    if column.null_count or not pa.types.is_integer(column.type):
+        raise BadRecord(
+            f"the column offset is {column.type} with {column.null_count} nulls; offsets are numbers, or all null"
+        )
+    return integers(_int64s(column, "offset"))
+
+
+def _int64s(column: pa.Array, name: str) -> pa.Int64Array:
+    try:
+        return column.cast(pa.int64())
+    except pa.ArrowInvalid as error:
+        raise BadRecord(f"the column {name} has a number of more than 63 bits: {error}") from error
+
+
+def _timestamps(column: pa.Array) -> memoryview:
+    """Milliseconds. What is finer is cut off; null is Kafka's -1."""
+    if pa.types.is_timestamp(column.type) and column.type.unit == "s":
+        column = _int64s(column, "timestamp").cast(pa.timestamp("s")).cast(pa.timestamp("ms"))
+    if not (is_time := pa.types.is_timestamp(column.type)) and not pa.types.is_integer(column.type):
+        raise BadRecord(f"the column timestamp is {column.type}, neither a timestamp nor milliseconds")
+    ticks = TICKS[column.type.unit] if is_time else 1
+    times = _int64s(column, "timestamp")
+    earliest, latest = pc.min_max(times).as_py().values()
+    if earliest < 0:
+        _refuse_before_1970(times, ticks)
+    if latest > LATEST_TIMESTAMP:
+        raise BadRecord(f"the timestamp {latest} is too late for 63 bits")
+    return integers(pc.fill_null(pc.divide(times, ticks) if ticks > 1 else times, NO_TIMESTAMP))
+
+
+def _refuse_before_1970(times: pa.Int64Array, ticks: int) -> None:
+    """Kafka's clients write no timestamp below zero but -1, which stands for none."""
+    bad = pc.min(pc.if_else(pc.equal(times, NO_TIMESTAMP * ticks), 0, times)).as_py()
+    if bad < 0:
+        raise BadRecord(f"the timestamp {bad} is before 1970, which Kafka does not write")
+
+
+def _append_times(column: pa.Array) -> memoryview:
+    """A byte for each row: 1 where the timestamp is the broker's (LogAppendTime)."""
+    if not pa.types.is_integer(column.type):
+        raise BadRecord(
+            f"the column timestampType is {column.type}, not a number: 0 for CreateTime, 1 for LogAppendTime"
+        )
+    flags = pc.fill_null(pc.equal(column, LOG_APPEND_TIME), False).cast(pa.uint8())  # noqa: FBT003 - the value of nulls
+    return memoryview(flags.buffers()[1]).cast("B")[flags.offset : flags.offset + len(flags)]

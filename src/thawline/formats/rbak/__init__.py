@@ -2,61 +2,57 @@
 
 Layout: https://rabbitmqbackup.com/architecture/segment-format
 
-A segment is one unit: a header, one compressed payload of JSON records, and a checksum over both. Nothing in it is
-believed before the checksum is right, and nothing of it is a row if it is not.
+A segment is one unit: a header, one compressed payload of JSON records, and a checksum over both. A segment whose
+checksum is wrong gives no rows, unless they are requested with `unverified`.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import PurePath
 from typing import Literal
 
 import pyarrow as pa
 
-from thawline.errors import FormatError
 from thawline.folder import Folder
-from thawline.formats.contract import Claim, Content, Member, Reading
-from thawline.formats.legacy import LegacyFormat as Format
-from thawline.formats.rbak import backup, findings, messages, rescue, segments
-from thawline.formats.rbak.contents import content_of
+from thawline.formats.contract import Claim, Content, Depth, Format, Kind, Member, Reading, Table
+from thawline.formats.rbak import findings, salvage
+from thawline.formats.rbak import folder as backup
 from thawline.formats.rbak.manifest import Listed
-from thawline.formats.rbak.messages import Context
-from thawline.formats.rbak.reading import Reading as PayloadReading
-from thawline.formats.rbak.segment import (
+from thawline.formats.rbak.payload import content_of
+from thawline.formats.rbak.rows import EXTRAS, MESSAGES, SEGMENTS, Context, SegmentReader, SmallSegments, segment_row
+from thawline.formats.rbak.walk import (
+    CRC32,
     END_MAGIC,
-    FOOTER,
-    HEADER,
     LEAST,
     MAGIC,
-    Header,
     Segment,
-    find,
-    header_at,
-    header_of,
-    remarks,
-    salvage_hint,
-    why_not,
+    Window,
+    broken_rule,
+    damaged_header,
+    damaged_payload,
+    find_segments,
+    header_findings,
+    is_outside,
+    proven_header,
+    read_ends,
+    read_header,
+    unproven,
 )
-from thawline.formats.rbak.small import Together
 from thawline.model import Finding, Report, Run, Span
 from thawline.source import Source
-from thawline.wording import counted
 
-CLOCK_STEP = 3_600_000
-"""Milliseconds that a clock may have stepped: a header is a hint, not more, about the times of its records."""
 HELD = 2
-"""Batches that wait until their segment has been read; the rows of a longer one are passed on at once, and its run says
-how many there are by its header."""
+"""Batches that wait until their segment has been read. The rows of a longer segment are passed on at once, and its run
+counts them as its header does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rbak(Format):
-    """Segments of rabbitmq-backup."""
+    """Backups of rabbitmq-backup."""
 
     since: int | None = None
     until: int | None = None
@@ -66,209 +62,18 @@ class Rbak(Format):
     unverified: bool = False
     max_payload: int = 1 << 30
     listed: Listed | None = None
-    """What the manifest of the backup says about the file."""
+    """The file as the manifest of its backup lists it."""
     key: str = ""
-    """What the file is called within its backup."""
+    """The path of the file within its backup."""
 
     name = "rbak"
     title = "RabbitMQ backup segment (RBAK)"
-    table_names = ("messages", "segments")
     codes = findings.CODES
-    unit_name = "segment"
-    has_heads = True
 
-    def claim(self, source: Source) -> Claim | None:
-        """A segment starts with RBAK; one that lost its beginning still ends with KABR."""
-        head = bytes(source.view(0, min(source.size, 6)))
-        if head.startswith(MAGIC):
-            version = str(head[4]) if len(head) > len(MAGIC) else ""
-            return Claim(self.name, version, "starts with RBAK", "certain")
-        if source.size >= LEAST and source.view(source.size - len(END_MAGIC), source.size) == END_MAGIC:
-            return Claim(self.name, "1", "ends with KABR, but does not start with RBAK", "likely")
-        return None
-
-    def schema(self, table: str) -> pa.Schema:
-        """The schema of `messages` or `segments`."""
-        return segments.SCHEMA if table == "segments" else messages.SCHEMA
-
-    def extras(self, table: str) -> pa.Schema:
-        """Columns of `messages` that few need."""
-        return pa.schema([]) if table == "segments" else messages.EXTRAS
-
-    def scan(self, source: Source) -> Iterator[Run | Finding]:
-        """Proven segments and findings, in file order, after every record has been read."""
-        for item in self._read(source, ()):
-            yield item if isinstance(item, Finding) else item[0]
-
-    def read(self, source: Source, table: str, columns: Collection[str]) -> Reading:
-        """The same with rows, in one pass. The table `segments` is that of headers, so only those are read for it."""
-        if table != "segments":
-            yield from self._read(source, columns, keep=True)
-            return
-        for item in self.outline(source):
-            yield item if isinstance(item, Finding) else (item, self.batches(source, item, table, columns))
-
-    def outline(self, source: Source) -> Iterator[Run | Finding]:
-        """The segment as its first 32 and its last 8 bytes describe it."""
-        span = Span(0, source.size)
-        segment = Segment(span, "")
-        header = _head(source, segment)
-        if isinstance(header, Finding):
-            yield header
-            return
-        if spared := self._spared(source):
-            yield spared
-            return
-        yield Run(span, 1, header.num_records)
-        yield from remarks(segment, header)
-        yield from backup.compare_head(self.listed, segment, header)
-
-    def _read(self, source: Source, columns: Collection[str], *, keep: bool = False) -> Reading:
-        if spared := self._spared(source):
-            yield spared
-            return
-        source = source.on_disk()
-        if not source.size:
-            yield why_not(source, Span(0, 0))
-        waiting, context = Together(columns), self._context(source)
-        for found in find(source):
-            item = self._item(source, found, columns, context)
-            if isinstance(item, PayloadReading) and not waiting.add(item):
-                yield from self._flush(source, waiting, keep=keep)
-                yield from self._segment(source, item, keep=keep)
-                waiting = Together(columns)
-            elif not isinstance(item, PayloadReading):
-                waiting.items.append(item)
-            if waiting.is_full:
-                yield from self._flush(source, waiting, keep=keep)
-                waiting = Together(columns)
-        yield from self._flush(source, waiting, keep=keep)
-
-    def _item(
-        self, source: Source, found: Segment | Span, columns: Collection[str], context: Context
-    ) -> PayloadReading | Finding | Span:
-        """A segment to be read, why it cannot be, or a stretch that is none."""
-        if isinstance(found, Span):
-            return found
-        header = header_at(source, found)
-        return header if isinstance(header, Finding) else self._reading(source, found, header, columns, context)
-
-    def _flush(self, source: Source, waiting: Together, *, keep: bool) -> Reading:
-        """What has waited, in the order of the file."""
-        for item, rows in waiting.read():
-            if isinstance(item, Finding):
-                yield item
-            elif isinstance(item, Span):
-                yield from self._unproven(source, item, waiting.wanted, keep=keep)
-            else:
-                yield Run(item.segment.span, 1, item.rows), [rows] if keep and rows is not None else []
-                yield from self._remarks(source, item)
-
-    def _segment(self, source: Source, reading: PayloadReading, *, keep: bool) -> Reading:
-        segment, header = reading.segment, reading.header
-        batches = reading.batches()
-        first = _consumed(islice(batches, HELD + 1) if keep else batches, keep=keep)
-        rows = reading.rows if len(first) <= HELD else header.num_records
-        yield Run(segment.span, 1, rows), _in_turn(first, batches)
-        deque(batches, maxlen=0)  # only behind the last row it is known what is to be said
-        yield from self._remarks(source, reading)
-
-    def _remarks(self, source: Source, reading: PayloadReading) -> Iterator[Finding]:
-        """What is to be said about a segment that has been read."""
-        yield from remarks(reading.segment, reading.header)
-        yield from reading.remarks()
-        yield from backup.compare(self.listed, source, reading.segment, reading.header, reading.documents)
-
-    def _unproven(self, source: Source, span: Span, columns: Collection[str], *, keep: bool) -> Reading:
-        """A stretch that no checksum proves: damage, and if it is asked for what decodes of it all the same."""
-        is_beside = span.start > 0 and source.view(span.start, span.end)[: len(MAGIC)] != MAGIC
-        lost = {"lost": f"nothing of a segment; {counted(span.size, 'byte')}"}
-        finding = Finding(findings.TRAILING, span, lost, salvage_hint(source)) if is_beside else why_not(source, span)
-        if not self.unverified:
-            yield finding
-        else:
-            yield from self._rescued(source, finding, columns, keep=keep)
-        yield from backup.compare(self.listed, source, Segment(span, ""), None, 0)
-
-    def _rescued(self, source: Source, finding: Finding, columns: Collection[str], *, keep: bool) -> Reading:
-        reading = self._rescue_reading(source, finding.span, columns)
-        batches = _consumed(reading.batches(), keep=keep)
-        start = Span(finding.span.start, finding.span.start)
-        if reading.good:
-            yield Run(start, 0, reading.rows, {"recovered": finding.code.id, "span": finding.span}), batches
-        yield finding
-        if reading.good:
-            yield Finding(findings.UNPROVEN, reading.end, {"records": reading.good})
-
-    def _reading(
-        self, source: Source, segment: Segment, header: Header, columns: Collection[str], context: Context
-    ) -> PayloadReading:
-        return PayloadReading(source, segment, header, columns, context, self.max_payload, segment.payload)
-
-    def _rescue_reading(self, source: Source, span: Span, columns: Collection[str]) -> PayloadReading:
-        """A reading of a stretch that no checksum proves, as far as it goes."""
-        header, payload = rescue.header_of(source, span), rescue.payload_of(source, span)
-        context = self._context(source, is_proven=False)
-        return PayloadReading(
-            source, Segment(span, ""), header, columns, context, self.max_payload, payload, resync=True
-        )
-
-    def _context(self, source: Source, *, is_proven: bool = True) -> Context:
-        """What holds for all records of a segment of the file."""
-        name = self.key or PurePath(source.name).name
-        return Context(name, 0, is_proven, self.since, self.until, self.queue, self.vhost)
-
-    def batches(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
-        """The messages of a segment, or the segment itself as a row."""
-        if table == "segments":
-            yield segments.batch_of(source, run, self.key or PurePath(source.name).name, columns)
-            return
-        source = source.on_disk()
-        if "recovered" in run.labels:
-            span = run.labels.get("span", run.span)
-            reading = self._rescue_reading(source, span if isinstance(span, Span) else run.span, columns)
-        else:
-            header = header_of(bytes(source.view(run.span.start, run.span.start + HEADER)))
-            reading = self._reading(source, Segment(run.span, "crc32"), header, columns, self._context(source))
-        yield from reading.batches()
-
-    def units(self, source: Source, run: Run) -> Iterator[Span]:
-        """The segment."""
-        if run.span.size:
-            yield run.span
-
-    def unit_at(self, source: Source, position: int) -> str:
-        """A segment, wherever it is."""
-        return "rbak_segment"
-
-    def content(self, source: Source, span: Span) -> Content | None:
-        """The records of a segment."""
-        return content_of(source, span, self.max_payload)
-
-    def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
-        """One valid segment of all records that can be read."""
-        return rescue.rewritten(self, source, items)
-
-    def mend(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[Run | Finding]:
-        """The items of a scan, with what still decodes of damaged segments as runs."""
-        return rescue.mended(self, source, items)
-
-    def rescue_reading(self, source: Source, span: Span) -> PayloadReading:
-        """What still decodes of a stretch that no checksum proves."""
-        return self._rescue_reading(source.on_disk(), span, ())
-
-    def reading(self, source: Source, columns: Collection[str]) -> PayloadReading | Finding:
-        """The payload of a file that is one proven segment and nothing else, to be read; or why it is none."""
-        source = source.on_disk()
-        found = next(find(source), Span(0, source.size))
-        if not isinstance(found, Segment) or found.span.end != source.size or found.proof != "crc32":
-            span = found.span if isinstance(found, Segment) else found
-            code = findings.CASTAGNOLI if isinstance(found, Segment) and found.proof == "crc32c" else findings.TRAILING
-            return Finding(code, span) if isinstance(found, Segment) else why_not(source, span)
-        header = header_at(source, found)
-        if isinstance(header, Finding):
-            return header
-        return self._reading(source, found, header, columns, self._context(source))
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Segments."""
+        return (SegmentFile(self),)
 
     def claim_folder(self, folder: Folder) -> Claim | None:
         """A backup has a manifest, or at least segments."""
@@ -283,72 +88,210 @@ class Rbak(Format):
         return backup.holdings(folder)
 
     def accounts(self, folder: Folder) -> Iterator[Report]:
-        """What the manifest is like, the definitions, and what is missing or too much in the backup."""
+        """Reports about the manifest, the definitions, and what is missing or surplus in the backup."""
         return backup.accounts(folder)
 
-    def known(self) -> dict[str, object]:
-        """The queue and the virtual host of the segment, as the manifest has them.
+    def known(self) -> dict[str, str]:
+        """The queue and the virtual host of a file's messages, as far as the manifest is trusted.
 
-        A manifest has no checksum, so as a hint it counts only where the folders of the file are called the same.
+        A manifest has no checksum. As a hint it counts only where the folders of the file have the same names.
         """
         if self.listed is None or self.prune == "off":
             return {}
-        told = {"queue": self.listed.queue, "vhost": self.listed.vhost}
+        stated = {"queue": self.listed.queue, "vhost": self.listed.vhost}
         if self.prune == "hint":
-            told = {name: value for name, value in told.items() if backup.folder_of(self.key, name) == value}
-        return {name: value for name, value in told.items() if value}
+            stated = {name: value for name, value in stated.items() if backup.folder_name(self.key, name) == value}
+        return {name: value for name, value in stated.items() if value}
 
-    def _spared(self, source: Source) -> Finding | None:
-        """Why the segment need not be read: the header or the manifest says that it has nothing that is asked for."""
+    def pruned(self, source: Source) -> Finding | None:
+        """Why a file is not read: by its manifest or its header it holds nothing that is requested."""
         span = Span(0, source.size)
         for name, value in self.known().items():
-            asked = self.queue if name == "queue" else self.vhost
-            if asked is not None and value not in asked:
+            requested = self.queue if name == "queue" else self.vhost
+            if requested is not None and value not in requested:
                 return Finding(findings.OTHER_QUEUE, span, {name: value})
-        return Finding(findings.NOT_READ, span, {"window": self._window()}) if self._is_pruned(source) else None
-
-    def _is_pruned(self, source: Source) -> bool:
-        """Whether the header says that no record lies in the time window."""
-        if self.prune == "off" or (self.since is None and self.until is None) or source.size < LEAST:
-            return False
-        try:
-            first, last = header_of(bytes(source.view(0, HEADER))).span
-        except FormatError:
-            return False
-        margin = CLOCK_STEP if self.prune == "hint" else 0
-        is_before = self.since is not None and last + margin < self.since
-        return is_before or (self.until is not None and first - margin > self.until)
-
-    def _window(self) -> str:
-        return f"{_shown(self.since)}..{_shown(self.until)}"
+        window = Window(self.since, self.until)
+        if self.prune != "off" and is_outside(source, window, is_strict=self.prune == "strict"):
+            return Finding(findings.NOT_READ, span, {"window": str(window)})
+        return None
 
 
-def _shown(milliseconds: int | None) -> str:
-    """A time as a person reads it; its number where no calendar reaches."""
-    if milliseconds is None:
-        return ""
-    try:
-        return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat().replace("+00:00", "Z")
-    except (ValueError, OverflowError, OSError):
-        return str(milliseconds)
+@dataclass(frozen=True, slots=True)
+class SegmentFile(Kind):
+    """A file of segments, most often of one."""
+
+    rbak: Rbak
+
+    name = "segment"
+    unit_name = "segment"
+    has_heads = True
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """The messages, and the segments themselves, which their headers describe."""
+        return {"messages": Table(MESSAGES, EXTRAS), "segments": Table(SEGMENTS, depth=Depth.HEADS)}
+
+    def claim(self, source: Source) -> Claim | None:
+        """A segment starts with RBAK; one that lost its beginning still ends with KABR."""
+        head = bytes(source.view(0, min(source.size, 6)))
+        if head.startswith(MAGIC):
+            version = str(head[4]) if len(head) > len(MAGIC) else ""
+            return Claim(self.rbak.name, version, "starts with RBAK", "certain")
+        if source.size >= LEAST and source.view(source.size - len(END_MAGIC), source.size) == END_MAGIC:
+            return Claim(self.rbak.name, "1", "ends with KABR, but does not start with RBAK", "likely")
+        return None
+
+    def walk(self, source: Source, depth: Depth) -> Iterator[Run | Finding]:
+        """Segments and findings: by their first and last bytes, by their checksums, or after decoding every record."""
+        if depth is Depth.HEADS:
+            yield from self._heads(source)
+        elif depth is Depth.UNITS:
+            yield from self._segments(source)
+        else:
+            for item in self._messages(source, self._segments(source), (), keep=False):
+                yield item if isinstance(item, Finding) else item[0]
+
+    def _heads(self, source: Source) -> Iterator[Run | Finding]:
+        header = read_ends(source)
+        if isinstance(header, Finding):
+            yield header
+        elif pruned := self.rbak.pruned(source):
+            yield pruned
+        else:
+            segment = Segment(Span(0, source.size), "")
+            yield Run(segment.span, 1, header.num_records)
+            yield from header_findings(segment, header)
+            yield from backup.compare_head(self.rbak.listed, segment, header)
+
+    def _segments(self, source: Source) -> Iterator[Run | Finding]:
+        """Segments that their checksum proves, and findings about all other stretches."""
+        if pruned := self.rbak.pruned(source):
+            yield pruned
+            return
+        source = source.on_disk()
+        if not source.size:
+            yield broken_rule(source, Span(0, 0))
+        for found in find_segments(source):
+            if isinstance(found, Span):
+                yield from self._unproven(source, found)
+            elif isinstance(header := read_header(source, found), Finding):
+                yield header
+            else:
+                yield Run(found.span, 1, header.num_records, payload=found)
+
+    def _unproven(self, source: Source, span: Span) -> Iterator[Run | Finding]:
+        """A stretch that no checksum proves; before it, if requested, a run of what still decodes of it."""
+        finding, segment = unproven(source, span), Segment(span, "")
+        if self.rbak.unverified:
+            yield Run(Span(span.start, span.start), 0, 0, recovered=finding.code.id, payload=segment)
+        yield finding
+        yield from backup.compare(self.rbak.listed, source, segment, None, 0)
+
+    def rows(self, source: Source, items: Iterable[Run | Finding], table: str, columns: Collection[str]) -> Reading:
+        """The messages of segments, or the segments themselves as rows."""
+        if table == "messages":
+            yield from self._messages(source, items, columns, keep=True)
+            return
+        for item in items:
+            if isinstance(item, Finding):
+                yield item
+            else:
+                yield item, [segment_row(source, item, self._name_of(source), columns)]
+
+    def _messages(
+        self, source: Source, items: Iterable[Run | Finding], columns: Collection[str], *, keep: bool
+    ) -> Reading:
+        """The items, each run with its messages if they are kept. Small segments are decoded together."""
+        waiting, context, note = SmallSegments(columns), self._context(source), None
+        for item in items:
+            if isinstance(item, Finding):
+                waiting.items += [item, note] if note else [item]
+                note = None
+            elif not waiting.add(reader := self.reader(source, item, columns, context)):
+                yield from self._flush(waiting, keep=keep)
+                waiting = SmallSegments(columns)
+                if reader.segment.proof:
+                    yield from self._alone(item, reader, keep=keep)
+                elif (batches := [batch for batch in reader.batches() if keep]) or reader.records:
+                    yield replace(item, rows=reader.rows), batches
+                    # It follows the finding about the segment.
+                    note = Finding(findings.UNPROVEN, reader.end, {"records": reader.records})
+            if waiting.is_full:
+                yield from self._flush(waiting, keep=keep)
+                waiting = SmallSegments(columns)
+        yield from self._flush(waiting, keep=keep)
+        yield from [note] if note else []
+
+    def _flush(self, waiting: SmallSegments, *, keep: bool) -> Reading:
+        """What has waited, in file order."""
+        for item, rows in waiting.read():
+            if isinstance(item, Finding):
+                yield item
+            else:
+                run = Run(item.segment.span, 1, item.rows, payload=item.segment)
+                yield run, [rows] if keep and rows is not None else []
+                yield from self._findings(item)
+
+    def _alone(self, run: Run, reader: SegmentReader, *, keep: bool) -> Reading:
+        """A proven segment with its rows, and what is wrong with it after them."""
+        batches = reader.batches()
+        first = deque(islice(batches, HELD + 1)) if keep else deque(batches, maxlen=0)
+        rows = reader.rows if len(first) <= HELD else reader.header.num_records
+        yield replace(run, rows=rows), _in_turn(first, batches)
+        deque(batches, maxlen=0)  # the findings are complete after the last row
+        yield from self._findings(reader)
+
+    def _findings(self, reader: SegmentReader) -> Iterator[Finding]:
+        """What is wrong with a proven segment that has been read."""
+        yield from header_findings(reader.segment, reader.header)
+        yield from reader.findings()
+        yield from backup.compare(self.rbak.listed, reader.source, reader.segment, reader.header, reader.documents)
+
+    def reader(
+        self, source: Source, run: Run, columns: Collection[str], context: Context | None = None
+    ) -> SegmentReader:
+        """A reader of the segment of a run; of one that no checksum proves, it reads as much as still decodes."""
+        source, context = source.on_disk(), context or self._context(source)
+        segment = run.payload if isinstance(run.payload, Segment) else Segment(run.span, CRC32)
+        if segment.proof:
+            header, payload = proven_header(source, segment), segment.payload
+        else:
+            header, payload = damaged_header(source, segment.span), damaged_payload(source, segment.span)
+            context = replace(context, verified=False)
+        return SegmentReader(source, segment, header, columns, context, self.rbak.max_payload, payload)
+
+    def _context(self, source: Source) -> Context:
+        rbak = self.rbak
+        return Context(self._name_of(source), since=rbak.since, until=rbak.until, queue=rbak.queue, vhost=rbak.vhost)
+
+    def _name_of(self, source: Source) -> str:
+        """The value of the column `segment`."""
+        return self.rbak.key or PurePath(source.name).name
+
+    def units(self, source: Source, run: Run) -> Iterator[Span]:
+        """The segment."""
+        if run.span.size:
+            yield run.span
+
+    def spec_at(self, source: Source, position: int) -> str:
+        """A segment, at any position."""
+        return "rbak_segment"
+
+    def content(self, source: Source, span: Span) -> Content | None:
+        """The records of a segment."""
+        return content_of(source, span, self.rbak.max_payload)
+
+    def intact(self, source: Source) -> Iterator[Run | Finding]:
+        """Segments, and what still decodes of damaged ones."""
+        return salvage.intact(replace(self, rbak=replace(self.rbak, unverified=False)), source)
+
+    def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
+        """One valid segment of all records that can be read."""
+        return salvage.salvaged(self, source, items)
 
 
-def _consumed(batches: Iterator[pa.RecordBatch], *, keep: bool) -> list[pa.RecordBatch]:
-    """Batches read to the end, since only then it is known what is to be said; kept if someone wants their rows."""
-    return [batch for batch in batches if keep]
-
-
-def _in_turn(first: list[pa.RecordBatch], more: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Batches that wait, and then those that are still to be read; none is held longer than it takes to pass it on."""
+def _in_turn(first: deque[pa.RecordBatch], more: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Batches that were held, then those still to be read; none is kept longer than it takes to pass it on."""
     while first:
-        yield first.pop(0)
+        yield first.popleft()
     yield from more
-
-
-def _head(source: Source, segment: Segment) -> Header | Finding:
-    """The header of a file that is a segment as far as both ends tell; else what they tell against it."""
-    if source.size < LEAST or source.view(0, len(MAGIC)) != MAGIC:
-        return why_not(source, segment.span)
-    if source.view(source.size - FOOTER, source.size)[4:] != END_MAGIC:
-        return why_not(source, segment.span)
-    return header_at(source, segment)

@@ -1,4 +1,4 @@
-"""The records of a payload, decompressed and framed a window at a time, however large the payload is."""
+"""The payload of a segment: decompressed, and framed into JSON documents a window at a time, whatever its size."""
 
 from __future__ import annotations
 
@@ -8,31 +8,179 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from thawline.codecs import decompress_chunks, lz4_sized_block, rbak_codec
+from thawline.codecs import check_size, decompress_chunks, lz4_sized_block, rbak_codec
 from thawline.engine import columns
 from thawline.engine.chunks import Break, Chunk
-from thawline.errors import CodecError, OutputTooLarge
-from thawline.formats.rbak.lz4_prefix import decoded_prefix
+from thawline.errors import CodecError, FormatError, OutputTooLarge
+from thawline.formats.contract import Content
 from thawline.formats.rbak.records import HEAD
+from thawline.formats.rbak.walk import END_MAGIC, FOOTER, HEADER, LEAST, int64_array, parse_header
 from thawline.inflow import Inflow, Pieces, decompressing
+from thawline.model import Span
+from thawline.source import Source
 from thawline.wording import counted, grouped
 
 WINDOW = 8 << 20
-"""Bytes of decompressed payload that are framed in one go; more where a record is longer."""
+"""Bytes of decompressed payload that are framed at once; more where a record is longer."""
 MAX_ROWS = 1 << 16
 FIRST_STEP, LARGEST_STEP = 64 << 10, 8 << 20
-"""How much more memory is taken when there is too little: twice as much, within these."""
+"""A window that is too small grows by its own size, within these bounds."""
 RECORD_SHARE = 16
-"""A record is at most this part of what a payload may decompress to: 64 MiB of 1 GiB. RabbitMQ takes messages of 16 MiB
-unless told otherwise, and a byte of a body takes up to four of JSON."""
+"""A record has at most this part of what a payload may decompress to: 64 MiB of 1 GiB. RabbitMQ accepts messages of
+16 MiB by default, and a byte of a body takes up to four of JSON."""
 LONGEST = 64 << 20
 LARGEST_BLOCK = 130 << 20
 """A larger LZ4 block is decoded piece by piece. The tool ends a segment at the record that reaches 128 MiB."""
 SMALL = 1 << 10
-"""A payload of so few bytes is framed before a kernel would have been set up."""
+"""A payload of at most this size is framed in Python: that is faster than setting up a kernel."""
 CLOSING = ord("}")
 FIRST_KEY = b'{"body":'
-"""How rabbitmq-backup begins a record: where framing is lost, it goes on at one of these with a length that fits."""
+"""How rabbitmq-backup begins a record. Framing resynchronises at one of these after a length that fits."""
+
+LZ4_SIZE = 4
+LEAST_MATCH = 4
+MORE = 15
+"""An LZ4 length of this value continues in the bytes that follow."""
+FARTHEST = 0xFFFF
+"""The largest offset of an LZ4 match."""
+PIECE = 1 << 20
+
+
+def content_of(source: Source, span: Span, max_bytes: int) -> Content | None:
+    """The decompressed payload of a segment, also of one without an end; None where the header cannot be read."""
+    if span.size < LEAST:
+        return None
+    try:
+        header = parse_header(bytes(source.view(span.start, span.start + HEADER)))
+    except FormatError:
+        return None
+    is_closed = source.view(span.end - len(END_MAGIC), span.end) == END_MAGIC
+    stored = Span(span.start + HEADER, span.end - FOOTER * is_closed)
+    content = Content("payload", "rbak_payload", (), stored)
+    if header.compression == "none":
+        return content
+    data = source.view(stored.start, stored.end)
+    codec = rbak_codec(header.compression, data)
+    opened = content.decompressed(header.compression, decompress_chunks(codec, data, max_bytes=max_bytes))
+    if opened.problem and codec == "lz4_sized_block":  # the library decodes all of a block or nothing
+        return content.decompressed(header.compression, lz4_prefix(data, max_bytes))
+    return opened
+
+
+# Decompression.
+
+
+def decompressed(compression: str, data: memoryview, max_bytes: int, *, is_damaged: bool = False) -> Inflow:
+    """The payload, and after it `CodecError` if it is damaged; damaged LZ4 blocks are decoded sequence by sequence."""
+    if compression == "none":
+        return Pieces(iter([data]))
+    codec = rbak_codec(compression, data)
+    if codec == "lz4_sized_block":
+        is_large = int.from_bytes(data[:LZ4_SIZE], "little") > LARGEST_BLOCK
+        return Pieces(lz4_prefix(data, max_bytes) if is_damaged or is_large else _block(data, max_bytes))
+    if codec == "lz4":
+        return Pieces(_lz4(data, max_bytes))
+    return decompressing(codec, data, max_bytes=max_bytes)
+
+
+def _block(data: memoryview, max_bytes: int) -> Iterator[memoryview]:
+    yield memoryview(lz4_sized_block(data, max_bytes=max_bytes))
+
+
+def _lz4(data: memoryview, max_bytes: int) -> Iterator[bytes]:
+    """LZ4 frames, or one block of exactly 0x184D2204 bytes, which begins like a frame (formats/rbak.md, section 2)."""
+    pieces = decompress_chunks("lz4", data, max_bytes=max_bytes)
+    try:
+        first = next(pieces, b"")
+    except CodecError:
+        pieces = decompress_chunks("lz4_sized_block", data, max_bytes=max_bytes)
+        first = next(pieces, b"")
+    yield first
+    yield from pieces
+
+
+def lz4_prefix(data: memoryview, max_bytes: int) -> Iterator[bytes]:
+    """What a size-prefixed LZ4 block holds, piece by piece; then `CodecError` unless all of it decodes.
+
+    The libraries decode a block as a whole or not at all. This is for blocks that are cut, damaged or very large:
+    https://github.com/lz4/lz4/blob/v1.10.0/doc/lz4_Block_format.md
+    """
+    if len(data) < LZ4_SIZE:
+        raise CodecError("lz4_sized_block: ends inside its size")
+    size, at = int.from_bytes(data[:LZ4_SIZE], "little"), LZ4_SIZE
+    block = _Lz4Block(data, min(size, max_bytes))
+    while block.left and at >= 0:
+        at = block.copy_match(at) if block.match_left else block.sequence(at)
+        if len(block.out) >= PIECE:
+            yield block.take(FARTHEST)
+    yield block.take(0)
+    if block.left:
+        decoded = f"{grouped(min(size, max_bytes) - block.left)} of {counted(size, 'byte')} decoded"
+        raise CodecError(f"lz4_sized_block: is damaged from byte {~at} on, {decoded}")
+    check_size("lz4_sized_block", size, max_bytes)
+
+
+class _Lz4Block:
+    """A block while it is decoded; of its output only as much is kept as a match can reach."""
+
+    def __init__(self, data: memoryview, size: int) -> None:
+        self.data, self.out = data, bytearray()
+        self.left = size
+        """Bytes that are still to be decoded."""
+        self.taken = 0
+        """How much of `out` has been taken."""
+        self.offset = self.match_left = 0
+        """How far back the current match begins, and how much of it is still to be copied."""
+
+    def take(self, keep: int) -> bytes:
+        """What has been decoded since the last call; the last `keep` bytes stay for matches."""
+        piece = bytes(self.out[self.taken :])
+        del self.out[: max(len(self.out) - keep, 0)]
+        self.taken = len(self.out)
+        return piece
+
+    def sequence(self, at: int) -> int:
+        """Decode one sequence, literals and a match; the next position, or ~position of the damage."""
+        data = self.data
+        if at >= len(data):
+            return ~at
+        token = data[at]
+        literals, begin = _lz4_length(data, at + 1, token >> 4)
+        self._add(data[begin : begin + min(literals, self.left)])
+        at = begin + literals
+        if not self.left or at + 2 > len(data):
+            return min(at, len(data)) if not self.left else ~min(at, len(data))
+        offset = data[at] | data[at + 1] << 8
+        length, at = _lz4_length(data, at + 2, token & MORE)
+        if not 0 < offset <= len(self.out):
+            return ~at
+        self.offset, self.match_left = offset, min(length + LEAST_MATCH, self.left)
+        return self.copy_match(at)
+
+    def copy_match(self, at: int) -> int:
+        """Copy part of the match from earlier output; it may overlap itself, so that it repeats."""
+        length = min(self.match_left, PIECE)
+        match = bytes(self.out[-self.offset : len(self.out) - self.offset + length])
+        self._add(match if len(match) == length else (match * (length // len(match) + 1))[:length])
+        self.match_left -= length
+        return at
+
+    def _add(self, data: bytes | memoryview) -> None:
+        self.out += data
+        self.left -= len(data)
+
+
+def _lz4_length(data: memoryview, at: int, value: int) -> tuple[int, int]:
+    """A length that may continue after its token, and the position after it."""
+    more = value == MORE
+    while more and at < len(data):
+        value += data[at]
+        more = data[at] == 0xFF  # noqa: PLR2004 - the largest byte
+        at += 1
+    return value, at
+
+
+# Framing.
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,49 +199,20 @@ class Ending:
     size: int = 0
     """Bytes that it decompressed to."""
     error: CodecError | None = None
-    """Why it stopped."""
+    """Why decompression stopped."""
     torn: list[tuple[int, int]] = field(default_factory=list)
     """Stretches of the payload in which no record was found."""
 
     def stop(self, error: CodecError) -> None:
-        """Note why it stopped, and not where in the code: a traceback holds all that was being read."""
+        """Note why decompression stopped, without the traceback: that keeps every buffer alive."""
         error.__cause__ = error.__context__ = None
         self.error = error.with_traceback(None)
 
 
-def decompressed(compression: str, data: memoryview, max_bytes: int, *, is_damaged: bool = False) -> Inflow:
-    """The payload; then `CodecError` if it is damaged. What is known to be so is decoded bit by bit."""
-    if compression == "none":
-        return Pieces(iter([data]))
-    codec = rbak_codec(compression, data)
-    if codec == "lz4_sized_block":
-        is_large = int.from_bytes(data[:HEAD], "little") > LARGEST_BLOCK
-        return Pieces(decoded_prefix(data, max_bytes) if is_damaged or is_large else _block(data, max_bytes))
-    if codec == "lz4":
-        return Pieces(_lz4(data, max_bytes))
-    return decompressing(codec, data, max_bytes=max_bytes)
-
-
-def _block(data: memoryview, max_bytes: int) -> Iterator[memoryview]:
-    yield memoryview(lz4_sized_block(data, max_bytes=max_bytes))
-
-
-def _lz4(data: memoryview, max_bytes: int) -> Iterator[bytes]:
-    """Blocks of frames, or a block of exactly 0x184D2204 bytes, which begins like one (formats/rbak.md, section 2)."""
-    pieces = decompress_chunks("lz4", data, max_bytes=max_bytes)
-    try:
-        first = next(pieces, b"")
-    except CodecError:
-        pieces = decompress_chunks("lz4_sized_block", data, max_bytes=max_bytes)
-        first = next(pieces, b"")
-    yield first
-    yield from pieces
-
-
 def documents(inflow: Inflow, ending: Ending, longest: int = LONGEST, *, resync: bool = False) -> Iterator[Documents]:
-    """Records of a payload that comes bit by bit, of `longest` bytes at most; `ending` tells what became of the rest.
+    """The documents of a payload, of `longest` bytes at most each; `ending` says how the payload ended.
 
-    With `resync`, bytes that are no record are passed over up to the next place that looks like one.
+    With `resync`, bytes that are no record are skipped up to the next place that looks like one.
     """
     framing = _Framing(ending, longest, resync=resync, buffer=_idle.pop() if _idle else bytearray())
     try:
@@ -109,19 +228,19 @@ def documents(inflow: Inflow, ending: Ending, longest: int = LONGEST, *, resync:
 
 
 _idle: list[bytearray] = []
-"""Windows that wait for the next payload: memory that is new to the process takes as long as what is done with it."""
+"""Buffers for the next payload: memory that is new to the process costs as much as decompressing into it."""
 
 
 class _Framing:
-    """What has been decompressed and not yet been framed, in memory that serves one window after the other."""
+    """What has been decompressed and not yet framed, in one buffer for all windows."""
 
     def __init__(self, ending: Ending, longest: int, *, resync: bool, buffer: bytearray) -> None:
         self.ending, self.longest, self.resync, self.buffer = ending, longest, resync, buffer
         self.most = HEAD + longest
-        """Bytes that are held at most, so that a record that is too long is never there as a whole."""
+        """The most bytes that are held, so that a record that is too long is never in memory as a whole."""
         self.held, self.needed, self.base = 0, min(WINDOW, self.most), 0
         self.refused = 0
-        """Bytes of a record that is longer than is read, and behind which nothing is."""
+        """Bytes of a record that is too long; nothing after it is read."""
 
     def fill(self, inflow: Inflow) -> bool:
         """Take what is decompressed next; False at the end."""
@@ -136,7 +255,7 @@ class _Framing:
         return size > 0
 
     def frame(self, *, is_last: bool = False) -> Iterator[Documents]:
-        """The whole records of what is held; what is left begins the next window, or is torn if there is none."""
+        """The whole records of what is held; the rest begins the next window, or is torn if there is none."""
         if self.refused:
             return
         with memoryview(self.buffer) as whole, whole[: self.held] as view:
@@ -152,22 +271,22 @@ class _Framing:
                 if not self.resync:
                     self._give_up(view, start)
                     break
-                behind = self._next_record(view, start + 1, is_last=is_last)
-                self._tear(start, behind)
-                start = behind
+                following = self._next_record(view, start + 1, is_last=is_last)
+                self._tear(start, following)
+                start = following
         self._keep(start)
 
     def _is_too_long(self, view: memoryview, start: int) -> bool:
         return len(view) - start >= HEAD and int.from_bytes(view[start : start + HEAD], "little") > self.longest
 
     def _give_up(self, view: memoryview, start: int) -> None:
-        """Read no further; whether the record here is torn or too long is known when the rest has gone by."""
+        """Frame no further. Whether the record here is torn or too long is known at the end of the payload."""
         self._tear(start, len(view))
         if self._is_too_long(view, start):
             self.refused = HEAD + int.from_bytes(view[start : start + HEAD], "little")
 
     def finish(self) -> None:
-        """Say so if the payload has all of a record that was too long to be read."""
+        """Report a record that was too long, if the payload has all of it."""
         if not self.refused:
             return
         start, _ = self.ending.torn.pop()
@@ -178,7 +297,7 @@ class _Framing:
             self.ending.size = start
 
     def _tear(self, start: int, end: int) -> None:
-        """Note a stretch without a record, which may go on from the window before."""
+        """Note a stretch without a record; it may continue one of the previous window."""
         begin = self.base + start
         if self.ending.torn and self.ending.torn[-1][1] == begin:
             begin, _ = self.ending.torn.pop()
@@ -188,14 +307,14 @@ class _Framing:
         with memoryview(self.buffer) as whole:
             whole[: self.held - start] = whole[start : self.held]
         self.held, self.base = self.held - start, self.base + start
-        # Until a long record is there in full, nothing is gained by looking again.
+        # Do not frame again before a long record is complete.
         claimed = int.from_bytes(self.buffer[:HEAD], "little") if self.held >= HEAD else 0
         self.needed = min(max(WINDOW, HEAD + claimed), self.most)
 
     def _next_record(self, view: memoryview, start: int, *, is_last: bool) -> int:
-        """Where something that looks like a record begins, with a length before it that fits.
+        """Where the next record seems to begin: a length that fits, then the first key of a record.
 
-        If nowhere, the end; or, while more is to come, the last place where one may begin.
+        If nowhere, the end; while more is to come, the last position where one may begin.
         """
         at = self.buffer.find(FIRST_KEY, start + HEAD, len(view))
         while at >= 0:
@@ -208,17 +327,13 @@ class _Framing:
 
 
 def _framed(window: memoryview) -> Iterator[Chunk]:
-    """The whole records at the start of some bytes."""
-    if len(window) <= SMALL:
-        yield from _framed_small(window)
+    """The whole records at the start of a window."""
+    if len(window) > SMALL:
+        for item in columns.scan("rbak_records", window, columns=(), max_rows=MAX_ROWS, max_bytes=WINDOW):
+            if isinstance(item, Break):
+                return
+            yield item
         return
-    for item in columns.scan("rbak_records", window, columns=(), max_rows=MAX_ROWS, max_bytes=WINDOW):
-        if isinstance(item, Break):
-            return
-        yield item
-
-
-def _framed_small(window: memoryview) -> Iterator[Chunk]:
     starts, ends = array("q"), array("q")
     place_records(window, 0, starts, ends)
     if starts:
@@ -226,7 +341,7 @@ def _framed_small(window: memoryview) -> Iterator[Chunk]:
 
 
 def place_records(view: memoryview, at: int, starts: array[int], ends: array[int]) -> int:
-    """Add the places of the whole records from a position on; where the last of them ends."""
+    """Append the positions of the whole records from `at` on; where the last of them ends."""
     while at + HEAD <= len(view):
         end = at + HEAD + int.from_bytes(view[at : at + HEAD], "little")
         if end > len(view):
@@ -241,11 +356,7 @@ NO_COLUMNS = pa.RecordBatch.from_arrays([], [])
 
 
 def chunk_of(starts: array[int], ends: array[int]) -> Chunk:
-    """Records at some places."""
+    """The records at these positions."""
     rows = len(starts)
-    nothing = pa.Array.from_buffers(pa.int32(), rows, [None, pa.py_buffer(bytes(4 * rows))])
-    return Chunk(NO_COLUMNS, _numbers(starts), _numbers(ends), nothing)
-
-
-def _numbers(values: array[int]) -> pa.Int64Array:
-    return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values)])
+    zeros = pa.Array.from_buffers(pa.int32(), rows, [None, pa.py_buffer(bytes(4 * rows))])
+    return Chunk(NO_COLUMNS, int64_array(starts), int64_array(ends), zeros)

@@ -1,4 +1,4 @@
-"""The table `frames`: rows of intact runs. Short runs share a scan, which costs more than a frame or two of them."""
+"""The table `frames`: rows of intact runs. Short runs share a scan, since each scan has a cost."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import pyarrow.compute as pc
 from thawline.engine import columns
 from thawline.engine.chunks import Break, Chunk, Ranges
 from thawline.errors import SourceError
-from thawline.formats.rbf.frames import FENCE
+from thawline.formats.contract import Reading
+from thawline.formats.rbf.frame import FENCE
 from thawline.literals import integer, repeated
-from thawline.model import Finding, Run
+from thawline.model import Finding, LeftOut, Run
 from thawline.source import Source
 
 SCHEMA = pa.schema(
@@ -29,11 +30,25 @@ SCHEMA = pa.schema(
 )
 WIRE_COLUMNS = {"length": "len_frame", "tag": "frame_tag", "payload": "payload", "tombstone": "is_tombstone"}
 MOST_ITEMS = 1 << 12
-"""Runs and findings that wait for the scan that some of them share."""
+"""The most runs and findings that wait for a shared scan."""
 
 
-def bundles(items: Iterable[Run | Finding]) -> Iterator[list[Run | Finding]]:
-    """The items of a scan in lists whose runs are worth one scan together: no larger than what a chunk holds."""
+def frames(
+    source: Source, items: Iterable[Run | Finding], tags: tuple[int, ...] | None, columns: Collection[str]
+) -> Reading:
+    """The items of a walk, each run with the rows of its frames that have one of some tags."""
+    for bundle in _bundles(items):
+        runs = [item for item in bundle if isinstance(item, Run) and item.units]
+        each = Frames.of(source, runs, tags).of_each(columns) if runs else iter(())
+        for item in bundle:
+            if isinstance(item, Finding):
+                yield item
+            else:
+                yield next(each) if item.units else (item, ())
+
+
+def _bundles(items: Iterable[Run | Finding]) -> Iterator[list[Run | Finding]]:
+    """The items of a walk in lists; the runs of each fit one chunk, so that they share a scan."""
     held: list[Run | Finding] = []
     start, frames, most = -1, 0, min(columns.MAX_BYTES, columns.WINDOW)
     for item in items:
@@ -51,20 +66,20 @@ def bundles(items: Iterable[Run | Finding]) -> Iterator[list[Run | Finding]]:
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """The frames of some runs, in file order, or those that have one of some tags."""
+    """The frames of some runs, in file order: all of them, or those with certain tags."""
 
     source: Source
     runs: Sequence[Run]
     ranges: Ranges
-    """Where they lie; positions count from the first frame of the first run."""
+    """Where they are, relative to the first frame of the first run."""
     counts: Sequence[int]
-    """How many each run has."""
+    """The number of frames in each run."""
     sizes: Sequence[int] | None = None
-    """How many bytes they have in each run, where others are left out."""
+    """The number of their bytes in each run, where other frames are left out."""
 
     @classmethod
     def of(cls, source: Source, runs: Sequence[Run], tags: tuple[int, ...] | None = None) -> Frames:
-        """The frames of runs; with tags, after a look at the head of each."""
+        """The frames of runs; with tags, after reading the head of each."""
         base = first_frame(runs[0])
         ranges = Ranges.of([(first_frame(run) - base, run.span.end - base, -1) for run in runs])
         whole = cls(source, runs, ranges, [run.units for run in runs])
@@ -86,27 +101,25 @@ class Frames:
         return replace(self, ranges=found, counts=counts, sizes=sizes)
 
     def _sums(self, runs: pa.Int32Array, sizes: pa.Int64Array) -> Iterator[tuple[int, int, int]]:
-        """Numbers of runs, each with how many frames of how many bytes are to be added for it."""
+        """Numbers of frames and bytes to add for runs: the run's index first."""
         if len(self.runs) == 1:
             yield 0, len(sizes), pc.sum(sizes).as_py() or 0
         else:
             yield from ((run, 1, size) for run, size in zip(runs.to_pylist(), sizes.to_pylist(), strict=True))
 
     def of_each(self, wanted: Collection[str]) -> Iterator[tuple[Run, Iterable[pa.RecordBatch]]]:
-        """Each run with its rows; what it says is left out are frames with other tags."""
+        """Each run with its rows; frames with other tags are left out."""
         rows = [self.batches(wanted)] if len(self.runs) == 1 else self._parted(wanted)
         sizes = self.sizes or [0] * len(self.runs)
         for run, count, size, batches in zip(self.runs, self.counts, sizes, rows, strict=True):
             if self.sizes is None:
                 yield run, batches
-            elif count:
-                left_out = run.units - count, run.span.size - size
-                yield replace(run, labels={**run.labels, "left_out": left_out}), batches
             else:
-                yield run, ()
+                left_out = LeftOut(run.units - count, run.span.size - size)
+                yield replace(run, left_out=left_out), batches if count else ()
 
     def _parted(self, wanted: Collection[str]) -> Iterator[list[pa.RecordBatch]]:
-        """The rows of one run after the other."""
+        """The rows of each run."""
         batches = self.batches(wanted)
         batch, at = None, 0
         for count in self.counts:
@@ -121,7 +134,7 @@ class Frames:
             yield parts
 
     def batches(self, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
-        """All rows, in batches that know nothing of runs."""
+        """All rows, in batches that may cross runs."""
         wanted = [field.name for field in SCHEMA if field.name in columns]
         base, done = first_frame(self.runs[0]), 0
         for chunk in self.chunks(wanted):
@@ -129,7 +142,7 @@ class Frames:
             done += len(chunk)
 
     def chunks(self, wanted: Collection[str]) -> Iterator[Chunk]:
-        """Chunks of frames, which are known to be intact; positions count from the first."""
+        """The frames in chunks, known to be intact; positions are relative to the first frame."""
         base = first_frame(self.runs[0])
         view = self.source.view(base, self.runs[-1].span.end)
         wire = {WIRE_COLUMNS[name] for name in wanted if name in WIRE_COLUMNS}
@@ -142,7 +155,7 @@ class Frames:
 
     def _batch(self, chunk: Chunk, base: int, wanted: list[str], done: int) -> pa.RecordBatch:
         if not wanted:
-            return pa.RecordBatch.from_arrays([chunk.starts], ["address"]).select([])  # has as many rows all the same
+            return pa.RecordBatch.from_arrays([chunk.starts], ["address"]).select([])  # it knows its number of rows
         made = {
             "address": lambda: pc.add(chunk.starts, integer(base)),
             "tag_text": lambda: _tag_text(chunk.batch["frame_tag"]),
@@ -152,8 +165,8 @@ class Frames:
         return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([SCHEMA.field(name) for name in wanted]))
 
     def _suspects(self, done: int, rows: int) -> pa.BooleanArray:
-        """Whether each of some rows behind `done` others is suspect."""
-        flags = [bool(run.labels.get("nested_suspect")) for run in self.runs]
+        """Whether each of `rows` rows, after the first `done`, is suspect."""
+        flags = [bool(run.suspect) for run in self.runs]
         if len(set(flags)) == 1:
             return repeated(flags[0], pa.bool_(), rows)
         each = b"".join(bytes([flag]) * count for flag, count in zip(flags, self.counts, strict=True))
@@ -161,12 +174,12 @@ class Frames:
 
 
 def first_frame(run: Run) -> int:
-    """Where the first frame of a run starts: behind the genesis fence, if the run has that."""
-    return run.span.start or (len(FENCE) if run.labels.get("has_genesis") else 0)
+    """Where the first frame of a run starts: after the genesis fence, if the run has that."""
+    return run.span.start or len(FENCE)
 
 
 def _tag_text(tags: pa.Int64Array) -> pa.StringArray:
-    """Tags as text, where their four bytes are printable: a fourCC is customary."""
+    """Tags as text where their four bytes are printable (fourCC); else null."""
     encoded = tags.dictionary_encode()
     texts = [tag.to_bytes(4, "little") for tag in encoded.dictionary.to_pylist()]
     shown = [text.decode("ascii") if text.isascii() and text.decode("ascii").isprintable() else None for text in texts]

@@ -1,35 +1,43 @@
-"""What of a damaged RBF file goes into a new one: the intact frames, those that can be proven, or all up to a cut."""
+"""New files from a damaged one: of its intact frames, also of those that can be proven, or of all up to a cut."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
-from thawline.checksums import crc32c
 from thawline.errors import ThawlineError
 from thawline.formats.rbf.findings import DAMAGED_LENGTH, UNFENCED, UNREACHABLE
-from thawline.formats.rbf.frames import FENCE, LEAST_FRAME, has_right_status
-from thawline.model import Finding, Run, Span
+from thawline.formats.rbf.frame import FENCE, LEAST_FRAME, has_right_checksum, has_right_status, u4
+from thawline.model import Finding, Payload, Run, Span
 from thawline.source import Source
 
 PROVEN = (UNFENCED, DAMAGED_LENGTH, UNREACHABLE)
-"""Findings about a frame whose content is beyond doubt, although a reader must not return it."""
+"""Findings about frames whose content may be proven, although a reader must not return them."""
 PIECE = 4 << 20
-"""Bytes that are copied in one go."""
+"""Bytes that are copied at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proven(Payload):
+    """A frame that is proven although readers reject it."""
+
+    size: int
+    """Its size without fences."""
 
 
 class BadCut(ThawlineError, ValueError):
     """The file cannot be cut there; the message names the nearest places where it can."""
 
 
-def rewritten(source: Source, items: Iterable[Run | Finding]) -> Iterator[bytes | memoryview]:
-    """The bytes of a file with the frames of all runs, each with its fence behind it [F-FENCE-SEMANTICS].
+def salvaged(source: Source, items: Iterable[Run | Finding]) -> Iterator[bytes | memoryview]:
+    """The bytes of a new file: the genesis fence, then the frames of all runs with their fences [F-FENCE-SEMANTICS].
 
-    Its forward walk has no gap, so its reverse scan goes from fence to fence and yields exactly these frames.
+    The new file has no gap, so its reverse scan goes from fence to fence and finds exactly these frames.
     """
     yield FENCE
     for item in items:
         if isinstance(item, Run) and item.units:
-            yield from _mended(source, item) if "recovered" in item.labels else _copied(source, item)
+            yield from _proven_frame(source, item) if item.recovered else _copied(source, item)
             source.release(item.span.end)
 
 
@@ -37,10 +45,10 @@ def _copied(source: Source, run: Run) -> Iterator[memoryview]:
     return _pieces(source, next(_borders(source, run)), run.span.end)
 
 
-def _mended(source: Source, run: Run) -> Iterator[bytes | memoryview]:
-    """One proven frame, with the HeadLen that its TailLen repeats and the fence that it may have lost."""
-    size = run.labels["size"]
-    assert isinstance(size, int)  # noqa: S101 - `recovered` sets it
+def _proven_frame(source: Source, run: Run) -> Iterator[bytes | memoryview]:
+    """One proven frame, with its TailLen as HeadLen, and the fence that it may have lost."""
+    assert isinstance(run.payload, Proven)  # noqa: S101 - `recovered` sets it
+    size = run.payload.size
     yield size.to_bytes(4, "little")
     yield from _pieces(source, run.span.start + 4, run.span.start + size)
     yield FENCE
@@ -51,10 +59,10 @@ def _pieces(source: Source, start: int, end: int) -> Iterator[memoryview]:
 
 
 def recovered(source: Source, items: Iterable[Run | Finding]) -> Iterator[Run | Finding]:
-    """The items, with every frame that is proven as a run of its own, labelled `recovered` with the finding's code.
+    """The items, with every proven frame as a run of its own, `recovered` from the finding's code.
 
-    Proven is a frame whose TailLen is its size, whose status is right and whose checksum, which covers tag, payload,
-    status and TailLen, is right: all but HeadLen and the fences around it [F-CRC32C-COVERAGE].
+    A frame is proven if TailLen is its size, and its status and its checksum are right. The checksum covers all but
+    HeadLen and the fences around the frame [F-CRC32C-COVERAGE].
     """
     stream = iter(items)
     for item in stream:
@@ -65,7 +73,7 @@ def recovered(source: Source, items: Iterable[Run | Finding]) -> Iterator[Run | 
 
 
 def _recover(source: Source, finding: Finding, rest: Iterator[Run | Finding]) -> Iterator[Run | Finding]:
-    """The frame that a finding is about, as a run; what lies inside it is its payload and is passed over."""
+    """The frame that a finding is about, as a run, if it is proven; what lies inside it is payload and is dropped."""
     start = finding.span.start
     end = _end_by_head(source, start) or _end_by_tail(source, start, finding)
     reached: list[Run | Finding] = [finding]
@@ -75,56 +83,53 @@ def _recover(source: Source, finding: Finding, rest: Iterator[Run | Finding]) ->
         reached.append(item)
         end = end or _end_by_tail(source, start, item)
     if _may_be_payload(reached[-1]) and _is_proven(source, start, end - start):
-        yield Run(Span(start, reached[-1].span.end), 1, 1, {"recovered": finding.code.id, "size": end - start})
+        span = Span(start, reached[-1].span.end)
+        yield Run(span, 1, 1, recovered=finding.code.id, payload=Proven(end - start))
     else:
         yield from reached
 
 
 def _may_be_payload(item: Run | Finding) -> bool:
-    return isinstance(item, Finding) or bool(item.labels.get("nested_suspect"))
+    return isinstance(item, Finding) or bool(item.suspect)
 
 
 def _end_by_head(source: Source, start: int) -> int:
-    """Where a proven frame ends by its HeadLen; or 0."""
-    size = _u4(source, start)
+    """Where a proven frame ends by its HeadLen; 0 if it is not proven."""
+    size = u4(source, start)
     return start + size if _is_proven(source, start, size) else 0
 
 
 def _end_by_tail(source: Source, start: int, item: Run | Finding) -> int:
-    """Where a frame ends if an item ends with its fence and the TailLen before that leads back to its start; or 0."""
+    """Where a frame ends if an item ends with its fence, and the TailLen before that leads to its start; else 0."""
     end = item.span.end - len(FENCE)
     if isinstance(item, Run) or end - start < LEAST_FRAME or source.view(end, item.span.end) != FENCE:
         return 0
-    return end if _u4(source, end - 8) == end - start else 0
+    return end if u4(source, end - 8) == end - start else 0
 
 
 def _is_proven(source: Source, start: int, size: int) -> bool:
     if size < LEAST_FRAME or size % 4 or start + size > source.size:
         return False
     frame = source.view(start, start + size)
-    if _u4(source, start + size - 8) != size or not has_right_status(frame, size):
+    if u4(source, start + size - 8) != size or not has_right_status(frame, size):
         return False
-    return crc32c(frame, 4, size - 4) == _u4(source, start + size - 4)
-
-
-def _u4(source: Source, at: int) -> int:
-    return int.from_bytes(source.view(at, at + 4), "little")
+    return has_right_checksum(frame)
 
 
 def check_cut(source: Source, items: Iterable[Run | Finding], at: int) -> None:
     """Raise `BadCut` unless the first `at` bytes are a file by themselves [R-DATATAIL-TRUNCATE].
 
-    A cut is a multiple of four behind a fence. A fence inside an intact frame is payload, and one inside the claimed
-    extent of a broken frame may be; behind those no record ends, so they are refused too.
+    A cut is a multiple of four, right after a fence. A fence inside an intact frame is payload, and one inside the
+    claimed extent of a broken frame may be, so cuts after these are refused.
     """
     runs = [item for item in items if isinstance(item, Run)]
     if reason := _forbidding(source, runs, at):
-        trusted = [run for run in runs if not run.labels.get("nested_suspect")]
+        trusted = [run for run in runs if not run.suspect]
         raise BadCut(f"{source.name}: cannot be cut at {at:#x}: {reason}{_nearest(source, trusted, at)}")
 
 
 def _forbidding(source: Source, runs: list[Run], at: int) -> str:
-    """Why a file cannot be cut at a place; nothing if it can."""
+    """Why a file cannot be cut at a place; empty if it can."""
     if at > source.size:
         return f"the file has {source.size:#x} bytes, so an older DataTail is to be used"
     if at < len(FENCE) or source.view(0, len(FENCE)) != FENCE:
@@ -134,7 +139,7 @@ def _forbidding(source: Source, runs: list[Run], at: int) -> str:
     if source.view(at - len(FENCE), at) != FENCE:
         return "no fence lies right before it"
     run = next((run for run in runs if at - 1 in run.span), None)
-    if run and run.labels.get("nested_suspect"):
+    if run and run.suspect:
         return "it may lie in the payload of a broken frame"
     if run and at not in _borders(source, run):
         return "it lies inside an intact frame"
@@ -142,22 +147,22 @@ def _forbidding(source: Source, runs: list[Run], at: int) -> str:
 
 
 def _nearest(source: Source, runs: list[Run], at: int) -> str:
-    """The last good cut before a place and the first one behind it, in words."""
+    """The last good cut before a place and the first one after it, in words."""
     before = max((run.span.end for run in runs if run.span.end <= at), default=None)
-    behind = min((next(_borders(source, run)) for run in runs if run.span.start >= at), default=None)
+    after = min((next(_borders(source, run)) for run in runs if run.span.start >= at), default=None)
     for run in runs:
         if run.span.start <= at < run.span.end:
             borders = list(_borders(source, run))
             before = max((border for border in borders if border <= at), default=before)
-            behind = min((border for border in borders if border >= at), default=behind)
-    places = [f"{place:#x}" for place in (before, behind) if place is not None]
+            after = min((border for border in borders if border >= at), default=after)
+    places = [f"{place:#x}" for place in (before, after) if place is not None]
     return f"; the nearest frames end at {' and '.join(places)}" if places else "; no place in it is good for a cut"
 
 
 def _borders(source: Source, run: Run) -> Iterator[int]:
-    """Where the frames of an intact run begin and end, their fences included."""
+    """Where the frames of an intact run start and end, fences included."""
     position = run.span.start or len(FENCE)
     yield position
     while position < run.span.end:
-        position += _u4(source, position) + len(FENCE)
+        position += u4(source, position) + len(FENCE)
         yield position

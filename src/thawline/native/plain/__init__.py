@@ -1,7 +1,7 @@
 """The functions of `thawline.native.fast` as plain Python.
 
-Most are the sources themselves, run as they are. Where a source calls C or relies on C's arithmetic, a module beside
-this one has the twin of its functions, and that one counts.
+Most are the sources themselves, run as they are. Where a source calls C or relies on C's arithmetic, a module of this
+package has the twin of its functions, which is used instead.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ TWINS = (checksums, faults, hashes, kafka_units)
 
 def _modules() -> Iterator[ModuleType]:
     for found in pkgutil.iter_modules(sources.__path__, f"{sources.__name__}."):
-        if not found.name.endswith(".fast"):  # what is left of it by a build in place
+        if not found.name.endswith(".fast"):  # a build in place may leave one
             yield loaded(found.name)
     yield loaded(KERNELS)
     yield from TWINS
 
 
 def _public(module: ModuleType) -> dict[str, Any]:
-    """What a module makes itself, as compiled code offers it."""
+    """The functions and tuples that a module defines, as compiled code offers them."""
     made = {name: value for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__}
     constants = {name: value for name, value in vars(module).items() if isinstance(value, tuple)}
     offered = {name: _viewing(value) for name, value in made.items() if callable(value)} | constants
@@ -38,7 +38,7 @@ def _public(module: ModuleType) -> dict[str, Any]:
 
 
 def _viewing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, with arrays and bytes passed as views: compiled code takes any buffer, and asks for its shape."""
+    """The function with arrays and bytes passed as views, which have a shape: compiled code takes any buffer."""
 
     @wraps(function)
     def called(*arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Checksums over ranges of a buffer."""
+"""Checksums of ranges of a buffer."""
 
 from __future__ import annotations
 
@@ -6,31 +6,32 @@ from collections.abc import MutableSequence, Sequence
 from functools import lru_cache
 
 from thawline import checksums
+from thawline.native.constants.rbf import CRC_SIZE, HEAD_SIZE
 
 MASK = 0xFFFFFFFF
 POLYNOMIAL = 0x82F63B78
 """Castagnoli's, with the bit of the highest power last."""
 BYTE = 3
-"""A byte is 2 ** 3 bits."""
+"""A byte has 2 ** 3 bits."""
 
 
 def uses_crc32c_instruction() -> bool:
-    """Never here."""
+    """False: only compiled code uses it."""
     return False
 
 
 def use_crc32c_instruction(wanted: bool) -> None:  # noqa: FBT001 - as compiled code has it
-    """There is but one way here."""
+    """Do nothing: plain code has one way only."""
 
 
 def read_numbers_with(most: int) -> None:
-    """There is but one way here."""
+    """Do nothing: plain code has one way only."""
 
 
 def crc32c_ranges(
     buf: memoryview, starts: Sequence[int], ends: Sequence[int], rows: int, out: MutableSequence[int]
 ) -> None:
-    """CRC-32C of each range `[start, end)` of the buffer."""
+    """CRC-32C of each range `[start, end)` of a buffer."""
     for row in range(rows):
         out[row] = checksums.crc32c(buf, starts[row], ends[row])
 
@@ -38,13 +39,13 @@ def crc32c_ranges(
 def crc32_ranges(
     buf: memoryview, starts: Sequence[int], ends: Sequence[int], rows: int, out: MutableSequence[int]
 ) -> None:
-    """CRC-32 (IEEE) of each range `[start, end)` of the buffer."""
+    """CRC-32 (IEEE) of each range `[start, end)` of a buffer."""
     for row in range(rows):
         out[row] = checksums.crc32(buf, starts[row], ends[row])
 
 
 def crc32c_checkpoints(buf: memoryview, step: int, states: MutableSequence[int]) -> None:
-    """The register of a CRC-32C that started with zero at byte 0, at every multiple of `step`."""
+    """Write the register of a CRC-32C that starts with zero at byte 0, at every multiple of `step`."""
     state = 0
     for index in range(len(states)):
         states[index] = state
@@ -65,7 +66,7 @@ def _times(one: int, other: int) -> int:
 
 @lru_cache(maxsize=4096)
 def _power(size: int) -> int:
-    """What a register is multiplied with by so many bytes of zeros."""
+    """What `size` bytes of zeros multiply a register with."""
     square, power = 1 << 30, 1 << 31
     for _ in range(BYTE):
         square = _times(square, square)
@@ -77,12 +78,13 @@ def _power(size: int) -> int:
 
 
 def _between(buf: memoryview, states: Sequence[int], step: int, start: int, end: int) -> int:
-    """CRC-32C of a range from the checkpoints before both its ends."""
+    """CRC-32C of a range, from the checkpoints before its start and its end."""
     before, after = (_state_at(buf, states, step, position) for position in (start, end))
     return after ^ _times(_power(end - start), before ^ MASK) ^ MASK
 
 
 def _state_at(buf: memoryview, states: Sequence[int], step: int, position: int) -> int:
+    """The register at a position, from the checkpoint before it."""
     index = position // step
     return checksums.crc32c(buf, index * step, position, value=states[index] ^ MASK) ^ MASK
 
@@ -96,14 +98,14 @@ def crc32c_spans(
     step: int,
     out: MutableSequence[int],
 ) -> None:
-    """CRC-32C of each range from checkpoints of the whole buffer, so that its cost does not grow with its size."""
+    """CRC-32C of each range, from checkpoints of the whole buffer: the cost does not grow with the range."""
     for row in range(rows):
         out[row] = _between(buf, states, step, starts[row], ends[row])
 
 
 def covered_bytes(fences: Sequence[int], starts: Sequence[int], count: int) -> int:
-    """How many bytes the checksums of candidate frames cover together."""
-    return sum(fences[index] - starts[index] - 8 for index in range(count) if starts[index] >= 0)
+    """How many bytes the checksums of candidate frames cover in total."""
+    return sum(fences[index] - starts[index] - HEAD_SIZE - CRC_SIZE for index in range(count) if starts[index] >= 0)
 
 
 def check_checksums(
@@ -114,11 +116,11 @@ def check_checksums(
     states: Sequence[int],
     step: int,
 ) -> None:
-    """Set the start of every candidate frame to -1 whose CRC-32C is wrong [F-CRC-FAIL-REJECT]."""
+    """Set the start of every candidate frame with a wrong CRC-32C to -1 [F-CRC-FAIL-REJECT]."""
     for index in range(count):
         if starts[index] < 0:
             continue
-        first, end = starts[index] + 4, fences[index] - 4
+        first, end = starts[index] + HEAD_SIZE, fences[index] - CRC_SIZE
         computed = _between(buf, states, step, first, end) if len(states) else checksums.crc32c(buf, first, end)
-        if computed != int.from_bytes(buf[end : end + 4], "little"):
+        if computed != int.from_bytes(buf[end : end + CRC_SIZE], "little"):
             starts[index] = -1

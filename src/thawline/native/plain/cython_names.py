@@ -1,7 +1,7 @@
 """The names that sources take from `cython`, so that they run as Python where cython is not installed.
 
-A source says `import cython`, and names C types that mean nothing in Python. On machines that have no cython a
-stand-in serves, whose names mean nothing either: so cython is needed to build thawline, and never to run it.
+A source says `import cython` and names C types, which mean nothing in Python. Without cython a stand-in has these
+names: thawline needs cython to be built, not to run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TYPES = "bint char schar uchar short int uint longlong ulonglong size_t float do
 
 
 def loaded(name: str) -> ModuleType:
-    """A module that is written for Cython, as the Python that it is."""
+    """A module in Cython's pure Python mode, uncompiled."""
     with LOADING:
         try:
             importlib.import_module("cython")
@@ -44,7 +44,7 @@ def executed(text: str) -> dict[str, Any]:
 
 
 def _with_stand_in(name: str) -> ModuleType:
-    # Only while it is needed: others may ask whether there is cython, and must not be told that there is.
+    # Only during the import: other packages may look for cython, and must not find it.
     sys.modules["cython"] = stand_in()
     try:
         return importlib.import_module(name)
@@ -53,7 +53,7 @@ def _with_stand_in(name: str) -> ModuleType:
 
 
 def stand_in() -> ModuleType:
-    """The names that our modules use of `cython`, except those that only compiled code reaches."""
+    """A module with the names of `cython` that our sources use, except those that only compiled code reaches."""
     module = ModuleType("cython", "Declarations without a meaning.")
     types: dict[str, Any] = dict.fromkeys(TYPES.split(), _Type())
     decorators = {"cfunc": _as_it_is, "inline": _as_it_is, "nogil": _Nogil(), "exceptval": _exceptval}
@@ -62,7 +62,7 @@ def stand_in() -> ModuleType:
 
 
 class _Type:
-    """A C type, a pointer to one or an array of them: something to stand behind a colon."""
+    """A C type, a pointer to one or an array of them, for annotations."""
 
     def __call__(self, _: Any) -> _Type:
         return self
@@ -72,7 +72,7 @@ class _Type:
 
 
 class _Nogil(nullcontext[None]):
-    """A decorator, and also what stands behind `with`."""
+    """A decorator that is also a context manager."""
 
     def __call__(self, function: Given) -> Given:
         return function
@@ -87,5 +87,5 @@ def _exceptval(*, check: bool) -> Callable[[Given], Given]:  # noqa: ARG001 - C'
 
 
 def _value(_: Any, value: Given) -> Given:
-    """What was given; Python's numbers have all the room that they need."""
+    """The given value: Python's numbers need no type."""
     return value

@@ -1,17 +1,17 @@
-"""Reads of mapped files that fail: only compiled code can go on after one."""
+"""Failed reads of mapped files: only compiled code can continue after one."""
 
 from __future__ import annotations
 
 
 def guard(buf: memoryview, fd: int) -> int:  # noqa: ARG001 - as compiled code has it
-    """No slot: there is no guard."""
+    """-1, for no slot: plain code has no guard."""
     return -1
 
 
 def unguard(slot: int) -> None:
-    """Nothing to give back."""
+    """Do nothing: there is no slot to free."""
 
 
 def faults(slot: int) -> list[tuple[int, int, bool]]:  # noqa: ARG001 - as above
-    """Nothing that is known."""
+    """Nothing: plain code knows of no faults."""
     return []

@@ -1,8 +1,10 @@
-"""What relies on numbers of 64 bits that wrap around."""
+"""Functions that rely on 64-bit integers that wrap around."""
 
 from __future__ import annotations
 
 from collections.abc import MutableSequence, Sequence
+
+from thawline.native.constants.kafka import HEAD_CELLS
 
 OWN_TIME = -(1 << 63)
 
@@ -18,10 +20,10 @@ def place_records(
     timestamps: MutableSequence[int],
     is_wrong: MutableSequence[int],
 ) -> None:
-    """Offsets and timestamps of records, from the deltas to their batches' heads."""
+    """Compute the offsets and timestamps of records from their deltas and the heads of their batches."""
     for row in range(rows):
         batch, delta = ranges[row], offset_deltas[row]
-        base_offset, last_delta, base_timestamp, timestamp = heads[4 * batch : 4 * batch + 4]
+        base_offset, last_delta, base_timestamp, timestamp = heads[HEAD_CELLS * batch : HEAD_CELLS * (batch + 1)]
         if not last_deltas[batch] < delta <= last_delta:
             is_wrong[batch] = 1
         last_deltas[batch] = delta
@@ -30,5 +32,5 @@ def place_records(
 
 
 def _wrapped(value: int) -> int:
-    """As a signed 64-bit integer, which is what Kafka computes with."""
+    """The value as a signed 64-bit integer, which Kafka computes with."""
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)

@@ -1,4 +1,4 @@
 """What is compiled into `thawline.native.fast`: every module here, in one namespace, and the generated kernels.
 
-They are Cython in pure Python mode, so that they also run as they are: `thawline.native.plain` has them so.
+The modules are Cython in pure Python mode, so they also run as they are, in `thawline.native.plain`.
 """

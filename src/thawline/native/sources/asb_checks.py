@@ -1,29 +1,62 @@
-"""Records of Aerospike backups, checked where they lie: a quick look that tells whether a closer one is needed.
+"""Records of Aerospike backups, checked in place: a quick look that tells whether a closer one is needed.
 
-It works on what the scan kernel leaves: numbers, and where text and bytes lie. Lengths of -1 stand for what is not
-there, those below for tokens with backslashes, as the kernels count them.
+It works on what the scan kernel leaves: numbers, and the places of text and bytes. A length of -1 is a null, a lower
+one is that of a token with escapes, which has -2 - length bytes.
 """
 
 import cython
 
 if not cython.compiled:
+    from thawline.generated.kernels.constants import (
+        BIN_TYPE_BASE64_STRING,
+        BIN_TYPE_BOOLEAN,
+        BIN_TYPE_DOUBLE,
+        BIN_TYPE_GEOJSON,
+        BIN_TYPE_HLL,
+        BIN_TYPE_INTEGER,
+        BIN_TYPE_LIST,
+        BIN_TYPE_MAP,
+        BIN_TYPE_NIL,
+        BIN_TYPE_STRING,
+        KEY_TYPE_BYTES,
+        KEY_TYPE_DOUBLE,
+        KEY_TYPE_INTEGER,
+        KEY_TYPE_STRING,
+    )
+    from thawline.native.constants.aerospike import (
+        DIGEST_SHARES,
+        DIGEST_SIZE,
+        EXPIRATION_BITS,
+        HASHED,
+        LONGEST_BIN_NAME,
+        LONGEST_MESSAGE,
+        LONGEST_NAMESPACE,
+        LONGEST_SET,
+        MESSAGE_MARGIN,
+    )
+    from thawline.native.constants.characters import BACKSLASH, NUL, SPACE
+    from thawline.native.constants.kernels import ESCAPED_LENGTH, NULL_LENGTH
     from thawline.native.sources.asb_json import JSON_TEXTS, JSON_WORDS, _is_collection
     from thawline.native.sources.asb_scalars import (
-        SIXES,
+        SEXTET_OF,
         _copied,
         _decode_base64,
         _has_byte,
         _is_sketch,
         _is_usual_double,
-        _is_utf8,
     )
     from thawline.native.sources.asb_values import _put_key_number, _put_key_type
+    from thawline.native.sources.utf8 import _is_utf8
     from thawline.ripemd160 import ripemd160
 
-HASHED = cython.declare(cython.longlong, 8)
-"""How many digests are computed together."""
-LONGEST_MESSAGE = cython.declare(cython.longlong, 1024)
-"""Bytes of a set and a key; records with more get the closer look."""
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _token_end(start: cython.longlong, length: cython.longlong) -> cython.longlong:
+    """Position after a token, with escapes or without."""
+    return start + length if length >= 0 else start + ESCAPED_LENGTH - length
 
 
 @cython.cfunc
@@ -33,16 +66,16 @@ LONGEST_MESSAGE = cython.declare(cython.longlong, 1024)
 def _token_size(
     buf: cython.const[cython.uchar][::1], start: cython.longlong, length: cython.longlong
 ) -> cython.longlong:
-    """How many bytes a token has without its backslashes, 0 if it is not there; -1 if one of them is NUL."""
+    """How many bytes a token has without its backslashes, 0 for a null; -1 if one of them is NUL."""
     size: cython.longlong = 0
     end: cython.longlong
-    if length == -1:
+    if length == NULL_LENGTH:
         return 0
-    end = start + length if length >= 0 else start - 2 - length
+    end = _token_end(start, length)
     while start < end:
-        if length < 0 and buf[start] == 92:
+        if length < 0 and buf[start] == BACKSLASH:
             start += 1
-        if buf[start] == 0:
+        if buf[start] == NUL:
             return -1
         start += 1
         size += 1
@@ -60,13 +93,13 @@ def _put_token(
     out: cython.uchar[::1],
     at: cython.longlong,
 ) -> cython.longlong:
-    """Copy a token without its backslashes, if it is there; where it ends."""
+    """Copy a token without its backslashes, nothing for a null; returns the place after it."""
     end: cython.longlong
-    if length == -1:
+    if length == NULL_LENGTH:
         return at
-    end = start + length if length >= 0 else start - 2 - length
+    end = _token_end(start, length)
     while start < end:
-        if length < 0 and buf[start] == 92:
+        if length < 0 and buf[start] == BACKSLASH:
             start += 1
         out[at] = buf[start]
         start += 1
@@ -79,7 +112,7 @@ def _put_token(
 @cython.nogil
 @cython.exceptval(check=False)
 def _put_usual_key(
-    sixes: cython.const[cython.uchar][::1],
+    sextet_of: cython.const[cython.uchar][::1],
     buf: cython.const[cython.uchar][::1],
     letter: cython.longlong,
     is_compact: cython.bint,
@@ -89,16 +122,16 @@ def _put_usual_key(
     out: cython.uchar[::1],
     at: cython.longlong,
 ) -> cython.longlong:
-    """A key as it goes into the digest; where it ends, -1 for one that needs a closer look, such as a double."""
-    if is_compact and letter != 66:
+    """Write a key as the digest has it; returns the place after it, or -1 if it needs the closer look."""
+    if is_compact and letter != KEY_TYPE_BYTES:
         return -1
-    if letter == 73:
+    if letter == KEY_TYPE_INTEGER:
         return _put_key_number(integer, out, at)
-    if letter == 68 or length < 0 or length > LONGEST_MESSAGE - 64:
+    if letter == KEY_TYPE_DOUBLE or length < 0 or length > LONGEST_MESSAGE - MESSAGE_MARGIN:
         return -1
-    if letter == 83 or is_compact:
+    if letter == KEY_TYPE_STRING or is_compact:
         return _copied(buf, start, length, out, at)
-    return _decode_base64(sixes, buf, start, start + length, out, at)
+    return _decode_base64(sextet_of, buf, start, start + length, out, at)
 
 
 @cython.cfunc
@@ -108,14 +141,14 @@ def _put_usual_key(
 def _is_sound_name(
     buf: cython.const[cython.uchar][::1], letter: cython.longlong, start: cython.longlong, length: cython.longlong
 ) -> cython.bint:
-    """Whether both tools take the name of a bin."""
+    """Whether both tools accept the name of a bin."""
     size: cython.longlong = _token_size(buf, start, length)
-    if size < 0 or size > 15:
+    if size < 0 or size > LONGEST_BIN_NAME:
         return False
-    if letter != 78:
+    if letter != BIN_TYPE_NIL:
         return True
-    # A space that is no part of the name would be a value behind a bin that has none.
-    return not _has_byte(buf, start, start + length if length >= 0 else start - 2 - length, 32)
+    # A tool may take what follows a space for a value, which a nil bin does not have.
+    return not _has_byte(buf, start, _token_end(start, length), SPACE)
 
 
 @cython.cfunc
@@ -123,7 +156,7 @@ def _is_sound_name(
 @cython.nogil
 @cython.exceptval(check=False)
 def _is_sound_data(
-    sixes: cython.const[cython.uchar][::1],
+    sextet_of: cython.const[cython.uchar][::1],
     names: cython.const[cython.uchar][::1],
     words: cython.const[cython.uchar][::1],
     buf: cython.const[cython.uchar][::1],
@@ -134,24 +167,24 @@ def _is_sound_data(
     room: cython.uchar[::1],
     place: cython.longlong[::1],
 ) -> cython.bint:
-    """Whether text is UTF-8, base-64 is right, and what is in it is what the letter says."""
+    """Whether text is UTF-8, base-64 is valid, and the bytes are what the letter says."""
     after: cython.longlong
     if length < 0:
         return False
-    if letter == 83 or letter == 71:
+    if letter in (BIN_TYPE_STRING, BIN_TYPE_GEOJSON):
         return _is_utf8(buf, start, start + length)
-    if is_compact and letter != 88:
-        if letter == 76 or letter == 77:
+    if is_compact and letter != BIN_TYPE_BASE64_STRING:
+        if letter in (BIN_TYPE_LIST, BIN_TYPE_MAP):
             return _is_collection(names, words, buf, start, start + length, letter, room, place)
-        return letter != 89 or _is_sketch(buf, start, start + length)
+        return letter != BIN_TYPE_HLL or _is_sketch(buf, start, start + length)
     if length > room.shape[0]:
         return False
-    after = _decode_base64(sixes, buf, start, start + length, room, 0)
-    if letter == 76 or letter == 77:
+    after = _decode_base64(sextet_of, buf, start, start + length, room, 0)
+    if letter in (BIN_TYPE_LIST, BIN_TYPE_MAP):
         return after >= 0 and _is_collection(names, words, room, 0, after, letter, room, place)
-    if letter == 88:
+    if letter == BIN_TYPE_BASE64_STRING:
         return after >= 0 and _is_utf8(room, 0, after)
-    return after >= 0 and (letter != 89 or _is_sketch(room, 0, after))
+    return after >= 0 and (letter != BIN_TYPE_HLL or _is_sketch(room, 0, after))
 
 
 @cython.cfunc
@@ -164,7 +197,7 @@ def _are_hashes(
     digests: cython.const[cython.uchar][::1],
     hashes: cython.uchar[::1],
 ) -> cython.bint:
-    """Whether digests are the hashes of messages; `places` has where these start, where they end, and the rows."""
+    """Whether digests are the hashes of messages; `places` has the starts, the ends and the rows of these."""
     index: cython.longlong = 0
     if cython.compiled:
         if count > 0:
@@ -177,10 +210,12 @@ def _are_hashes(
             )
     else:
         for index in range(count):
-            hashes[20 * index : 20 * index + 20] = ripemd160(bytes(messages[places[index] : places[HASHED + index]]))
+            hashes[DIGEST_SIZE * index : DIGEST_SIZE * (index + 1)] = ripemd160(
+                bytes(messages[places[index] : places[HASHED + index]])
+            )
         index = 0
-    while index < 20 * count:
-        if hashes[index] != digests[20 * places[2 * HASHED + index // 20] + index % 20]:
+    while index < DIGEST_SIZE * count:
+        if hashes[index] != digests[DIGEST_SIZE * places[2 * HASHED + index // DIGEST_SIZE] + index % DIGEST_SIZE]:
             return False
         index += 1
     return True
@@ -207,32 +242,32 @@ def are_sound_heads(
     places: cython.longlong[::1],
     hashes: cython.uchar[::1],
 ):
-    """Whether the headers of all records are fine for both tools and their digests are those of their keys.
+    """Whether both tools accept the headers of all records, and digests are those of the keys.
 
-    `digests` becomes 20 bytes for each row, and has one more to spare.
+    `digests` gets 20 bytes for each row, and has room for one byte more.
     """
     row: cython.longlong = 0
     count: cython.longlong = 0
     at: cython.longlong
     size: cython.longlong
     is_sound: cython.bint = True
-    sixes: cython.const[cython.uchar][::1] = SIXES
+    sextet_of: cython.const[cython.uchar][::1] = SEXTET_OF
     with cython.nogil:
         while is_sound and row < rows:
             size = _token_size(buf, namespace_starts[row], namespace_lengths[row])
-            is_sound = 0 <= size <= 31 and expirations[row] >> 32 == 0
+            is_sound = 0 <= size <= LONGEST_NAMESPACE and expirations[row] >> EXPIRATION_BITS == 0
             size = _token_size(buf, set_starts[row], set_lengths[row])
-            is_sound = is_sound and 0 <= size <= 63
+            is_sound = is_sound and 0 <= size <= LONGEST_SET
             at = digest_starts[row]
-            size = _decode_base64(sixes, buf, at, at + digest_lengths[row], digests, 20 * row)
-            is_sound = is_sound and size == 20 * row + 20
+            size = _decode_base64(sextet_of, buf, at, at + digest_lengths[row], digests, DIGEST_SIZE * row)
+            is_sound = is_sound and size == DIGEST_SIZE * (row + 1)
             if is_sound and has_key[row]:
                 at = count * LONGEST_MESSAGE
                 places[count] = at
                 at = _put_token(buf, set_starts[row], set_lengths[row], messages, at)
                 at = _put_key_type(letters[row], messages, at)
                 at = _put_usual_key(
-                    sixes,
+                    sextet_of,
                     buf,
                     letters[row],
                     compact[row] != 0,
@@ -269,24 +304,24 @@ def are_sound_bins(
     room: cython.uchar[::1],
     place: cython.longlong[::1],
 ):
-    """Whether nothing is wrong with any bin. Values in base-64 are decoded into `room`; longer ones count as wrong."""
+    """Whether nothing is wrong with any bin. Base-64 is decoded into `room`; a longer value counts as wrong."""
     item: cython.longlong = 0
     letter: cython.longlong
     start: cython.longlong
     is_sound: cython.bint = True
-    sixes: cython.const[cython.uchar][::1] = SIXES
+    sextet_of: cython.const[cython.uchar][::1] = SEXTET_OF
     names: cython.const[cython.uchar][::1] = JSON_TEXTS
     words: cython.const[cython.uchar][::1] = JSON_WORDS
     with cython.nogil:
         while is_sound and item < bins:
             letter = letters[item]
             is_sound = _is_sound_name(buf, letter, name_starts[item], name_lengths[item])
-            if letter == 68:
+            if letter == BIN_TYPE_DOUBLE:
                 start = double_starts[item]
                 is_sound = is_sound and _is_usual_double(buf, start, start + double_lengths[item])
-            elif letter != 73 and letter != 78 and letter != 90:
+            elif letter not in (BIN_TYPE_INTEGER, BIN_TYPE_NIL, BIN_TYPE_BOOLEAN):
                 is_sound = is_sound and _is_sound_data(
-                    sixes,
+                    sextet_of,
                     names,
                     words,
                     buf,
@@ -307,10 +342,10 @@ def have_one_namespace(
     starts: cython.const[cython.longlong][::1],
     lengths: cython.const[cython.int][::1],
 ):
-    """Whether all rows have the namespace of the first, spelled the same."""
+    """Whether all rows have the namespace of the first, with the same escapes."""
     row: cython.longlong = 1
     i: cython.longlong
-    size: cython.longlong = lengths[0] if lengths[0] >= 0 else -2 - lengths[0]
+    size: cython.longlong = _token_end(0, lengths[0])
     is_same: cython.bint = True
     with cython.nogil:
         while is_same and row < rows:
@@ -330,31 +365,31 @@ def share_digests(
     ends: cython.longlong[::1],
     out: cython.uchar[::1],
 ):
-    """Put digests into 256 shares by their first byte, each with a tail behind it; `ends` is where shares end."""
+    """Put digests into shares by their first byte, each followed by `tail`; `ends` is where shares end."""
     row: cython.longlong = 0
     i: cython.longlong
     at: cython.longlong
     before: cython.longlong = 0
-    entry: cython.longlong = 20 + tail.shape[0]
+    entry: cython.longlong = DIGEST_SIZE + tail.shape[0]
     with cython.nogil:
         while row < count:
-            ends[digests[20 * row]] += entry
+            ends[digests[DIGEST_SIZE * row]] += entry
             row += 1
         i = 0
-        while i < 256:
+        while i < DIGEST_SHARES:
             at = ends[i]
             ends[i] = before
             before += at
             i += 1
         row = 0
         while row < count:
-            at = ends[digests[20 * row]]
-            ends[digests[20 * row]] = at + entry
+            at = ends[digests[DIGEST_SIZE * row]]
+            ends[digests[DIGEST_SIZE * row]] = at + entry
             i = 0
-            while i < 20:
-                out[at + i] = digests[20 * row + i]
+            while i < DIGEST_SIZE:
+                out[at + i] = digests[DIGEST_SIZE * row + i]
                 i += 1
             while i < entry:
-                out[at + i] = tail[i - 20]
+                out[at + i] = tail[i - DIGEST_SIZE]
                 i += 1
             row += 1

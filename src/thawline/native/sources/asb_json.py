@@ -1,6 +1,6 @@
 """Lists and maps of Aerospike bins, which are msgpack of the server's own kind, as JSON.
 
-Every length is checked against what is left before a byte is looked at, and nesting has an end.
+Every length is checked against the bytes that are left before one is read, and nesting is bounded.
 """
 
 import cython
@@ -9,21 +9,114 @@ if cython.compiled:
     from cython.cimports.libc.stdio import snprintf
     from cython.cimports.libc.stdlib import strtod
 else:
+    from thawline.generated.kernels.constants import BIN_TYPE_MAP
+    from thawline.native.constants.aerospike import (
+        ALPHABET_END,
+        ALPHABET_START,
+        BASE64_BYTES,
+        DEEPEST_COLLECTION,
+        FALSE_AT,
+        FALSE_SIZE,
+        FEWEST_DIGITS,
+        HEXES_END,
+        HEXES_START,
+        INFINITY_AT,
+        INFINITY_SIZE,
+        LONGEST_DOUBLE,
+        MINUS_INFINITY_AT,
+        MINUS_INFINITY_SIZE,
+        MOST_DECIMALS,
+        MOST_DIGITS,
+        NAN_AT,
+        NAN_SIZE,
+        NULL_AT,
+        NULL_SIZE,
+        PARTICLE_BYTES,
+        PARTICLE_GEOJSON,
+        PARTICLE_KEY,
+        PARTICLE_OTHER,
+        PARTICLE_STRING,
+        TRUE_AT,
+        TRUE_SIZE,
+        WORD_QUOTE_AT,
+    )
+    from thawline.native.constants.characters import (
+        BACKSLASH,
+        CLOSING_BRACE,
+        CLOSING_BRACKET,
+        COLON,
+        COMMA,
+        DIGIT_0,
+        EQUALS,
+        LOWER_U,
+        MINUS,
+        OPENING_BRACE,
+        OPENING_BRACKET,
+        QUOTE,
+        SPACE,
+    )
+    from thawline.native.constants.msgpack import (
+        MSGPACK_ARRAY_16,
+        MSGPACK_ARRAY_32,
+        MSGPACK_BIN_8,
+        MSGPACK_BIN_32,
+        MSGPACK_FALSE,
+        MSGPACK_FIXARRAY,
+        MSGPACK_FIXARRAY_LAST,
+        MSGPACK_FIXED_COUNT,
+        MSGPACK_FIXED_SIZE,
+        MSGPACK_FIXINT_LAST,
+        MSGPACK_FIXMAP,
+        MSGPACK_FIXMAP_LAST,
+        MSGPACK_FIXSTR,
+        MSGPACK_FIXSTR_LAST,
+        MSGPACK_FLOAT_32,
+        MSGPACK_FLOAT_64,
+        MSGPACK_INT_8,
+        MSGPACK_INT_64,
+        MSGPACK_MAP_16,
+        MSGPACK_MAP_32,
+        MSGPACK_NEGATIVE_FIXINT,
+        MSGPACK_NIL,
+        MSGPACK_STR_8,
+        MSGPACK_STR_32,
+        MSGPACK_TRUE,
+        MSGPACK_UINT_8,
+        MSGPACK_UNUSED,
+    )
     from thawline.native.sources.asb_msgpack import _extension, _msgpack_double, _msgpack_integer, _msgpack_length
-    from thawline.native.sources.asb_scalars import BASE64_ALPHABET, _is_utf8
+    from thawline.native.sources.gather import BASE64
+    from thawline.native.sources.utf8 import _is_utf8
 
-DEEPEST_COLLECTION = cython.declare(cython.longlong, 64)
-"""How deep lists and maps may lie in each other."""
 PARTICLES = (
     b"$0      ", b"$1      ", b"$2      ", b"$string ", b"$bytes  ", b"$5      ", b"$6      ", b"$java   ",
     b"$csharp ", b"$python ", b"$ruby   ", b"$php    ", b"$erlang ", b"$13     ", b"$14     ", b"$15     ",
     b"$vector ", b"$17     ", b"$hll    ", b"$19     ", b"$20     ", b"$21     ", b"$22     ", b"$geojson",
     b"$other  ",
 )  # fmt: skip
-"""Keys of the objects that stand for bytes in JSON, eight characters each, by the particle type of the bytes."""
-JSON_TEXTS = b"".join(PARTICLES) + BASE64_ALPHABET + b"0123456789abcdef"
-"""What JSON is written with: the keys for bytes (200 characters), the alphabet of base-64 (64), hexadecimal digits."""
+"""Keys of the objects that stand for bytes in JSON, of `PARTICLE_KEY` characters, by the particle type of the bytes."""
+JSON_TEXTS = b"".join(PARTICLES) + BASE64 + b"0123456789abcdef"
+"""What JSON is written with: the keys for bytes, the alphabet of base-64, hexadecimal digits."""
 JSON_WORDS = b'nulltruefalse"nan""inf""-inf"'
+"""Of these, `constants.aerospike` has the places."""
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _is_map(head: cython.int) -> cython.bint:
+    """Whether a value with this first byte is a map."""
+    return MSGPACK_FIXMAP <= head <= MSGPACK_FIXMAP_LAST or head in (MSGPACK_MAP_16, MSGPACK_MAP_32)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _is_list(head: cython.int) -> cython.bint:
+    """Whether a value with this first byte is a list."""
+    return MSGPACK_FIXARRAY <= head <= MSGPACK_FIXARRAY_LAST or head in (MSGPACK_ARRAY_16, MSGPACK_ARRAY_32)
 
 
 @cython.cfunc
@@ -37,7 +130,7 @@ def _put(
     at: cython.longlong,
     writing: cython.bint,
 ) -> cython.longlong:
-    """Copy characters, or only count them; where they end."""
+    """Copy characters, or only count them; returns the place after them."""
     i: cython.longlong = 0
     if writing:
         while i < size:
@@ -60,15 +153,15 @@ def _put_integer(
     if number < 0:
         left = cython.cast(cython.ulonglong, -(number + 1)) + 1
         if writing:
-            out[at] = 45
+            out[at] = MINUS
         at += 1
-    while digits < 19 and left >= power:
+    while digits < MOST_DECIMALS and left >= power:
         power *= 10
         digits += 1
     if writing:
         i = digits - 1
         while i >= 0:
-            out[at + i] = cython.cast(cython.uchar, 48 + left % 10)
+            out[at + i] = cython.cast(cython.uchar, DIGIT_0 + left % 10)
             left = left // 10
             i -= 1
     return at + digits
@@ -89,22 +182,22 @@ def _put_string(
     """UTF-8 as a JSON string."""
     byte: cython.int
     if writing:
-        out[at] = 34
+        out[at] = QUOTE
     at += 1
     while pos < end:
         byte = buf[pos]
         pos += 1
-        if byte == 34 or byte == 92:
+        if byte in (QUOTE, BACKSLASH):
             if writing:
-                out[at] = 92
+                out[at] = BACKSLASH
                 out[at + 1] = cython.cast(cython.uchar, byte)
             at += 2
-        elif byte < 32:
+        elif byte < SPACE:
             if writing:
-                out[at] = 92
-                out[at + 1] = 117
-                out[at + 2] = 48
-                out[at + 3] = 48
+                out[at] = BACKSLASH
+                out[at + 1] = LOWER_U
+                out[at + 2] = DIGIT_0
+                out[at + 3] = DIGIT_0
                 out[at + 4] = hexes[byte >> 4]
                 out[at + 5] = hexes[byte & 15]
             at += 6
@@ -113,7 +206,7 @@ def _put_string(
                 out[at] = cython.cast(cython.uchar, byte)
             at += 1
     if writing:
-        out[at] = 34
+        out[at] = QUOTE
     return at + 1
 
 
@@ -134,22 +227,22 @@ def _put_base64(
     word: cython.int
     if not writing:
         return at + 2 + (left + 2) // 3 * 4
-    out[at] = 34
+    out[at] = QUOTE
     at += 1
     while pos < end:
         left = end - pos
         word = buf[pos] << 16
         if left > 1:
             word |= buf[pos + 1] << 8
-        if left > 2:
+        if left >= BASE64_BYTES:
             word |= buf[pos + 2]
         out[at] = alphabet[word >> 18]
         out[at + 1] = alphabet[(word >> 12) & 63]
-        out[at + 2] = alphabet[(word >> 6) & 63] if left > 1 else 61
-        out[at + 3] = alphabet[word & 63] if left > 2 else 61
+        out[at + 2] = alphabet[(word >> 6) & 63] if left > 1 else EQUALS
+        out[at + 3] = alphabet[word & 63] if left >= BASE64_BYTES else EQUALS
         at += 4
         pos += 3
-    out[at] = 34
+    out[at] = QUOTE
     return at + 1
 
 
@@ -165,24 +258,26 @@ def _put_double(
     at: cython.longlong,
     writing: cython.bint,
 ) -> cython.longlong:
-    """A double in the fewest digits that give it back; those that JSON has no number for as words."""
+    """A double in the fewest digits that read back as itself; a word where JSON has no number for it."""
     value: cython.double
-    digits: cython.int = 15
+    digits: cython.int = FEWEST_DIGITS
     length: cython.int
     i: cython.int = 0
     text: cython.char[32]
     if not writing:
-        return at + 26
+        return at + LONGEST_DOUBLE
     value = _msgpack_double(buf, pos, size)
-    if value != value:  # noqa: PLR0124 - that is what makes it no number
-        return _put(words, 13, 5, out, at, True)
+    if value != value:  # noqa: PLR0124 - only a NaN is not equal to itself
+        return _put(words, NAN_AT, NAN_SIZE, out, at, True)
     if value - value != 0:
-        return _put(words, 18, 5, out, at, True) if value > 0 else _put(words, 23, 6, out, at, True)
+        if value > 0:
+            return _put(words, INFINITY_AT, INFINITY_SIZE, out, at, True)
+        return _put(words, MINUS_INFINITY_AT, MINUS_INFINITY_SIZE, out, at, True)
     if cython.compiled:
-        length = snprintf(text, 32, "%.*g", digits, value)
-        while digits < 17 and strtod(text, cython.NULL) != value:
+        length = snprintf(text, SPACE, "%.*g", digits, value)
+        while digits < MOST_DIGITS and strtod(text, cython.NULL) != value:
             digits += 1
-            length = snprintf(text, 32, "%.*g", digits, value)
+            length = snprintf(text, SPACE, "%.*g", digits, value)
     else:
         text = _fewest_digits(value)
         length = len(text)
@@ -193,8 +288,8 @@ def _put_double(
 
 
 def _fewest_digits(value):
-    """A double as C's printf writes it with the fewest digits, 15 or more, that give it back."""
-    texts = (b"%.*g" % (digits, value) for digits in (15, 16, 17))
+    """A double as C's printf writes it with the fewest digits, 15 or more, that read back as itself."""
+    texts = (b"%.*g" % (digits, value) for digits in range(FEWEST_DIGITS, MOST_DIGITS + 1))
     return next(text for text in texts if float(text) == value)
 
 
@@ -211,32 +306,31 @@ def _put_particle(
     writing: cython.bint,
     is_key: cython.bint,
 ) -> cython.longlong:
-    """Text or bytes, which have their particle type as first byte. Bytes are {"$bytes": base-64}, as keys base-64."""
-    kind: cython.longlong = 4
-    length: cython.longlong = 8
+    """Text or bytes, whose first byte is their particle type. Bytes are {"$bytes": base-64}; as keys, base-64."""
+    kind: cython.longlong = PARTICLE_BYTES
+    length: cython.longlong = PARTICLE_KEY
     end: cython.longlong = pos + size
     if size > 0:
         kind = buf[pos]
         pos += 1
-    if (kind == 3 or kind == 23) and _is_utf8(buf, pos, end):
-        return _put_string(names[264:280], buf, pos, end, out, at, writing)
+    if kind in (PARTICLE_STRING, PARTICLE_GEOJSON) and _is_utf8(buf, pos, end):
+        return _put_string(names[HEXES_START:HEXES_END], buf, pos, end, out, at, writing)
     if is_key:
-        return _put_base64(names[200:264], buf, pos, end, out, at, writing)
-    if kind > 23:
-        kind = 24
-    while names[8 * kind + length - 1] == 32:
+        return _put_base64(names[ALPHABET_START:ALPHABET_END], buf, pos, end, out, at, writing)
+    kind = min(kind, PARTICLE_OTHER)
+    while names[PARTICLE_KEY * kind + length - 1] == SPACE:
         length -= 1
     if writing:
-        out[at] = 123
-        out[at + 1] = 34
-    at = _put(names, 8 * kind, length, out, at + 2, writing)
+        out[at] = OPENING_BRACE
+        out[at + 1] = QUOTE
+    at = _put(names, PARTICLE_KEY * kind, length, out, at + 2, writing)
     if writing:
-        out[at] = 34
-        out[at + 1] = 58
-        out[at + 2] = 32
-    at = _put_base64(names[200:264], buf, pos, end, out, at + 3, writing)
+        out[at] = QUOTE
+        out[at + 1] = COLON
+        out[at + 2] = SPACE
+    at = _put_base64(names[ALPHABET_START:ALPHABET_END], buf, pos, end, out, at + 3, writing)
     if writing:
-        out[at] = 125
+        out[at] = CLOSING_BRACE
     return at + 1
 
 
@@ -255,9 +349,9 @@ def _put_value(
     writing: cython.bint,
     is_key: cython.bint,
 ) -> cython.longlong:
-    """Write a msgpack value as JSON, or only measure it; where the value ends, or -1 if it is broken.
+    """Write a msgpack value as JSON, or only measure it; returns the position after the value, or -1 if it is broken.
 
-    `place[0]` is where the JSON ends. While measuring it may count more than is written in the end.
+    `place[0]` is where the JSON ends. Measuring may count more bytes than writing takes.
     """
     head: cython.int
     size: cython.longlong
@@ -265,25 +359,29 @@ def _put_value(
         return -1
     head = buf[pos]
     pos += 1
-    if 0x80 <= head <= 0x8F or head == 0xDE or head == 0xDF:
-        size = head & 15
-        if head >= 0xDE:
-            size = _msgpack_length(buf, pos, end, 2 << (head - 0xDE))
-            pos += 2 << (head - 0xDE)
+    if _is_map(head):
+        size = head & MSGPACK_FIXED_COUNT
+        if head >= MSGPACK_MAP_16:
+            size = _msgpack_length(buf, pos, end, 2 << (head - MSGPACK_MAP_16))
+            pos += 2 << (head - MSGPACK_MAP_16)
         return -1 if is_key else _put_map(names, words, buf, pos, end, size, depth, out, place, writing)
-    if 0x90 <= head <= 0x9F or head == 0xDC or head == 0xDD:
-        size = head & 15
-        if head >= 0xDC:
-            size = _msgpack_length(buf, pos, end, 2 << (head - 0xDC))
-            pos += 2 << (head - 0xDC)
+    if _is_list(head):
+        size = head & MSGPACK_FIXED_COUNT
+        if head >= MSGPACK_ARRAY_16:
+            size = _msgpack_length(buf, pos, end, 2 << (head - MSGPACK_ARRAY_16))
+            pos += 2 << (head - MSGPACK_ARRAY_16)
         return _put_list(names, words, buf, pos, end, size, depth, out, place, writing)
-    if 0xA0 <= head <= 0xBF or 0xC4 <= head <= 0xC6 or 0xD9 <= head <= 0xDB:
+    if (
+        MSGPACK_FIXSTR <= head <= MSGPACK_FIXSTR_LAST
+        or MSGPACK_BIN_8 <= head <= MSGPACK_BIN_32
+        or MSGPACK_STR_8 <= head <= MSGPACK_STR_32
+    ):
         return _put_sized(names, buf, head, pos, end, out, place, writing, is_key)
     if not is_key:
         return _put_scalar(words, buf, head, pos, end, out, place, writing)
-    place[0] = _put(words, 13, 1, out, place[0], writing)
+    place[0] = _put(words, WORD_QUOTE_AT, 1, out, place[0], writing)
     pos = _put_scalar(words, buf, head, pos, end, out, place, writing)
-    place[0] = _put(words, 13, 1, out, place[0], writing)
+    place[0] = _put(words, WORD_QUOTE_AT, 1, out, place[0], writing)
     return pos
 
 
@@ -302,10 +400,10 @@ def _put_sized(
     writing: cython.bint,
     is_key: cython.bint,
 ) -> cython.longlong:
-    """Text or bytes behind their head; where they end, or -1."""
-    size: cython.longlong = head & 31
-    if head >= 0xC4:
-        size = 1 << (head - 0xD9) if head >= 0xD9 else 1 << (head - 0xC4)
+    """Text or bytes after their head; returns the position after them, or -1."""
+    size: cython.longlong = head & MSGPACK_FIXED_SIZE
+    if head >= MSGPACK_BIN_8:
+        size = 1 << (head - MSGPACK_STR_8) if head >= MSGPACK_STR_8 else 1 << (head - MSGPACK_BIN_8)
         pos += size
         size = _msgpack_length(buf, pos - size, end, size)
     if size < 0 or size > end - pos:
@@ -328,27 +426,27 @@ def _put_scalar(
     place: cython.longlong[::1],
     writing: cython.bint,
 ) -> cython.longlong:
-    """A number, a truth value or nil behind its head; where it ends, or -1 if it is none of these."""
+    """A number, a boolean or nil after its head; returns the position after it, or -1 if it is none of these."""
     size: cython.longlong = 0
     at: cython.longlong = place[0]
-    if 0xCA <= head <= 0xD3:
-        size = 4 << (head - 0xCA) if head < 0xCC else 1 << ((head - 0xCC) & 3)
+    if MSGPACK_FLOAT_32 <= head <= MSGPACK_INT_64:
+        size = 4 << (head - MSGPACK_FLOAT_32) if head < MSGPACK_UINT_8 else 1 << ((head - MSGPACK_UINT_8) & 3)
     if size > end - pos:
         return -1
-    if head <= 0x7F:
+    if head <= MSGPACK_FIXINT_LAST:
         place[0] = _put_integer(head, out, at, writing)
-    elif head >= 0xE0:
+    elif head >= MSGPACK_NEGATIVE_FIXINT:
         place[0] = _put_integer(head - 256, out, at, writing)
-    elif head == 0xC0:
-        place[0] = _put(words, 0, 4, out, at, writing)
-    elif head == 0xC2:
-        place[0] = _put(words, 8, 5, out, at, writing)
-    elif head == 0xC3:
-        place[0] = _put(words, 4, 4, out, at, writing)
-    elif head == 0xCA or head == 0xCB:
+    elif head == MSGPACK_NIL:
+        place[0] = _put(words, NULL_AT, NULL_SIZE, out, at, writing)
+    elif head == MSGPACK_FALSE:
+        place[0] = _put(words, FALSE_AT, FALSE_SIZE, out, at, writing)
+    elif head == MSGPACK_TRUE:
+        place[0] = _put(words, TRUE_AT, TRUE_SIZE, out, at, writing)
+    elif head in (MSGPACK_FLOAT_32, MSGPACK_FLOAT_64):
         place[0] = _put_double(words, buf, pos, size, out, at, writing)
-    elif 0xCC <= head <= 0xD3:
-        place[0] = _put_integer(_msgpack_integer(buf, pos, size, head >= 0xD0), out, at, writing)
+    elif MSGPACK_UINT_8 <= head <= MSGPACK_INT_64:
+        place[0] = _put_integer(_msgpack_integer(buf, pos, size, head >= MSGPACK_INT_8), out, at, writing)
     else:
         return -1
     return pos + size
@@ -369,7 +467,7 @@ def _put_list(
     place: cython.longlong[::1],
     writing: cython.bint,
 ) -> cython.longlong:
-    """A list; the extension that may come first is counted but is no element."""
+    """A list. The extension that may come first is counted, but is not an element."""
     number: cython.longlong = 0
     after: cython.longlong
     if count < 0 or count > end - pos:
@@ -381,20 +479,20 @@ def _put_list(
             number = 1
     place[0] += 1
     if writing:
-        out[place[0] - 1] = 91
+        out[place[0] - 1] = OPENING_BRACKET
     after = number
     while number < count:
         if number > after:
             if writing:
-                out[place[0]] = 44
-                out[place[0] + 1] = 32
+                out[place[0]] = COMMA
+                out[place[0] + 1] = SPACE
             place[0] += 2
         pos = _put_value(names, words, buf, pos, end, depth - 1, out, place, writing, False)
         if pos < 0:
             return -1
         number += 1
     if writing:
-        out[place[0]] = 93
+        out[place[0]] = CLOSING_BRACKET
     place[0] += 1
     return pos
 
@@ -414,7 +512,7 @@ def _put_map(
     place: cython.longlong[::1],
     writing: cython.bint,
 ) -> cython.longlong:
-    """A map; the extension that may be the first key, with a nil as its value, is counted but is no entry."""
+    """A map. The extension that may be the first key, with nil as its value, is counted, but is not an entry."""
     number: cython.longlong = 0
     after: cython.longlong
     if count < 0 or 2 * count > end - pos:
@@ -422,33 +520,33 @@ def _put_map(
     if count > 0:
         after = _extension(buf, pos, end)
         if after >= 0:
-            if after >= end or buf[after] != 0xC0:
+            if after >= end or buf[after] != MSGPACK_NIL:
                 return -1
             pos = after + 1
             number = 1
     place[0] += 1
     if writing:
-        out[place[0] - 1] = 123
+        out[place[0] - 1] = OPENING_BRACE
     after = number
     while number < count:
         if number > after:
             if writing:
-                out[place[0]] = 44
-                out[place[0] + 1] = 32
+                out[place[0]] = COMMA
+                out[place[0] + 1] = SPACE
             place[0] += 2
         pos = _put_key(names, words, buf, pos, end, depth - 1, out, place, writing)
         if pos < 0:
             return -1
         if writing:
-            out[place[0]] = 58
-            out[place[0] + 1] = 32
+            out[place[0]] = COLON
+            out[place[0] + 1] = SPACE
         place[0] += 2
         pos = _put_value(names, words, buf, pos, end, depth - 1, out, place, writing, False)
         if pos < 0:
             return -1
         number += 1
     if writing:
-        out[place[0]] = 125
+        out[place[0]] = CLOSING_BRACE
     place[0] += 1
     return pos
 
@@ -467,16 +565,16 @@ def _put_key(
     place: cython.longlong[::1],
     writing: cython.bint,
 ) -> cython.longlong:
-    """The key of an entry. JSON has only text there: numbers are written as such, a list as base-64 of its msgpack."""
+    """The key of an entry. JSON has only text there: a number is quoted, a list is base-64 of its msgpack."""
     before: cython.longlong = place[0]
     after: cython.longlong
-    head: cython.int = buf[pos] if pos < end else 0xC1
-    if not (0x90 <= head <= 0x9F or head == 0xDC or head == 0xDD):
+    head: cython.int = buf[pos] if pos < end else MSGPACK_UNUSED
+    if not _is_list(head):
         return _put_value(names, words, buf, pos, end, depth, out, place, writing, True)
     after = _put_value(names, words, buf, pos, end, depth, out, place, False, False)
     place[0] = before
     if after >= 0:
-        place[0] = _put_base64(names[200:264], buf, pos, after, out, before, writing)
+        place[0] = _put_base64(names[ALPHABET_START:ALPHABET_END], buf, pos, after, out, before, writing)
     return after
 
 
@@ -493,20 +591,19 @@ def _is_collection(
     unused: cython.uchar[::1],
     place: cython.longlong[::1],
 ) -> cython.bint:
-    """Whether bytes are one list or map, as the letter says, and nothing behind it; measures it as JSON."""
+    """Whether bytes are exactly one list or map, as the letter says; measures it as JSON."""
     head: cython.int
     is_map: cython.bint
     before: cython.longlong = place[0]
     if pos >= end:
         return False
     head = buf[pos]
-    is_map = 0x80 <= head <= 0x8F or head >= 0xDE
-    if is_map != (letter == 77):
+    is_map = MSGPACK_FIXMAP <= head <= MSGPACK_FIXMAP_LAST or head >= MSGPACK_MAP_16
+    if is_map != (letter == BIN_TYPE_MAP):
         return False
-    is_list: cython.bint = 0x90 <= head <= 0x9F or head == 0xDC or head == 0xDD
-    if is_map or is_list:
+    if is_map or _is_list(head):
         pos = _put_value(names, words, buf, pos, end, DEEPEST_COLLECTION, unused, place, False, False)
-    if (is_map or is_list) and pos == end:
-        return True
+        if pos == end:
+            return True
     place[0] = before
     return False

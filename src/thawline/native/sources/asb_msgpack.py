@@ -1,6 +1,6 @@
 """Numbers, lengths and extensions of msgpack as Aerospike's server writes it.
 
-Every length is checked against what is left before a byte is looked at.
+Every length is checked against the bytes that are left before one is read.
 """
 
 import struct
@@ -9,6 +9,15 @@ import cython
 
 if cython.compiled:
     from cython.cimports.libc.string import memcpy
+else:
+    from thawline.native.constants.kernels import WORD
+    from thawline.native.constants.msgpack import (
+        MSGPACK_EXT_8,
+        MSGPACK_EXT_32,
+        MSGPACK_EXT_REQUEST,
+        MSGPACK_FIXEXT_1,
+        MSGPACK_FIXEXT_16,
+    )
 
 
 @cython.cfunc
@@ -16,7 +25,7 @@ if cython.compiled:
 @cython.nogil
 @cython.exceptval(check=False)
 def _big_endian(buf: cython.const[cython.uchar][::1], pos: cython.longlong, size: cython.longlong) -> cython.ulonglong:
-    """An unsigned big-endian number of so many bytes."""
+    """An unsigned big-endian number of `size` bytes."""
     value: cython.ulonglong = 0
     end: cython.longlong = pos + size
     while pos < end:
@@ -31,7 +40,7 @@ def _big_endian(buf: cython.const[cython.uchar][::1], pos: cython.longlong, size
 def _msgpack_length(
     buf: cython.const[cython.uchar][::1], pos: cython.longlong, end: cython.longlong, size: cython.longlong
 ) -> cython.longlong:
-    """A length of so many bytes; -1 where the bytes end before."""
+    """A length that is written in `size` bytes; -1 where the bytes end before."""
     if size > end - pos:
         return -1
     return cython.cast(cython.longlong, _big_endian(buf, pos, size))
@@ -43,10 +52,10 @@ def _msgpack_length(
 def _msgpack_integer(
     buf: cython.const[cython.uchar][::1], pos: cython.longlong, size: cython.longlong, signed: cython.bint
 ) -> cython.longlong:
-    """A number of 1 to 8 bytes. One of 8 bytes is signed however it is marked, as the server reads it."""
+    """A number of 1 to 8 bytes. The server reads one of 8 bytes as signed, however it is marked."""
     bits: cython.ulonglong = _big_endian(buf, pos, size)
     one: cython.ulonglong = 1
-    if size == 8:
+    if size == WORD:
         if bits >> 63:
             return -cython.cast(cython.longlong, (one << 63) - 1 - (bits - (one << 63))) - 1
         return cython.cast(cython.longlong, bits)
@@ -66,12 +75,12 @@ def _msgpack_double(buf: cython.const[cython.uchar][::1], pos: cython.longlong, 
     bits: cython.ulonglong = _big_endian(buf, pos, size)
     bits4: cython.uint = cython.cast(cython.uint, bits)
     if cython.compiled:
-        if size == 8:
-            memcpy(cython.address(value), cython.address(bits), 8)
+        if size == WORD:
+            memcpy(cython.address(value), cython.address(bits), WORD)
         else:
             memcpy(cython.address(single), cython.address(bits4), 4)
             value = single
-    elif size == 8:
+    elif size == WORD:
         value = struct.unpack(">d", bits.to_bytes(8, "big"))[0]
     else:
         value = struct.unpack(">f", bits4.to_bytes(4, "big"))[0]
@@ -82,7 +91,7 @@ def _msgpack_double(buf: cython.const[cython.uchar][::1], pos: cython.longlong, 
 @cython.nogil
 @cython.exceptval(check=False)
 def _extension(buf: cython.const[cython.uchar][::1], pos: cython.longlong, end: cython.longlong) -> cython.longlong:
-    """Where an extension with the flags of an ordered list or map ends; -1 where that is not what stands here.
+    """Position after an extension with the flags of an ordered list or map; -1 if none starts here.
 
     A wildcard or an infinity (type 255) is for requests and is never stored.
     """
@@ -92,15 +101,15 @@ def _extension(buf: cython.const[cython.uchar][::1], pos: cython.longlong, end: 
         return -1
     head = buf[pos]
     pos += 1
-    if 0xD4 <= head <= 0xD8:
-        size = 1 << (head - 0xD4)
-    elif 0xC7 <= head <= 0xC9:
-        size = _msgpack_length(buf, pos, end, 1 << (head - 0xC7))
+    if MSGPACK_FIXEXT_1 <= head <= MSGPACK_FIXEXT_16:
+        size = 1 << (head - MSGPACK_FIXEXT_1)
+    elif MSGPACK_EXT_8 <= head <= MSGPACK_EXT_32:
+        size = _msgpack_length(buf, pos, end, 1 << (head - MSGPACK_EXT_8))
         if size < 0:
             return -1
-        pos += 1 << (head - 0xC7)
+        pos += 1 << (head - MSGPACK_EXT_8)
     else:
         return -1
-    if size > end - pos - 1 or buf[pos] == 255:
+    if size > end - pos - 1 or buf[pos] == MSGPACK_EXT_REQUEST:
         return -1
     return pos + 1 + size

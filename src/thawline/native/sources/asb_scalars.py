@@ -1,79 +1,56 @@
-"""Single values of Aerospike backups: whether text, doubles and sketches are what they should be; base-64 decoded."""
+"""Single values of Aerospike backups: base-64 decoded, doubles and sketches checked."""
 
 import cython
 
 if cython.compiled:
     from cython.cimports.libc.string import memcpy
+else:
+    from thawline.native.constants.aerospike import (
+        EXPONENT_DIGITS,
+        LEAST_INDEX_BITS,
+        LEAST_MINHASH_BITS,
+        LONGEST_DOUBLE,
+        MOST_INDEX_BITS,
+        MOST_MINHASH_BITS,
+        MOST_SKETCH_BITS,
+        NOT_A_SEXTET,
+        REGISTER_BITS,
+        SKETCH_HEAD,
+        WORD_OF_DOUBLE,
+    )
+    from thawline.native.constants.characters import (
+        DIGIT_0,
+        DIGIT_9,
+        EQUALS,
+        LOWER_A,
+        LOWER_E,
+        LOWER_F,
+        LOWER_I,
+        LOWER_N,
+        MINUS,
+        PLUS,
+        POINT,
+        UPPER_I,
+        UPPER_N,
+    )
+    from thawline.native.sources.gather import BASE64
 
-BASE64_ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-SIXES = bytes(BASE64_ALPHABET.find(byte) if byte in BASE64_ALPHABET else 64 for byte in range(256))
-"""Values of base-64 characters, 64 for every other byte."""
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _is_utf8(buf: cython.const[cython.uchar][::1], pos: cython.longlong, end: cython.longlong) -> cython.bint:
-    """Whether bytes are UTF-8, without surrogates and in the shortest form."""
-    byte: cython.int
-    more: cython.int
-    low: cython.int
-    high: cython.int
-    word: cython.ulonglong = 0
-    tops: cython.ulonglong = 0x40404040
-    tops = (tops << 1) | (tops << 33)
-    while pos < end:
-        if cython.compiled and end - pos >= 8:
-            # Most text is ASCII, which shows eight bytes at a time.
-            memcpy(cython.address(word), cython.address(buf[pos]), 8)
-            if word & tops == 0:
-                pos += 8
-                continue
-        byte = buf[pos]
-        pos += 1
-        if byte < 0x80:
-            continue
-        low = 0x80
-        high = 0xBF
-        if byte < 0xC2 or byte > 0xF4:
-            return False
-        more = 1
-        if byte >= 0xE0:
-            more = 2
-            if byte == 0xE0:
-                low = 0xA0
-            elif byte == 0xED:
-                high = 0x9F
-        if byte >= 0xF0:
-            more = 3
-            if byte == 0xF0:
-                low = 0x90
-            elif byte == 0xF4:
-                high = 0x8F
-        if more > end - pos:
-            return False
-        while more > 0:
-            if buf[pos] < low or buf[pos] > high:
-                return False
-            low = 0x80
-            high = 0xBF
-            pos += 1
-            more -= 1
-    return True
+SEXTET_OF = bytes(BASE64.find(byte) if byte in BASE64 else NOT_A_SEXTET for byte in range(256))
+"""Values of base-64 characters; `NOT_A_SEXTET` for every other byte."""
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def _decode_base64(
-    sixes: cython.const[cython.uchar][::1],
+    sextet_of: cython.const[cython.uchar][::1],
     buf: cython.const[cython.uchar][::1],
     pos: cython.longlong,
     end: cython.longlong,
     out: cython.uchar[::1],
     at: cython.longlong,
 ) -> cython.longlong:
-    """Where decoded bytes end in `out`; -1 where length, characters or padding are wrong."""
+    """Decode base-64; returns the place after the bytes in `out`, or -1 if length, characters or padding are wrong."""
     a: cython.int
     b: cython.int
     c: cython.int
@@ -81,11 +58,11 @@ def _decode_base64(
     if (end - pos) % 4:
         return -1
     while pos < end:
-        a = sixes[buf[pos]]
-        b = sixes[buf[pos + 1]]
-        c = sixes[buf[pos + 2]]
-        d = sixes[buf[pos + 3]]
-        if (a | b | c | d) >= 64:
+        a = sextet_of[buf[pos]]
+        b = sextet_of[buf[pos + 1]]
+        c = sextet_of[buf[pos + 2]]
+        d = sextet_of[buf[pos + 3]]
+        if (a | b | c | d) >= NOT_A_SEXTET:
             break
         out[at] = cython.cast(cython.uchar, (a << 2 | b >> 4) & 255)
         out[at + 1] = cython.cast(cython.uchar, (b << 4 | c >> 2) & 255)
@@ -94,12 +71,12 @@ def _decode_base64(
         pos += 4
     if pos == end:
         return at
-    if pos + 4 != end or buf[pos + 3] != 61 or (a | b) >= 64:
+    if pos + 4 != end or buf[pos + 3] != EQUALS or (a | b) >= NOT_A_SEXTET:
         return -1
     out[at] = cython.cast(cython.uchar, (a << 2 | b >> 4) & 255)
-    if buf[pos + 2] == 61:
+    if buf[pos + 2] == EQUALS:
         return at + 1
-    if c >= 64:
+    if c >= NOT_A_SEXTET:
         return -1
     out[at + 1] = cython.cast(cython.uchar, (b << 4 | c >> 2) & 255)
     return at + 2
@@ -112,53 +89,53 @@ def _is_sketch(buf: cython.const[cython.uchar][::1], pos: cython.longlong, end: 
     """Whether a HyperLogLog has a possible geometry and the size that it takes (particle_hll.c of the server)."""
     index_bits: cython.longlong
     minhash_bits: cython.longlong
-    if end - pos < 11:
+    if end - pos < SKETCH_HEAD:
         return False
     index_bits = buf[pos + 1]
     minhash_bits = buf[pos + 2]
-    if index_bits < 4 or index_bits > 16 or index_bits + minhash_bits > 64:
+    if not LEAST_INDEX_BITS <= index_bits <= MOST_INDEX_BITS or index_bits + minhash_bits > MOST_SKETCH_BITS:
         return False
-    if minhash_bits != 0 and (minhash_bits < 4 or minhash_bits > 51):
+    if minhash_bits != 0 and not LEAST_MINHASH_BITS <= minhash_bits <= MOST_MINHASH_BITS:
         return False
     one: cython.longlong = 1
-    return end - pos == 11 + ((6 + minhash_bits) * (one << index_bits) + 7) // 8
+    return end - pos == SKETCH_HEAD + ((REGISTER_BITS + minhash_bits) * (one << index_bits) + 7) // 8
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def _is_usual_double(buf: cython.const[cython.uchar][::1], pos: cython.longlong, end: cython.longlong) -> cython.bint:
-    """Whether a double is written as one of the tools writes it, in digits that both read to the same number."""
+    """Whether a double is written as one of the tools writes it, so that both read the same number."""
     digits: cython.longlong = 0
     first: cython.int
-    if end - pos > 26 or pos >= end:
+    if end - pos > LONGEST_DOUBLE or pos >= end:
         return False
-    if buf[pos] == 45 or buf[pos] == 43:
+    if buf[pos] == MINUS or buf[pos] == PLUS:
         pos += 1
-    if end - pos == 3 and not (48 <= buf[pos] <= 57):
+    if end - pos == WORD_OF_DOUBLE and not (DIGIT_0 <= buf[pos] <= DIGIT_9):
         first = buf[pos]
-        if first == 110 or first == 78:  # nan and NaN; a plus or minus before it is for a closer look
-            return buf[pos + 1] == 97 and (buf[pos + 2] == first)
-        return (first == 105 or first == 73) and buf[pos + 1] == 110 and buf[pos + 2] == 102
-    while pos < end and 48 <= buf[pos] <= 57:
+        if first in (LOWER_N, UPPER_N):  # nan and NaN
+            return buf[pos + 1] == LOWER_A and buf[pos + 2] == first
+        return first in (LOWER_I, UPPER_I) and buf[pos + 1] == LOWER_N and buf[pos + 2] == LOWER_F
+    while pos < end and DIGIT_0 <= buf[pos] <= DIGIT_9:
         pos += 1
         digits += 1
-    if pos < end and buf[pos] == 46:
+    if pos < end and buf[pos] == POINT:
         pos += 1
-        while pos < end and 48 <= buf[pos] <= 57:
+        while pos < end and DIGIT_0 <= buf[pos] <= DIGIT_9:
             pos += 1
             digits += 1
     if digits == 0:
         return False
-    if pos < end and buf[pos] == 101:
+    if pos < end and buf[pos] == LOWER_E:
         pos += 1
-        if pos < end and (buf[pos] == 45 or buf[pos] == 43):
+        if pos < end and (buf[pos] == MINUS or buf[pos] == PLUS):
             pos += 1
         digits = 0
-        while pos < end and 48 <= buf[pos] <= 57:
+        while pos < end and DIGIT_0 <= buf[pos] <= DIGIT_9:
             pos += 1
             digits += 1
-        if digits == 0 or digits > 2:  # three may be too many for a double
+        if digits == 0 or digits > EXPONENT_DIGITS:
             return False
     return pos == end
 
@@ -169,6 +146,7 @@ def _is_usual_double(buf: cython.const[cython.uchar][::1], pos: cython.longlong,
 def _has_byte(
     buf: cython.const[cython.uchar][::1], pos: cython.longlong, end: cython.longlong, byte: cython.int
 ) -> cython.bint:
+    """Whether a byte is in `[pos, end)`."""
     while pos < end:
         if buf[pos] == byte:
             return True
@@ -187,7 +165,7 @@ def _copied(
     out: cython.uchar[::1],
     at: cython.longlong,
 ) -> cython.longlong:
-    """Copy bytes; where they end."""
+    """Copy bytes; returns the place after them."""
     i: cython.longlong = 0
     if cython.compiled:
         if size > 0:
@@ -204,5 +182,5 @@ def _copied(
 @cython.nogil
 @cython.exceptval(check=False)
 def _is_set(bitmap: cython.const[cython.uchar][::1], row: cython.longlong) -> cython.bint:
-    """Whether a bit is set; an empty bitmap has all of them set."""
+    """Whether a row's bit is set; an empty bitmap has all bits set."""
     return bitmap.shape[0] == 0 or (bitmap[row >> 3] >> (row & 7)) & 1

@@ -1,44 +1,66 @@
-"""Keys and bins of Aerospike records: decoded from what is written, and checked.
+"""Keys and bins of Aerospike records, decoded and checked.
 
-It works on the buffers of Arrow columns as the scan kernel leaves them.
+The functions work on the buffers of the Arrow columns that the scan kernel leaves.
 """
 
 import cython
 
 if not cython.compiled:
-    from thawline.native.sources.asb_json import (
-        DEEPEST_COLLECTION,
-        JSON_TEXTS,
-        JSON_WORDS,
-        _is_collection,
-        _put_integer,
-        _put_value,
+    from thawline.generated.kernels.constants import (
+        BIN_TYPE_BASE64_STRING,
+        BIN_TYPE_BOOLEAN,
+        BIN_TYPE_DOUBLE,
+        BIN_TYPE_GEOJSON,
+        BIN_TYPE_HLL,
+        BIN_TYPE_INTEGER,
+        BIN_TYPE_LIST,
+        BIN_TYPE_MAP,
+        BIN_TYPE_NIL,
+        BIN_TYPE_STRING,
+        KEY_TYPE_BYTES,
+        KEY_TYPE_DOUBLE,
+        KEY_TYPE_INTEGER,
+        KEY_TYPE_STRING,
     )
+    from thawline.native.constants.aerospike import (
+        BAD_BASE64,
+        BAD_DOUBLE,
+        BAD_MSGPACK,
+        BAD_NAME,
+        BAD_SKETCH,
+        BAD_TEXT,
+        BYTES_END,
+        COLLECTIONS,
+        DEEPEST_COLLECTION,
+        DIGEST_SIZE,
+        EXPIRATION_BITS,
+        LONGEST_BIN_NAME,
+        LONGEST_NAMESPACE,
+        LONGEST_SET,
+        MOST_JSON,
+        PARTICLE_BYTES,
+        PARTICLE_DOUBLE,
+        PARTICLE_INTEGER,
+        PARTICLE_STRING,
+        PARTITION_BYTES,
+        PARTITION_MASK,
+        TEXTS_END,
+    )
+    from thawline.native.constants.characters import NUL, SPACE
+    from thawline.native.sources.asb_json import JSON_TEXTS, JSON_WORDS, _is_collection, _put_integer, _put_value
     from thawline.native.sources.asb_scalars import (
-        SIXES,
+        SEXTET_OF,
         _copied,
         _decode_base64,
         _has_byte,
         _is_set,
         _is_sketch,
         _is_usual_double,
-        _is_utf8,
     )
+    from thawline.native.sources.utf8 import _is_utf8
 
-PROBLEMS = (1, 2, 4, 8, 16, 32)
-"""What may be wrong with a bin; the first three may keep a tool from reading it, the others nobody else looks at."""
-BAD_NAME = cython.declare(cython.int, PROBLEMS[0])
-BAD_DOUBLE = cython.declare(cython.int, PROBLEMS[1])
-BAD_BASE64 = cython.declare(cython.int, PROBLEMS[2])
-BAD_TEXT = cython.declare(cython.int, PROBLEMS[3])
-BAD_MSGPACK = cython.declare(cython.int, PROBLEMS[4])
-BAD_SKETCH = cython.declare(cython.int, PROBLEMS[5])
-TEXTS_END = cython.declare(cython.int, 0)
-BYTES_END = cython.declare(cython.int, 1)
-COLLECTIONS = cython.declare(cython.int, 2)
-MOST_JSON = cython.declare(cython.int, 3)
-"""What is counted on the way through bins: bytes of text, other bytes, lists and maps, and the most bytes that these
-take as JSON."""
+PROBLEMS = (BAD_NAME, BAD_DOUBLE, BAD_BASE64, BAD_TEXT, BAD_MSGPACK, BAD_SKETCH)
+"""What may be wrong with a bin."""
 
 
 @cython.cfunc
@@ -46,6 +68,7 @@ take as JSON."""
 @cython.nogil
 @cython.exceptval(check=False)
 def _mark(bitmap: cython.uchar[::1], row: cython.longlong) -> cython.void:
+    """Set the bit of a row."""
     bitmap[row >> 3] |= cython.cast(cython.uchar, 1 << (row & 7))
 
 
@@ -54,8 +77,8 @@ def _mark(bitmap: cython.uchar[::1], row: cython.longlong) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def _is_text(letter: cython.longlong) -> cython.bint:
-    """S, G and, in base-64, X."""
-    return letter == 83 or letter == 71 or letter == 88
+    """Whether a bin of this type holds text."""
+    return letter in (BIN_TYPE_STRING, BIN_TYPE_GEOJSON, BIN_TYPE_BASE64_STRING)
 
 
 @cython.cfunc
@@ -63,8 +86,8 @@ def _is_text(letter: cython.longlong) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def _has_bytes(letter: cython.longlong) -> cython.bint:
-    """All but I, D, N, Z and text."""
-    return letter != 73 and letter != 68 and letter != 78 and letter != 90 and not _is_text(letter)
+    """Whether a bin of this type holds bytes."""
+    return letter not in (BIN_TYPE_INTEGER, BIN_TYPE_DOUBLE, BIN_TYPE_NIL, BIN_TYPE_BOOLEAN) and not _is_text(letter)
 
 
 @cython.cfunc
@@ -74,8 +97,12 @@ def _has_bytes(letter: cython.longlong) -> cython.bint:
 def _is_odd_name(
     names: cython.const[cython.uchar][::1], start: cython.longlong, end: cython.longlong, letter: cython.longlong
 ) -> cython.bint:
-    """Whether a tool may refuse the name of a bin: for its length, for a NUL, or for a value behind a bin without."""
-    return end - start > 15 or _has_byte(names, start, end, 0) or (letter == 78 and _has_byte(names, start, end, 32))
+    """Whether a tool may refuse the name of a bin: for its length, a NUL, or what looks like the value of a nil bin."""
+    return (
+        end - start > LONGEST_BIN_NAME
+        or _has_byte(names, start, end, NUL)
+        or (letter == BIN_TYPE_NIL and _has_byte(names, start, end, SPACE))
+    )
 
 
 @cython.cfunc
@@ -83,7 +110,7 @@ def _is_odd_name(
 @cython.nogil
 @cython.exceptval(check=False)
 def _decode_text(
-    sixes: cython.const[cython.uchar][::1],
+    sextet_of: cython.const[cython.uchar][::1],
     letter: cython.longlong,
     data: cython.const[cython.uchar][::1],
     start: cython.longlong,
@@ -92,11 +119,11 @@ def _decode_text(
     out: cython.uchar[::1],
     totals: cython.longlong[::1],
 ) -> cython.int:
-    """Put a string to the texts, or to the bytes if it is not UTF-8; what is wrong with it."""
+    """Add a string to the texts, or to the bytes if it is not UTF-8; returns what is wrong with it."""
     before: cython.longlong = totals[TEXTS_END]
     after: cython.longlong
-    if letter == 88:
-        after = _decode_base64(sixes, data, start, end, text, before)
+    if letter == BIN_TYPE_BASE64_STRING:
+        after = _decode_base64(sextet_of, data, start, end, text, before)
         if after < 0:
             return BAD_BASE64
         if not _is_utf8(text, before, after):
@@ -116,7 +143,7 @@ def _decode_text(
 @cython.nogil
 @cython.exceptval(check=False)
 def _decode_bytes(
-    sixes: cython.const[cython.uchar][::1],
+    sextet_of: cython.const[cython.uchar][::1],
     names: cython.const[cython.uchar][::1],
     words: cython.const[cython.uchar][::1],
     letter: cython.longlong,
@@ -127,19 +154,19 @@ def _decode_bytes(
     out: cython.uchar[::1],
     totals: cython.longlong[::1],
 ) -> cython.int:
-    """Put a value to the bytes; what is wrong with it."""
+    """Add a value to the bytes; returns what is wrong with it."""
     before: cython.longlong = totals[BYTES_END]
     after: cython.longlong
     if is_compact:
         after = _copied(data, start, end - start, out, before)
     else:
-        after = _decode_base64(sixes, data, start, end, out, before)
+        after = _decode_base64(sextet_of, data, start, end, out, before)
     if after < 0:
         return BAD_BASE64
     totals[BYTES_END] = after
-    if letter == 89:
+    if letter == BIN_TYPE_HLL:
         return 0 if _is_sketch(out, before, after) else BAD_SKETCH
-    if letter != 76 and letter != 77:
+    if letter not in (BIN_TYPE_LIST, BIN_TYPE_MAP):
         return 0
     if not _is_collection(names, words, out, before, after, letter, out, totals[MOST_JSON:]):
         return BAD_MSGPACK
@@ -166,9 +193,9 @@ def decode_bins(
     problems: cython.uchar[::1],
     totals: cython.longlong[::1],
 ):
-    """Split the values of bins into text and bytes, decoded, and check what can be checked.
+    """Decode the values of bins into text and bytes, and check them.
 
-    `problems` gets a bit for each thing that is wrong. Returns how many bins have one.
+    `problems` gets a bit for each thing that is wrong. Returns the number of bins that have one.
     """
     row: cython.longlong = 0
     start: cython.longlong
@@ -176,7 +203,7 @@ def decode_bins(
     wrong: cython.int
     found: cython.longlong = 0
     letter: cython.longlong
-    sixes: cython.const[cython.uchar][::1] = SIXES
+    sextet_of: cython.const[cython.uchar][::1] = SEXTET_OF
     json_names: cython.const[cython.uchar][::1] = JSON_TEXTS
     words: cython.const[cython.uchar][::1] = JSON_WORDS
     text_offsets[0] = 0
@@ -187,18 +214,18 @@ def decode_bins(
             start = data_offsets[row]
             end = data_offsets[row + 1]
             wrong = 0
-            if letter == 68:
+            if letter == BIN_TYPE_DOUBLE:
                 if not _is_usual_double(doubles, double_offsets[row], double_offsets[row + 1]):
                     wrong = BAD_DOUBLE
             elif _is_text(letter):
-                wrong = _decode_text(sixes, letter, data, start, end, text, out, totals)
+                wrong = _decode_text(sextet_of, letter, data, start, end, text, out, totals)
                 if not wrong:
                     _mark(text_valid, row)
                 elif wrong == BAD_TEXT:
                     _mark(bytes_valid, row)
             elif _has_bytes(letter):
                 wrong = _decode_bytes(
-                    sixes, json_names, words, letter, _is_set(compact, row), data, start, end, out, totals
+                    sextet_of, json_names, words, letter, _is_set(compact, row), data, start, end, out, totals
                 )
                 if wrong != BAD_BASE64:
                     _mark(bytes_valid, row)
@@ -222,7 +249,7 @@ def write_json(
     out: cython.uchar[::1],
     valid: cython.uchar[::1],
 ):
-    """The lists and maps among decoded bins as JSON."""
+    """Write the lists and maps among decoded bins as JSON."""
     row: cython.longlong = 0
     places: cython.longlong[::1] = _json_place()
     names: cython.const[cython.uchar][::1] = JSON_TEXTS
@@ -230,7 +257,7 @@ def write_json(
     offsets[0] = 0
     with cython.nogil:
         while row < bins:
-            if (letters[row] == 76 or letters[row] == 77) and not problems[row] & (BAD_MSGPACK | BAD_BASE64):
+            if letters[row] in (BIN_TYPE_LIST, BIN_TYPE_MAP) and not problems[row] & (BAD_MSGPACK | BAD_BASE64):
                 _put_value(
                     names,
                     words,
@@ -243,12 +270,13 @@ def write_json(
                     True,
                     False,
                 )
-                valid[row >> 3] |= cython.cast(cython.uchar, 1 << (row & 7))
+                _mark(valid, row)
             row += 1
             offsets[row] = cython.cast(cython.int, places[0])
 
 
 def _json_place():
+    """The slot in which `_put_value` counts."""
     return memoryview(bytearray(8)).cast("q")
 
 
@@ -262,19 +290,19 @@ def check_heads(
     expirations: cython.const[cython.longlong][::1],
     flags: cython.uchar[::1],
 ):
-    """Mark rows whose namespace, set, digest or expiration has a size or a byte that not every tool takes; how many."""
+    """Mark rows with a namespace, set, digest or expiration that not every tool accepts; returns how many there are."""
     row: cython.longlong = 0
     found: cython.longlong = 0
     is_odd: cython.bint
     with cython.nogil:
         while row < rows:
             is_odd = (
-                namespace_offsets[row + 1] - namespace_offsets[row] > 31
-                or set_offsets[row + 1] - set_offsets[row] > 63
-                or digest_offsets[row + 1] - digest_offsets[row] != 20
-                or expirations[row] >> 32
-                or _has_byte(namespaces, namespace_offsets[row], namespace_offsets[row + 1], 0)
-                or _has_byte(sets, set_offsets[row], set_offsets[row + 1], 0)
+                namespace_offsets[row + 1] - namespace_offsets[row] > LONGEST_NAMESPACE
+                or set_offsets[row + 1] - set_offsets[row] > LONGEST_SET
+                or digest_offsets[row + 1] - digest_offsets[row] != DIGEST_SIZE
+                or expirations[row] >> EXPIRATION_BITS
+                or _has_byte(namespaces, namespace_offsets[row], namespace_offsets[row + 1], NUL)
+                or _has_byte(sets, set_offsets[row], set_offsets[row + 1], NUL)
             )
             if is_odd:
                 flags[row] = 1
@@ -297,29 +325,29 @@ def decode_keys(
     out: cython.uchar[::1],
     flags: cython.uchar[::1],
 ):
-    """Keys as bytes: numbers as they are written, text and bytes decoded. Marks the odd ones; how many."""
+    """Write keys as bytes: numbers in digits, text and bytes decoded. Marks odd ones; returns how many there are."""
     row: cython.longlong = 0
     at: cython.longlong = 0
     after: cython.longlong
     found: cython.longlong = 0
     letter: cython.longlong
     is_odd: cython.bint
-    sixes: cython.const[cython.uchar][::1] = SIXES
+    sextet_of: cython.const[cython.uchar][::1] = SEXTET_OF
     offsets[0] = 0
     with cython.nogil:
         while row < rows:
             if _is_set(has_key, row):
                 letter = letters[row]
-                is_odd = letter != 66 and _is_set(compact, row)
-                if letter == 73:
+                is_odd = letter != KEY_TYPE_BYTES and _is_set(compact, row)
+                if letter == KEY_TYPE_INTEGER:
                     at = _put_integer(integers[row], out, at, True)
-                elif letter == 68:
+                elif letter == KEY_TYPE_DOUBLE:
                     is_odd = is_odd or not _is_usual_double(doubles, double_offsets[row], double_offsets[row + 1])
                     at = _copied(doubles, double_offsets[row], double_offsets[row + 1] - double_offsets[row], out, at)
-                elif letter == 83 or (letter == 66 and _is_set(compact, row)):
+                elif letter == KEY_TYPE_STRING or (letter == KEY_TYPE_BYTES and _is_set(compact, row)):
                     at = _copied(data, data_offsets[row], data_offsets[row + 1] - data_offsets[row], out, at)
                 else:
-                    after = _decode_base64(sixes, data, data_offsets[row], data_offsets[row + 1], out, at)
+                    after = _decode_base64(sextet_of, data, data_offsets[row], data_offsets[row + 1], out, at)
                     if after < 0:
                         is_odd = True
                     else:
@@ -337,8 +365,14 @@ def decode_keys(
 @cython.nogil
 @cython.exceptval(check=False)
 def _put_key_type(letter: cython.longlong, out: cython.uchar[::1], at: cython.longlong) -> cython.longlong:
-    """The particle type that stands for the type of a key in its digest; where it ends."""
-    out[at] = 1 if letter == 73 else 2 if letter == 68 else 4 if letter == 66 else 3
+    """Write the particle type that a digest has for the type of a key; returns the place after it."""
+    out[at] = PARTICLE_STRING
+    if letter == KEY_TYPE_INTEGER:
+        out[at] = PARTICLE_INTEGER
+    elif letter == KEY_TYPE_DOUBLE:
+        out[at] = PARTICLE_DOUBLE
+    elif letter == KEY_TYPE_BYTES:
+        out[at] = PARTICLE_BYTES
     return at + 1
 
 
@@ -347,7 +381,7 @@ def _put_key_type(letter: cython.longlong, out: cython.uchar[::1], at: cython.lo
 @cython.nogil
 @cython.exceptval(check=False)
 def _put_key_number(bits: cython.longlong, out: cython.uchar[::1], at: cython.longlong) -> cython.longlong:
-    """A number in eight bytes; where they end."""
+    """Write a number in eight bytes, big-endian; returns the place after them."""
     i: cython.int = 7
     while i >= 0:
         out[at + i] = cython.cast(cython.uchar, bits & 255)
@@ -370,9 +404,9 @@ def pack_messages(
     ends: cython.longlong[::1],
     out: cython.uchar[::1],
 ):
-    """What the digests of records are hashes of: set, type of the key, key, numbers in big endian (as_key.c).
+    """Write what the digests of records are hashes of: the set, the type of the key, and the key (as_key.c).
 
-    Rows without a key are left out of `starts` and `ends`; returns how many there are of the others.
+    `starts` and `ends` leave out rows without a key; returns the number of rows that have one.
     """
     row: cython.longlong = 0
     at: cython.longlong = 0
@@ -385,8 +419,10 @@ def pack_messages(
                 starts[count] = at
                 at = _copied(sets, set_offsets[row], set_offsets[row + 1] - set_offsets[row], out, at)
                 at = _put_key_type(letter, out, at)
-                if letter == 73 or letter == 68:
-                    at = _put_key_number(integers[row] if letter == 73 else double_bits[row], out, at)
+                if letter == KEY_TYPE_INTEGER:
+                    at = _put_key_number(integers[row], out, at)
+                elif letter == KEY_TYPE_DOUBLE:
+                    at = _put_key_number(double_bits[row], out, at)
                 else:
                     at = _copied(keys, key_offsets[row], key_offsets[row + 1] - key_offsets[row], out, at)
                 ends[count] = at
@@ -403,7 +439,7 @@ def compare_digests(
     hashes: cython.const[cython.uchar][::1],
     flags: cython.uchar[::1],
 ):
-    """Mark rows whose digest is not the hash of their key; how many. `hashes` has those of the rows with a key."""
+    """Mark rows whose digest is not in `hashes`, which leaves out rows without a key; returns how many there are."""
     row: cython.longlong = 0
     count: cython.longlong = 0
     found: cython.longlong = 0
@@ -414,10 +450,10 @@ def compare_digests(
             if _is_set(has_key, row):
                 start = digest_offsets[row]
                 i = 0
-                if digest_offsets[row + 1] - start == 20:
-                    while i < 20 and digests[start + i] == hashes[20 * count + i]:
+                if digest_offsets[row + 1] - start == DIGEST_SIZE:
+                    while i < DIGEST_SIZE and digests[start + i] == hashes[DIGEST_SIZE * count + i]:
                         i += 1
-                if i < 20:
+                if i < DIGEST_SIZE:
                     flags[row] = 1
                     found += 1
                 count += 1
@@ -431,15 +467,15 @@ def partition_ids(
     digests: cython.const[cython.uchar][::1],
     out: cython.int[::1],
 ):
-    """Partitions of digests: the lowest twelve bits of their first two bytes (as_partition.h)."""
+    """Partitions of digests: the low twelve bits of their first two bytes (as_partition.h)."""
     row: cython.longlong = 0
     start: cython.longlong
     with cython.nogil:
         while row < rows:
             start = digest_offsets[row]
             out[row] = 0
-            if digest_offsets[row + 1] - start >= 2:
-                out[row] = (digests[start] | (digests[start + 1] << 8)) & 4095
+            if digest_offsets[row + 1] - start >= PARTITION_BYTES:
+                out[row] = (digests[start] | (digests[start + 1] << 8)) & PARTITION_MASK
             row += 1
 
 
@@ -451,7 +487,7 @@ def find_bins(
     wanted: cython.const[cython.uchar][::1],
     out: cython.longlong[::1],
 ):
-    """Index of the bin of a name in each row, the last one where it is there twice; -1 where it is not there."""
+    """Find the bin of a name in each row: its index, the last one of several, or -1."""
     row: cython.longlong = 0
     place: cython.longlong
     start: cython.longlong

@@ -1,8 +1,8 @@
 /* Arrays of small numbers in JSON, read 64 bytes at a time.
  *
- * A mask of the commas tells where numbers end. A number of a byte has at most three digits, so 64 bytes hold sixteen
- * of them at least, and sixteen are read without a branch. With SSSE3, four numbers at once are moved into four lanes by
- * a table of the places that their commas can have; else each is looked up by the low bits of its digits. */
+ * A mask of the commas tells where numbers end. A byte has at most three digits, so 64 characters hold at least sixteen
+ * numbers, and sixteen are read without a branch. With SSSE3, four numbers at a time are moved into four lanes, by a
+ * table of the places that their commas can have; else each is looked up by the low bits of its digits. */
 #ifndef THAWLINE_BITS_H
 #define THAWLINE_BITS_H
 
@@ -29,9 +29,9 @@ typedef long long (*bytes_function)(const unsigned char *, long long, unsigned c
 
 enum { SIXTEEN = 16, BLOCK = 64 };
 
-/* The numbers 0..255: at the place that their digits make, four bits each, those digits as text and the number. */
+/* The numbers 0..255, indexed by their digits, four bits each: the digits as text, and the number. */
 static uint32_t numbers[0x1000];
-/* The bytes of a text of so many digits that ends in the third of four bytes; none where no number has so many. */
+/* By the number of digits, the bytes of a text that ends in the third of four bytes; none for other numbers. */
 static uint32_t masks[BLOCK + 1];
 
 static void prepare_table(void) {
@@ -49,7 +49,7 @@ static void prepare_table(void) {
     masks[3] = 0xFFFFFF;
 }
 
-/* Which of 64 bytes are commas, by words of eight. */
+/* The commas among 64 bytes as a mask, eight bytes at a time. */
 static inline uint64_t commas_of(const unsigned char *data) {
     const uint64_t ones = 0x0101010101010101ULL, rest = 0x7F7F7F7F7F7F7F7FULL;
     uint64_t commas = 0;
@@ -69,10 +69,10 @@ static inline uint64_t commas_of(const unsigned char *data) {
     return commas;
 }
 
-/* A number of a byte from its digits, of which there are `size` before the comma; `wrong` gets bits if they are not.
+/* The byte whose `size` digits are before a comma; `wrong` gets bits if they are not digits of a byte.
  *
- * What is found at the place that the low bits of a text lead to is compared with the text; that no byte of it is zero,
- * which would stand for one digit less, is all that is left to check. Three bytes before the comma are read. */
+ * The low bits of the text lead to an entry, whose text is compared. A zero byte would stand for one digit less, so
+ * that is checked, too. Three bytes before the comma are read. */
 static inline unsigned char number_before(const unsigned char *comma, int size, uint32_t *wrong) {
     uint32_t text = (comma[-3] | (uint32_t)comma[-2] << 8 | (uint32_t)comma[-1] << 16) & masks[size];
     uint32_t number = numbers[(uint32_t)((text & 0x0F0F0F) * 0x10010010U) >> 20];
@@ -80,8 +80,8 @@ static inline unsigned char number_before(const unsigned char *comma, int size, 
     return (unsigned char)(number >> 24);
 }
 
-/* Read numbers of a byte, each with its comma, sixteen at a time; the bytes read, and in `count` how many numbers.
- * It stops before sixteen that are not all written as bytes are. */
+/* Read bytes as decimal numbers, each followed by a comma, sixteen at a time; returns how many characters were read,
+ * and in `count` how many numbers. It stops before sixteen of which one has another form. */
 static long long sixteens_plainly(const unsigned char *data, long long size, unsigned char *out, long long *count) {
     long long pos = 0, found = 0;
     while (pos + BLOCK <= size) {
@@ -103,11 +103,11 @@ static long long sixteens_plainly(const unsigned char *data, long long size, uns
 }
 
 #ifdef HAS_SSSE3_BUILD
-/* By the places of the commas in 16 bytes: which of the ways that four numbers of one to three digits can have. */
+/* By the places of the commas in 16 bytes: which of the shapes that four numbers of one to three digits have. */
 static unsigned char ways[1 << 16];
 static struct {
     unsigned char moves[16]; /* where the bytes of four lanes come from: nothing, hundreds, tens, ones */
-    int32_t least[4];        /* the smallest number of so many digits, less 1 */
+    int32_t least[4];        /* the smallest number with that many digits, less 1 */
 } lanes[82];
 
 static void prepare_ways(void) {
@@ -123,14 +123,14 @@ static void prepare_ways(void) {
             at += size;
             commas |= 1u << at++;
         }
-        /* Whatever stands behind the fourth comma. */
+        /* Whatever is after the fourth comma. */
         for (mask = 0; mask < 1u << (16 - at); mask++) ways[commas | mask << at] = (unsigned char)way;
     }
-    for (mask = 0; mask < 4; mask++) lanes[81].least[mask] = 1 << 30; /* no way at all: every number is too small */
+    for (mask = 0; mask < 4; mask++) lanes[81].least[mask] = 1 << 30; /* no shape: every number is too small */
     memset(lanes[81].moves, 0x80, 16);
 }
 
-/* Where every fourth of sixteen numbers ends, by their commas; 0 if there are fewer. */
+/* Where every fourth of sixteen numbers ends, from the mask of commas; 0 if there are fewer. */
 typedef int (*ends_function)(uint64_t commas, int *ends);
 
 static inline int ends_by_steps(uint64_t commas, int *ends) {
@@ -144,7 +144,7 @@ static inline int ends_by_steps(uint64_t commas, int *ends) {
     return 1;
 }
 
-/* Steps wait for one another, and the next block for the last of them; this does not. */
+/* In steps each waits for the one before, and the next block for the last; this does not. */
 __attribute__((target("bmi2"))) static inline int ends_at_once(uint64_t commas, int *ends) {
     uint64_t last = _pdep_u64(1 << 15, commas);
     if (!last) return 0;
@@ -155,7 +155,7 @@ __attribute__((target("bmi2"))) static inline int ends_at_once(uint64_t commas, 
     return 1;
 }
 
-/* The same as `sixteens_plainly`, four numbers in one go. */
+/* As `sixteens_plainly`, four numbers at a time. */
 __attribute__((target("ssse3"), always_inline)) static inline long long in_lanes(
     const unsigned char *data, long long size, unsigned char *out, long long *count, ends_function find_ends) {
     const __m128i weights = _mm_set1_epi32(0x010A6400), ones = _mm_set1_epi16(1), most = _mm_set1_epi32(255);
@@ -173,14 +173,14 @@ __attribute__((target("ssse3"), always_inline)) static inline long long in_lanes
             commas |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(','))) << 16 * i;
             digits |= (uint64_t)(uint32_t)_mm_movemask_epi8(is_digit) << 16 * i;
         }
-        /* Twelve numbers of a byte leave 16 bytes for the next four; behind anything else the block may end sooner. */
+        /* Twelve valid numbers leave 16 bytes for the next four; after others the block may end sooner. */
         if (!find_ends(commas, ends) || ends[2] >= BLOCK - 16) break;
         for (i = 0; i < 4; i++) {
             unsigned way = ways[commas >> start & 0xFFFF];
             __m128i bytes = _mm_loadu_si128((const __m128i *)(block + start)), values;
             __m128i moved = _mm_shuffle_epi8(bytes, _mm_loadu_si128((const __m128i *)lanes[way].moves));
             uint32_t four;
-            /* '0' is taken from digits only: an empty place is 0 and stays so. */
+            /* '0' is subtracted from digits only: an empty place is 0 and remains 0. */
             moved = _mm_subs_epu8(moved, _mm_set1_epi8('0'));
             values = _mm_madd_epi16(_mm_maddubs_epi16(moved, weights), ones);
             wrong = _mm_or_si128(wrong, _mm_cmpgt_epi32(values, most));
@@ -191,7 +191,7 @@ __attribute__((target("ssse3"), always_inline)) static inline long long in_lanes
             memcpy(out + found + 4 * i, &four, 4);
             start = ends[i] + 1;
         }
-        /* Up to the last comma there is nothing but digits and commas. */
+        /* All characters up to the last comma are digits or commas. */
         if (_mm_movemask_epi8(wrong) || (~(commas | digits) & (((uint64_t)1 << (start - 1)) - 1))) break;
         pos += start;
         found += SIXTEEN;
@@ -210,7 +210,7 @@ __attribute__((target("ssse3,bmi2"))) static long long sixteens_by_bits(
     return in_lanes(data, size, out, count, ends_at_once);
 }
 
-/* AMD's first two of this kind take as long for one such instruction as for all the steps. */
+/* On AMD's first two generations with BMI2, one such instruction takes as long as all the steps. */
 static int has_quick_bits(void) {
     return __builtin_cpu_supports("bmi2") && !__builtin_cpu_is("znver1") && !__builtin_cpu_is("znver2");
 }
@@ -218,7 +218,7 @@ static int has_quick_bits(void) {
 
 static bytes_function sixteens = sixteens_plainly;
 
-/* Read numbers of a byte, each with its comma, up to the first that is written in another way. */
+/* Read bytes as decimal numbers, each followed by a comma, up to the first that has another form. */
 static inline long long read_bytes(const unsigned char *data, long long size, unsigned char *out, long long *count) {
     long long pos = sixteens(data, size, out, count);
     if (pos + BLOCK <= size) {
@@ -237,8 +237,8 @@ static inline long long read_bytes(const unsigned char *data, long long size, un
     return pos;
 }
 
-/* Make the tables, and choose what to read with: 0 plain arithmetic, 1 lanes by steps, 2 lanes by bits; no more than
- * this CPU has. */
+/* Make the tables, and choose how to read: 0 plain arithmetic, 1 lanes by steps, 2 lanes by bits; at most what this CPU
+ * has. */
 static void prepare_numbers(int most) {
     prepare_table();
     sixteens = sixteens_plainly;

@@ -1,21 +1,21 @@
-/* What the kernels do with bytes that Python has no words for. */
+/* What kernels do with bytes that Cython's pure Python mode cannot express. */
 #ifndef THAWLINE_BYTES_H
 #define THAWLINE_BYTES_H
 
 #include <string.h>
 
-/* Ask for memory that is read soon. Only a hint: a compiler that does not know it leaves it out. */
+/* Prefetch memory that is read soon. A compiler that does not know the hint leaves it out. */
 #if defined(__GNUC__) || defined(__clang__)
 static inline void prefetch(const unsigned char *at) { __builtin_prefetch(at); }
 #else
 static inline void prefetch(const unsigned char *at) { (void)at; }
 #endif
 
-/* Where a buffer without bytes starts. */
+/* The address of an empty buffer. */
 static const unsigned char no_bytes[1] = {0};
 
-/* Copy bytes that others may follow in both places: at `to` 32 of them are free to write over, and of those at `from`
- * so many can be read. A few are copied quicker than memcpy is called. */
+/* Copy `size` bytes. After them, 32 bytes at `to` may be overwritten; at `from`, `readable` bytes may be read. So a short
+ * value is copied in steps, which is quicker than a call of memcpy. */
 static inline void copy_slice(unsigned char *to, const unsigned char *from, long long size, long long readable) {
     if (size <= 256 && size + 32 <= readable) {
         long long at;
@@ -25,7 +25,7 @@ static inline void copy_slice(unsigned char *to, const unsigned char *from, long
     }
 }
 
-/* How many bytes are before the first that is one of two; all of them if there is none. */
+/* The number of bytes before the first one that is either of two; `size` if there is none. */
 #if defined(__SSE2__) && (defined(__GNUC__) || defined(__clang__))
 #include <emmintrin.h>
 static inline long long find_either(const unsigned char *data, long long size, unsigned char one, unsigned char other) {

@@ -1,20 +1,23 @@
-"""CRCs over many ranges of a buffer, from their bytes or from checkpoints. The arithmetic is C, in crc.h."""
+"""CRCs of many ranges of a buffer, from their bytes or from checkpoints. The arithmetic is C, in crc.h."""
 
 import cython
 
+if not cython.compiled:
+    from thawline.native.constants.rbf import CRC_SIZE, HEAD_SIZE
+
 
 def uses_crc32c_instruction():
-    """Whether this CPU computes CRC-32C by itself."""
+    """Whether this CPU has an instruction for CRC-32C."""
     return bool(has_crc32c_instruction())  # noqa: F821 - of crc.h
 
 
 def use_crc32c_instruction(wanted: cython.bint):
-    """Choose between the CPU's instruction and the tables; for tests, which run both."""
+    """Choose between the CPU's instruction and tables, for tests that run both."""
     prepare_crc(wanted)  # noqa: F821 - of crc.h
 
 
 def read_numbers_with(most: cython.int):
-    """Choose how arrays of numbers are read: 0 plain arithmetic, 1 SSSE3, 2 BMI2 too; for tests, which run all."""
+    """Choose how arrays of numbers are read, for tests that run all ways: 0 plain arithmetic, 1 SSSE3, 2 also BMI2."""
     prepare_numbers(most)  # noqa: F821 - of bits.h
 
 
@@ -25,7 +28,7 @@ def crc32c_ranges(
     rows: cython.longlong,
     out: cython.longlong[::1],
 ):
-    """CRC-32C of each range `[start, end)` of the buffer."""
+    """CRC-32C of each range `[start, end)` of a buffer."""
     row: cython.longlong
     with cython.nogil:
         for row in range(rows):
@@ -39,7 +42,7 @@ def crc32_ranges(
     rows: cython.longlong,
     out: cython.longlong[::1],
 ):
-    """CRC-32 (IEEE) of each range `[start, end)` of the buffer."""
+    """CRC-32 (IEEE) of each range `[start, end)` of a buffer."""
     row: cython.longlong
     with cython.nogil:
         for row in range(rows):
@@ -55,7 +58,7 @@ def crc32_ranges(
 @cython.nogil
 @cython.exceptval(check=False)
 def _first_byte(buf: cython.const[cython.uchar][::1]) -> cython.pointer(cython.const[cython.uchar]):
-    """Where the bytes start; somewhere if there are none, since C has no ranges of a null pointer."""
+    """The address of the first byte. An empty buffer has one, too: C has no ranges of a null pointer."""
     return cython.address(buf[0]) if buf.shape[0] else no_bytes  # noqa: F821 - of bytes.h
 
 
@@ -64,6 +67,7 @@ def _first_byte(buf: cython.const[cython.uchar][::1]) -> cython.pointer(cython.c
 @cython.nogil
 @cython.exceptval(check=False)
 def _crc32c(buf: cython.const[cython.uchar][::1], start: cython.longlong, end: cython.longlong) -> cython.uint:
+    """CRC-32C of a range, from its bytes."""
     return crc_of_range(  # noqa: F821 - of crc.h
         crc32c_best,  # noqa: F821 - of crc.h
         _first_byte(buf) + start,
@@ -72,7 +76,7 @@ def _crc32c(buf: cython.const[cython.uchar][::1], start: cython.longlong, end: c
 
 
 def crc32c_checkpoints(buf: cython.const[cython.uchar][::1], step: cython.longlong, states: cython.uint[::1]):
-    """The register of a CRC-32C that started with zero at byte 0, at every multiple of `step`."""
+    """Write the register of a CRC-32C that starts with zero at byte 0, at every multiple of `step`."""
     index: cython.longlong
     state: cython.uint = 0
     prepare_powers()  # noqa: F821 - of crc.h
@@ -95,6 +99,7 @@ def _state_at(
     step: cython.longlong,
     position: cython.longlong,
 ) -> cython.uint:
+    """The register at a position, from the checkpoint before it."""
     index: cython.longlong = position // step
     return crc32c_best(  # noqa: F821 - of crc.h
         states[index], _first_byte(buf) + index * step, cython.cast(cython.size_t, position - index * step)
@@ -112,6 +117,7 @@ def _crc32c_between(
     start: cython.longlong,
     end: cython.longlong,
 ) -> cython.uint:
+    """CRC-32C of a range, from checkpoints."""
     return crc32c_between(  # noqa: F821 - of crc.h
         _state_at(buf, states, step, start),
         _state_at(buf, states, step, end),
@@ -128,7 +134,7 @@ def crc32c_spans(
     step: cython.longlong,
     out: cython.longlong[::1],
 ):
-    """CRC-32C of each range from checkpoints of the whole buffer, so that its cost does not grow with its size."""
+    """CRC-32C of each range, from checkpoints of the whole buffer: the cost does not grow with the range."""
     row: cython.longlong
     with cython.nogil:
         for row in range(rows):
@@ -138,13 +144,13 @@ def crc32c_spans(
 def covered_bytes(
     fences: cython.const[cython.longlong][::1], starts: cython.const[cython.longlong][::1], count: cython.longlong
 ):
-    """How many bytes the checksums of candidate frames cover together."""
+    """How many bytes the checksums of candidate frames cover in total."""
     index: cython.longlong
     total: cython.longlong = 0
     with cython.nogil:
         for index in range(count):
             if starts[index] >= 0:
-                total += fences[index] - starts[index] - 8
+                total += fences[index] - starts[index] - HEAD_SIZE - CRC_SIZE
     return total
 
 
@@ -156,9 +162,9 @@ def check_checksums(
     states: cython.const[cython.uint][::1],
     step: cython.longlong,
 ):
-    """Set the start of every candidate frame to -1 whose CRC-32C is wrong [F-CRC-FAIL-REJECT].
+    """Set the start of every candidate frame with a wrong CRC-32C to -1 [F-CRC-FAIL-REJECT].
 
-    With `states` the cost of a frame does not grow with its size; without (an empty array) it is that of its bytes.
+    With checkpoints in `states`, the cost of a frame does not grow with its size; an empty array is none.
     """
     index: cython.longlong
     first: cython.longlong
@@ -168,8 +174,8 @@ def check_checksums(
         for index in range(count):
             if starts[index] < 0:
                 continue
-            first = starts[index] + 4
-            last = fences[index] - 4
+            first = starts[index] + HEAD_SIZE
+            last = fences[index] - CRC_SIZE
             computed = _crc32c_between(buf, states, step, first, last) if states.shape[0] else _crc32c(buf, first, last)
             if computed != cython.cast(cython.uint, _u4(buf, last)):  # noqa: F821 - of rbf_reverse.py
                 starts[index] = -1

@@ -1,5 +1,5 @@
-/* CRC-32C and CRC-32 (IEEE) of a range of bytes. CRC-32C uses the CPU's instruction where there is one,
-   which is found out at run time; else eight tables are looked up for every eight bytes. */
+/* CRC-32C and CRC-32 (IEEE) of a range of bytes. CRC-32C uses the CPU's instruction, if a check at run time finds one;
+   else eight bytes at a time are looked up in eight tables. */
 #ifndef THAWLINE_CRC_H
 #define THAWLINE_CRC_H
 
@@ -54,7 +54,7 @@ static uint32_t multiply(uint32_t a, uint32_t b) {
     return product;
 }
 
-/* What LANE and 2 * LANE zero bytes make of a register, looked up byte by byte. */
+/* The register after LANE and 2 * LANE zero bytes, by each byte of the register before. */
 #define LANE 256
 static uint32_t crc32c_lanes[2][4][256];
 
@@ -75,7 +75,7 @@ static void prepare_lanes(void) {
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #include <nmmintrin.h>
-/* The instruction takes three cycles and can start in each of them, so three lanes cost no more than one. */
+/* The instruction takes three cycles, and one can start in each cycle: three lanes cost no more than one. */
 __attribute__((target("sse4.2")))
 static uint32_t crc32c_by_instruction(uint32_t crc, const unsigned char *data, size_t size) {
     uint64_t wide = crc, word;
@@ -139,7 +139,8 @@ static inline uint32_t crc_of_range(crc_function update, const unsigned char *da
     return ~update(0xffffffffu, data, size);
 }
 
-/* CRC-32C of a range from the register's state before and after it: after ^ before * x^(8 size) mod P. The powers are looked up for every 12 bits of the size. */
+/* CRC-32C of a range from the register before and after it: after ^ before * x^(8 size) mod P. The powers are looked up
+   for 12 bits of the size at a time. */
 #define POWER_BITS 12
 #define POWER_DIGITS 3
 typedef uint32_t power_tables[POWER_DIGITS][1 << POWER_BITS];
@@ -155,8 +156,8 @@ static uint32_t move_by_tables(uint32_t state, uint64_t size) {
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #include <wmmintrin.h>
-/* The product without carries, reduced by the instruction for CRC-32C, which also multiplies by x^33: that is taken
-   out of the powers beforehand. */
+/* The product without carries, reduced by the instruction for CRC-32C. That also multiplies by x^33, which the powers
+   leave out. */
 #define EXCESS 33
 __attribute__((target("sse4.2,pclmul")))
 static uint32_t move_by_instruction(uint32_t state, uint64_t size) {
@@ -177,7 +178,7 @@ static int has_product_instruction(void) { return 0; }
 static move_function crc32c_move = move_by_tables;
 static crc_function powers_are_for = NULL;
 
-/* For sizes below 2^36. To be called before `crc32c_between`, and again after `prepare_crc`. */
+/* Make the powers for sizes below 2^36. Call it before `crc32c_between`, and again after `prepare_crc`. */
 static void prepare_powers(void) {
     uint32_t step = 0x00800000u; /* x^8: one byte */
     int excess = 0;

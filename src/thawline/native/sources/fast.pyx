@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""All sources and the generated kernels, compiled into one module; here stand the names that they take from C."""
+"""The constants, all sources and the generated kernels, compiled into one module, with the names that are C's."""
 
 from libc.stdint cimport uint32_t
 
@@ -44,5 +44,6 @@ prepare_crc(1)
 prepare_numbers(2)
 prepare_hashes(1)
 
+include "constants.pxi"
 include "sources.pxi"
 

@@ -1,10 +1,10 @@
 """Values that a scan found in a buffer, copied into the buffers of Arrow columns.
 
 Arrays are Arrow's: `offsets` has one item more than there are rows, `valid` is a bitmap. A length of -1 is a null, and
-one below that a token of -2 - length bytes that has escapes.
+a lower one is that of a token with escapes, which has -2 - length bytes.
 
-Short values are copied in steps of a fixed size, which need no call; what such a step copies too much is written over
-by the next value, or lies in the room behind the last.
+Short values are copied in steps of a fixed size, which need no call. The next value overwrites what a step copies too
+much; after the last there is room for it.
 """
 
 from array import array
@@ -13,17 +13,29 @@ import cython
 
 if cython.compiled:
     from cython.cimports.libc.string import memcpy
+else:
+    from thawline.native.constants.characters import BACKSLASH, EQUALS
+    from thawline.native.constants.kernels import (
+        BASE64_INVALID,
+        COPY_STEP,
+        ESCAPED_LENGTH,
+        HIGHEST_BIT,
+        MOST_IN_STEPS,
+        NULL_LENGTH,
+        SHORT_STEP,
+        WORD,
+    )
 
 
 def measure(lengths: cython.const[cython.int][::1], rows: cython.longlong):
-    """Room for all values, whether some are null or have escapes, and the size if all have the same, else 0."""
+    """Room for all values, whether some are null or have escapes, and the size that all have, or 0."""
     total: cython.longlong = 0
     first: cython.int = lengths[0] if rows else 0
     differences: cython.int = 0
     signs: cython.int = 0
     row: cython.longlong = 0
     with cython.nogil:
-        # Nothing but sums and bits, so that C compilers make it a loop over vectors: -1 becomes 0, -2 - n n + 1.
+        # Only sums and bits, which C compilers vectorise. A length of -1 becomes 0, one of -2 - n becomes n + 1.
         while row < rows:
             total += lengths[row] ^ (lengths[row] >> 31)
             differences |= lengths[row] ^ first
@@ -33,7 +45,7 @@ def measure(lengths: cython.const[cython.int][::1], rows: cython.longlong):
 
 
 def fill_steps(offsets: cython.int[::1], size: cython.longlong):
-    """Offsets of values that all have one size."""
+    """Offsets of values of one size."""
     index: cython.longlong = 0
     count: cython.longlong = offsets.shape[0]
     with cython.nogil:
@@ -53,14 +65,18 @@ def _copy(
     data: cython.uchar[::1],
     at: cython.longlong,
 ) -> cython.void:
-    """Copy one value of more than no bytes."""
+    """Copy one value, which is not empty."""
     i: cython.longlong = 0
     if not cython.compiled:
         data[at : at + length] = buf[start : start + length]
-    elif length <= 128 and start + length + 32 <= buf.shape[0] and at + length + 32 <= data.shape[0]:
+    elif (
+        length <= MOST_IN_STEPS
+        and start + length + COPY_STEP <= buf.shape[0]
+        and at + length + COPY_STEP <= data.shape[0]
+    ):
         while i < length:
-            memcpy(cython.address(data[at + i]), cython.address(buf[start + i]), 32)
-            i += 32
+            memcpy(cython.address(data[at + i]), cython.address(buf[start + i]), COPY_STEP)
+            i += COPY_STEP
     else:
         memcpy(cython.address(data[at]), cython.address(buf[start]), length)
 
@@ -72,13 +88,17 @@ def gather_equal(
     rows: cython.longlong,
     data: cython.uchar[::1],
 ):
-    """Copy values that all have one size, which is not 0."""
+    """Copy values of one size, which is not 0."""
     row: cython.longlong = 0
     with cython.nogil:
-        if size <= 16:
+        if size <= SHORT_STEP:
             while row < rows:
-                if cython.compiled and starts[row] + 16 <= buf.shape[0] and (row + 1) * size + 16 <= data.shape[0]:
-                    memcpy(cython.address(data[row * size]), cython.address(buf[starts[row]]), 16)
+                if (
+                    cython.compiled
+                    and starts[row] + SHORT_STEP <= buf.shape[0]
+                    and (row + 1) * size + SHORT_STEP <= data.shape[0]
+                ):
+                    memcpy(cython.address(data[row * size]), cython.address(buf[starts[row]]), SHORT_STEP)
                 else:
                     _copy(buf, starts[row], size, data, row * size)
                 row += 1
@@ -95,7 +115,7 @@ def gather_plain(
     offsets: cython.int[::1],
     data: cython.uchar[::1],
 ):
-    """Copy values as they are, of which none is null."""
+    """Copy values, none of which is null or has escapes."""
     row: cython.longlong = 0
     at: cython.longlong = 0
     length: cython.longlong
@@ -119,7 +139,7 @@ def gather_optional(
     data: cython.uchar[::1],
     valid: cython.uchar[::1],
 ):
-    """Copy values, of which some are null or have escapes, without their backslashes. Returns the number of nulls."""
+    """Copy values, some of which are null or have escapes, which are removed. Returns the number of nulls."""
     row: cython.longlong = 0
     at: cython.longlong = 0
     length: cython.longlong
@@ -131,9 +151,9 @@ def gather_optional(
             if length > 0:
                 _copy(buf, starts[row], length, data, at)
                 at += length
-            elif length < -1:
-                at = _copy_escaped(buf, starts[row], starts[row] - 2 - length, data, at)
-            nulls += length == -1
+            elif length < NULL_LENGTH:
+                at = _copy_escaped(buf, starts[row], starts[row] + ESCAPED_LENGTH - length, data, at)
+            nulls += length == NULL_LENGTH
             row += 1
             offsets[row] = cython.cast(cython.int, at)
         if nulls:
@@ -149,18 +169,18 @@ def _mark_valid(lengths: cython.const[cython.int][::1], rows: cython.longlong, v
     row: cython.longlong = 0
     bits: cython.uint
     i: cython.longlong
-    while row + 8 <= rows:
+    while row + WORD <= rows:
         bits = (lengths[row] != -1) | (lengths[row + 1] != -1) << 1 | (lengths[row + 2] != -1) << 2
         bits |= (lengths[row + 3] != -1) << 3 | (lengths[row + 4] != -1) << 4 | (lengths[row + 5] != -1) << 5
         bits |= (lengths[row + 6] != -1) << 6 | (lengths[row + 7] != -1) << 7
         valid[row >> 3] = cython.cast(cython.uchar, bits)
-        row += 8
+        row += WORD
     if row < rows:
         bits = 0
         i = rows
         while i > row:
             i -= 1
-            bits = bits << 1 | (lengths[i] != -1)
+            bits = bits << 1 | (lengths[i] != NULL_LENGTH)
         valid[row >> 3] = cython.cast(cython.uchar, bits)
 
 
@@ -174,9 +194,9 @@ def _copy_escaped(
     data: cython.uchar[::1],
     at: cython.longlong,
 ) -> cython.longlong:
-    """Copy a token without its escaping backslashes; returns where it ends."""
+    """Copy a token without its escaping backslashes; returns the place after it."""
     while pos < end:
-        if buf[pos] == 92 and pos + 1 < end:
+        if buf[pos] == BACKSLASH and pos + 1 < end:
             pos += 1
         data[at] = buf[pos]
         at += 1
@@ -187,9 +207,13 @@ def _copy_escaped(
 BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 SEXTETS = array(
     "i",
-    [BASE64.find(byte) << 18 - 6 * place if byte in BASE64 else 1 << 24 for place in range(4) for byte in range(256)],
+    [
+        BASE64.find(byte) << 18 - 6 * place if byte in BASE64 else BASE64_INVALID
+        for place in range(4)
+        for byte in range(256)
+    ],
 )
-"""What a base-64 character adds to the 24 bits of its group, by its place in it; a higher bit for every other byte."""
+"""What a base-64 character adds to the 24 bits of its group, by its place in the group; `BASE64_INVALID` for others."""
 
 
 @cython.cfunc
@@ -203,12 +227,12 @@ def _decode(
     data: cython.uchar[::1],
     at: cython.longlong,
 ) -> cython.longlong:
-    """Decode one value of whole groups; returns where it ends, or -1 if characters or padding are wrong."""
+    """Decode one value of whole groups; returns the place after it, or -1 if characters or padding are wrong."""
     seen: cython.int = 0
     word: cython.int
     padding: cython.longlong = 0
-    if pos < end and buf[end - 1] == 61:
-        padding = 2 if buf[end - 2] == 61 else 1
+    if pos < end and buf[end - 1] == EQUALS:
+        padding = 2 if buf[end - 2] == EQUALS else 1
         end -= 4
     while pos < end:
         word = (
@@ -221,14 +245,14 @@ def _decode(
         at += 3
         pos += 4
     if padding:
-        word = sextets[buf[pos]] | sextets[256 + buf[pos + 1]] | (0 if padding == 2 else sextets[512 + buf[pos + 2]])
+        word = sextets[buf[pos]] | sextets[256 + buf[pos + 1]] | (sextets[512 + buf[pos + 2]] if padding == 1 else 0)
         seen |= word
         data[at] = cython.cast(cython.uchar, word >> 16 & 255)
         at += 1
         if padding == 1:
             data[at] = cython.cast(cython.uchar, word >> 8 & 255)
             at += 1
-    return at if seen < 1 << 24 else -1
+    return at if seen < BASE64_INVALID else -1
 
 
 def gather_base64(
@@ -242,7 +266,7 @@ def gather_base64(
 ):
     """Decode base-64; a value that is null, or whose length, characters or padding are wrong, becomes null.
 
-    Returns the number of nulls. Bits beyond the last byte are not looked at, as nobody who reads these formats does.
+    Returns the number of nulls. Bits beyond the last byte are ignored, as every reader of these formats does.
     """
     row: cython.longlong = 0
     at: cython.longlong = 0
@@ -259,7 +283,7 @@ def gather_base64(
             at = after if after >= 0 else at
             bits |= cython.cast(cython.uint, after >= 0) << (row & 7)
             nulls += after < 0
-            if row & 7 == 7 or row == rows - 1:
+            if row & 7 == WORD - 1 or row == rows - 1:
                 valid[row >> 3] = cython.cast(cython.uchar, bits)
                 bits = 0
             row += 1
@@ -268,18 +292,18 @@ def gather_base64(
 
 
 def is_ascii(data: cython.const[cython.uchar][::1], size: cython.longlong):
-    """Whether none of the first bytes has its highest bit set."""
+    """Whether the first `size` bytes are ASCII."""
     seen: cython.uchar = 0
     at: cython.longlong = 0
     with cython.nogil:
         while at < size:
             seen |= data[at]
             at += 1
-    return seen < 128
+    return seen < HIGHEST_BIT
 
 
 def pack_bits(flags: cython.const[cython.uchar][::1], rows: cython.longlong, bitmap: cython.uchar[::1]):
-    """Pack one byte a row, which is 0 or 1, into a bitmap; returns how many of the bytes are 0."""
+    """Pack a byte for each row, 0 or 1, into a bitmap; returns the number of zeros."""
     row: cython.longlong = 0
     ones: cython.longlong = 0
     bits: cython.uint
@@ -289,11 +313,11 @@ def pack_bits(flags: cython.const[cython.uchar][::1], rows: cython.longlong, bit
             ones += flags[row]
             row += 1
         row = 0
-        while row + 8 <= rows:
+        while row + WORD <= rows:
             bits = flags[row] | flags[row + 1] << 1 | flags[row + 2] << 2 | flags[row + 3] << 3
             bits |= flags[row + 4] << 4 | flags[row + 5] << 5 | flags[row + 6] << 6 | flags[row + 7] << 7
             bitmap[row >> 3] = cython.cast(cython.uchar, bits)
-            row += 8
+            row += WORD
         if row < rows:
             bits = 0
             i = rows
@@ -307,7 +331,7 @@ def pack_bits(flags: cython.const[cython.uchar][::1], rows: cython.longlong, bit
 def measure_labels(
     label_starts: cython.const[cython.longlong][::1], codes: cython.const[cython.short][::1], rows: cython.longlong
 ):
-    """The bytes of the labels of all codes."""
+    """How many bytes the labels of all rows have."""
     row: cython.longlong = 0
     total: cython.longlong = 0
     with cython.nogil:
@@ -325,7 +349,7 @@ def gather_labels(
     offsets: cython.int[::1],
     data: cython.uchar[::1],
 ):
-    """Copy the label of each code. There is room of a step behind both the labels and the data."""
+    """Copy the label of each row's code. After both the labels and the data there is room for a step."""
     row: cython.longlong = 0
     at: cython.longlong = 0
     start: cython.longlong
@@ -341,8 +365,8 @@ def gather_labels(
                 data[at : at + length] = labels[start : start + length]
                 i = length
             while i < length:
-                memcpy(cython.address(data[at + i]), cython.address(labels[start + i]), 32)
-                i += 32
+                memcpy(cython.address(data[at + i]), cython.address(labels[start + i]), COPY_STEP)
+                i += COPY_STEP
             at += length
             row += 1
             offsets[row] = cython.cast(cython.int, at)
@@ -355,7 +379,7 @@ def add_bases(
     rows: cython.longlong,
     sums: cython.longlong[::1],
 ):
-    """Add to each number the base of the range that it is from; what does not fit wraps around, as in Arrow."""
+    """Add to each number the base of its range. What does not fit wraps around, as in Arrow."""
     row: cython.longlong = 0
     with cython.nogil:
         while row < rows:

@@ -2,9 +2,12 @@
 
 import cython
 
+if not cython.compiled:
+    from thawline.native.constants.aerospike import DIGEST_SIZE, HASHED
+
 
 def use_avx2(wanted: cython.bint):
-    """Choose whether hashes use the CPU's wide registers; for tests, which run both."""
+    """Choose whether hashes use the CPU's wide registers, for tests that run both."""
     prepare_hashes(wanted)  # noqa: F821 - of ripemd160.h
 
 
@@ -15,7 +18,7 @@ def ripemd160_ranges(
     rows: cython.longlong,
     out: cython.uchar[::1],
 ):
-    """RIPEMD-160 of each range `[start, end)` of the buffer, 20 bytes each."""
+    """RIPEMD-160 of each range `[start, end)` of a buffer, 20 bytes each."""
     row: cython.longlong = 0
     with cython.nogil:
         while row < rows:
@@ -23,7 +26,7 @@ def ripemd160_ranges(
                 _first_byte(buf),  # noqa: F821 - of checksums.py
                 cython.address(starts[row]),
                 cython.address(ends[row]),
-                cython.cast(cython.int, min(8, rows - row)),
-                cython.address(out[20 * row]),
+                cython.cast(cython.int, min(HASHED, rows - row)),
+                cython.address(out[DIGEST_SIZE * row]),
             )
-            row += 8
+            row += HASHED

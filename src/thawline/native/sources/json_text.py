@@ -1,16 +1,57 @@
-"""JSON found in a buffer by place, checked strictly, without an object for any of it.
+"""A strict JSON reader that gives positions in a buffer and makes no objects (RFC 8259).
 
-A function that reads a value returns the position behind it, or `~position` (below zero) of the byte that no JSON
-document has there. White space, numbers, escapes, surrogate pairs and UTF-8 are held to RFC 8259 and RFC 3629; nesting
-is bounded by a stack of bytes, so nothing recurses.
+A function that reads a value returns the position after it, or `~position` (below zero) of the byte that makes it
+invalid. A stack of bytes bounds the nesting; nothing recurses.
 """
 
 import cython
 
 if cython.compiled:
     from cython.cimports.libc.string import memcpy
-
-DEEPEST = cython.declare(cython.int, 128)  # arrays and objects inside one another: what serde_json reads
+else:
+    from thawline.native.constants.characters import (
+        BACKSLASH,
+        BACKSPACE,
+        CARRIAGE_RETURN,
+        CLOSING_DISTANCE,
+        COLON,
+        COMMA,
+        DIGIT_0,
+        DIGIT_9,
+        FIRST_IN_PAIRS,
+        FORM_FEED,
+        HIGH_SURROGATE,
+        LAST_SURROGATE,
+        LINE_FEED,
+        LOW_SURROGATE,
+        LOWER_A,
+        LOWER_B,
+        LOWER_E,
+        LOWER_F,
+        LOWER_L,
+        LOWER_N,
+        LOWER_R,
+        LOWER_S,
+        LOWER_T,
+        LOWER_U,
+        MINUS,
+        OPENING_BRACE,
+        OPENING_BRACKET,
+        PLUS,
+        POINT,
+        QUOTE,
+        SHORT_ESCAPE,
+        SLASH,
+        SPACE,
+        TAB,
+        UNICODE_ESCAPE,
+        UPPER_A,
+        UPPER_E,
+        UPPER_F,
+        UTF8_TAIL,
+    )
+    from thawline.native.constants.rbak import DEEPEST_JSON
+    from thawline.native.sources.utf8 import _put_utf8, _utf8_size
 
 
 @cython.cfunc
@@ -20,8 +61,12 @@ DEEPEST = cython.declare(cython.int, 128)  # arrays and objects inside one anoth
 def _json_blank(
     p: cython.pointer(cython.const[cython.uchar]), pos: cython.longlong, end: cython.longlong
 ) -> cython.longlong:
-    """Position behind white space."""
-    while pos < end and p[pos] <= 32 and (p[pos] == 32 or p[pos] == 10 or p[pos] == 13 or p[pos] == 9):
+    """Position after white space."""
+    while (
+        pos < end
+        and p[pos] <= SPACE
+        and (p[pos] == SPACE or p[pos] == LINE_FEED or p[pos] == CARRIAGE_RETURN or p[pos] == TAB)
+    ):
         pos += 1
     return pos
 
@@ -33,7 +78,7 @@ def _json_blank(
 def _json_plain(
     p: cython.pointer(cython.const[cython.uchar]), pos: cython.longlong, end: cython.longlong
 ) -> cython.longlong:
-    """Position of the first byte that is not a plain character: a quote, a backslash, a control, or not ASCII."""
+    """Position of the first quote, backslash, control character or byte that is not ASCII."""
     word: cython.ulonglong = 0
     marks: cython.ulonglong
     quote: cython.ulonglong
@@ -43,47 +88,16 @@ def _json_plain(
     if cython.compiled:
         while pos + 8 <= end:
             memcpy(cython.address(word), p + pos, 8)
-            quote = word ^ (ones * 34)
-            slash = word ^ (ones * 92)
-            # Below the lowest mark all are right; above it a borrow may have set one too many.
-            marks = ((word - ones * 32) | (quote - ones) | (slash - ones) | word) & tops
+            quote = word ^ (ones * QUOTE)
+            slash = word ^ (ones * BACKSLASH)
+            # The lowest mark is right; a borrow may have set some above it.
+            marks = ((word - ones * SPACE) | (quote - ones) | (slash - ones) | word) & tops
             if marks:
                 return pos + cython.cast(cython.longlong, ((((marks & (0 - marks)) - 1) & ones) * ones) >> 56) - 1
             pos += 8
-    while pos < end and 32 <= p[pos] < 128 and p[pos] != 34 and p[pos] != 92:
+    while pos < end and SPACE <= p[pos] < UTF8_TAIL and p[pos] != QUOTE and p[pos] != BACKSLASH:
         pos += 1
     return pos
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _json_utf8(
-    p: cython.pointer(cython.const[cython.uchar]), pos: cython.longlong, end: cython.longlong
-) -> cython.longlong:
-    """Size of the UTF-8 sequence that starts here, which is not ASCII; 0 if it is none (RFC 3629, section 4)."""
-    first: cython.int = p[pos]
-    low: cython.int = 128
-    high: cython.int = 191
-    size: cython.longlong = 2 if first < 224 else 3 if first < 240 else 4
-    i: cython.longlong = 2
-    if first < 194 or first > 244 or pos + size > end:
-        return 0
-    if first == 224:
-        low = 160
-    elif first == 237:
-        high = 159
-    elif first == 240:
-        low = 144
-    elif first == 244:
-        high = 143
-    if p[pos + 1] < low or p[pos + 1] > high:
-        return 0
-    while i < size:
-        if p[pos + i] < 128 or p[pos + i] > 191:
-            return 0
-        i += 1
-    return size
 
 
 @cython.cfunc
@@ -94,16 +108,16 @@ def _json_hex(
 ) -> cython.longlong:
     r"""Value of the escape `\uXXXX` that starts here, or -1."""
     value: cython.longlong = 0
-    i: cython.longlong = 2
+    i: cython.longlong = SHORT_ESCAPE
     byte: cython.longlong
-    if pos + 6 > end or p[pos] != 92 or p[pos + 1] != 117:
+    if pos + UNICODE_ESCAPE > end or p[pos] != BACKSLASH or p[pos + 1] != LOWER_U:
         return -1
-    while i < 6:
+    while i < UNICODE_ESCAPE:
         byte = p[pos + i]
-        if 48 <= byte <= 57:
-            byte -= 48
-        elif 97 <= byte <= 102 or 65 <= byte <= 70:
-            byte = (byte & 31) + 9
+        if DIGIT_0 <= byte <= DIGIT_9:
+            byte -= DIGIT_0
+        elif LOWER_A <= byte <= LOWER_F or UPPER_A <= byte <= UPPER_F:
+            byte = (byte & 31) + 9  # the low bits of A are 1
         else:
             return -1
         value = value * 16 + byte
@@ -117,21 +131,21 @@ def _json_hex(
 def _json_escape(
     p: cython.pointer(cython.const[cython.uchar]), pos: cython.longlong, end: cython.longlong
 ) -> cython.longlong:
-    """Size of the escape that starts here; 0 if it is none, or half a surrogate pair."""
+    """Size of the escape that starts here; 0 if it is invalid, or half a surrogate pair."""
     byte: cython.int
     value: cython.longlong
-    if pos + 2 > end:
+    if pos + SHORT_ESCAPE > end:
         return 0
     byte = p[pos + 1]
-    if byte in (34, 92, 47, 98, 102, 110, 114, 116):
-        return 2
+    if byte in (QUOTE, BACKSLASH, SLASH, LOWER_B, LOWER_F, LOWER_N, LOWER_R, LOWER_T):
+        return SHORT_ESCAPE
     value = _json_hex(p, pos, end)
-    if value < 0 or 0xDC00 <= value <= 0xDFFF:
+    if value < 0 or LOW_SURROGATE <= value <= LAST_SURROGATE:
         return 0
-    if value < 0xD800 or value > 0xDFFF:
-        return 6
-    value = _json_hex(p, pos + 6, end)
-    return 12 if 0xDC00 <= value <= 0xDFFF else 0
+    if value < HIGH_SURROGATE or value > LAST_SURROGATE:
+        return UNICODE_ESCAPE
+    value = _json_hex(p, pos + UNICODE_ESCAPE, end)
+    return 2 * UNICODE_ESCAPE if LOW_SURROGATE <= value <= LAST_SURROGATE else 0
 
 
 @cython.cfunc
@@ -140,20 +154,20 @@ def _json_escape(
 def _json_string(
     p: cython.pointer(cython.const[cython.uchar]), pos: cython.longlong, end: cython.longlong
 ) -> cython.longlong:
-    """Twice the position of the quote that ends the text which starts here, plus 1 if it has escapes."""
+    """Twice the position of the quote that ends the text, plus 1 if it has escapes."""
     escaped: cython.longlong = 0
     size: cython.longlong
     while True:
         pos = _json_plain(p, pos, end)
-        if pos >= end or p[pos] < 32:
+        if pos >= end or p[pos] < SPACE:
             return ~pos
-        if p[pos] == 34:
+        if p[pos] == QUOTE:
             return 2 * pos + escaped
-        if p[pos] == 92:
+        if p[pos] == BACKSLASH:
             escaped = 1
             size = _json_escape(p, pos, end)
         else:
-            size = _json_utf8(p, pos, end)
+            size = _utf8_size(p, pos, end)
         if size == 0:
             return ~pos
         pos += size
@@ -166,9 +180,9 @@ def _json_string(
 def _json_digits(
     p: cython.pointer(cython.const[cython.uchar]), pos: cython.longlong, end: cython.longlong
 ) -> cython.longlong:
-    """Position behind one or more digits."""
+    """Position after one or more digits."""
     start: cython.longlong = pos
-    while pos < end and 48 <= p[pos] <= 57:
+    while pos < end and DIGIT_0 <= p[pos] <= DIGIT_9:
         pos += 1
     return pos if pos > start else ~pos
 
@@ -179,18 +193,18 @@ def _json_digits(
 def _json_number(
     p: cython.pointer(cython.const[cython.uchar]), pos: cython.longlong, end: cython.longlong
 ) -> cython.longlong:
-    """Position behind the number that starts here."""
-    if pos < end and p[pos] == 45:
+    """Position after the number that starts here."""
+    if pos < end and p[pos] == MINUS:
         pos += 1
-    if pos < end and p[pos] == 48:
+    if pos < end and p[pos] == DIGIT_0:
         pos += 1
     else:
         pos = _json_digits(p, pos, end)
-    if 0 <= pos < end and p[pos] == 46:
+    if 0 <= pos < end and p[pos] == POINT:
         pos = _json_digits(p, pos + 1, end)
-    if 0 <= pos < end and (p[pos] == 101 or p[pos] == 69):
+    if 0 <= pos < end and (p[pos] == LOWER_E or p[pos] == UPPER_E):
         pos += 1
-        if pos < end and (p[pos] == 43 or p[pos] == 45):
+        if pos < end and (p[pos] == PLUS or p[pos] == MINUS):
             pos += 1
         pos = _json_digits(p, pos, end)
     return pos
@@ -202,13 +216,31 @@ def _json_number(
 def _json_word(
     p: cython.pointer(cython.const[cython.uchar]), pos: cython.longlong, end: cython.longlong
 ) -> cython.longlong:
-    """Position behind `true`, `false` or `null`."""
-    if pos + 4 <= end and p[pos + 1] == 114 and p[pos] == 116 and p[pos + 2] == 117 and p[pos + 3] == 101:
+    """Position after `true`, `false` or `null`."""
+    if (
+        pos + 4 <= end
+        and p[pos + 1] == LOWER_R
+        and p[pos] == LOWER_T
+        and p[pos + 2] == LOWER_U
+        and p[pos + 3] == LOWER_E
+    ):
         return pos + 4
-    if pos + 4 <= end and p[pos + 1] == 117 and p[pos] == 110 and p[pos + 2] == 108 and p[pos + 3] == 108:
+    if (
+        pos + 4 <= end
+        and p[pos + 1] == LOWER_U
+        and p[pos] == LOWER_N
+        and p[pos + 2] == LOWER_L
+        and p[pos + 3] == LOWER_L
+    ):
         return pos + 4
-    if pos + 5 <= end and p[pos] == 102 and p[pos + 1] == 97 and p[pos + 2] == 108 and p[pos + 3] == 115:
-        return pos + 5 if p[pos + 4] == 101 else ~(pos + 4)
+    if (
+        pos + 5 <= end
+        and p[pos] == LOWER_F
+        and p[pos + 1] == LOWER_A
+        and p[pos + 2] == LOWER_L
+        and p[pos + 3] == LOWER_S
+    ):
+        return pos + 5 if p[pos + 4] == LOWER_E else ~(pos + 4)
     return ~pos
 
 
@@ -218,13 +250,13 @@ def _json_word(
 def _json_scalar(
     p: cython.pointer(cython.const[cython.uchar]), pos: cython.longlong, end: cython.longlong
 ) -> cython.longlong:
-    """Position behind the text, number or word that starts here."""
+    """Position after the text, number or word that starts here."""
     if pos >= end:
         return ~pos
-    if p[pos] == 34:
+    if p[pos] == QUOTE:
         pos = _json_string(p, pos + 1, end)
         return pos if pos < 0 else (pos >> 1) + 1
-    if p[pos] == 45 or 48 <= p[pos] <= 57:
+    if p[pos] == MINUS or DIGIT_0 <= p[pos] <= DIGIT_9:
         return _json_number(p, pos, end)
     return _json_word(p, pos, end)
 
@@ -235,9 +267,9 @@ def _json_scalar(
 def _json_colon(
     p: cython.pointer(cython.const[cython.uchar]), pos: cython.longlong, end: cython.longlong
 ) -> cython.longlong:
-    """Position of the value behind the colon that comes next."""
+    """Position of the value after the colon that comes next."""
     pos = _json_blank(p, pos, end)
-    if pos >= end or p[pos] != 58:
+    if pos >= end or p[pos] != COLON:
         return ~pos
     return _json_blank(p, pos + 1, end)
 
@@ -249,7 +281,7 @@ def _json_key(
     p: cython.pointer(cython.const[cython.uchar]), pos: cython.longlong, end: cython.longlong
 ) -> cython.longlong:
     """Position of the value whose key starts here."""
-    if pos >= end or p[pos] != 34:
+    if pos >= end or p[pos] != QUOTE:
         return ~pos
     pos = _json_string(p, pos + 1, end)
     return pos if pos < 0 else _json_colon(p, (pos >> 1) + 1, end)
@@ -266,14 +298,14 @@ def _json_close(
     base: cython.longlong,
     stack: cython.pointer(cython.uchar),
 ) -> cython.longlong:
-    """Position of the next value, or behind the last one, from behind a value; `stack[0]` becomes the depth there."""
+    """From after a value, the position of the next one, or after the last; `stack[0]` becomes the depth there."""
     while depth > base:
         pos = _json_blank(p, pos, end)
-        if pos < end and p[pos] == 44:
+        if pos < end and p[pos] == COMMA:
             pos = _json_blank(p, pos + 1, end)
             stack[0] = cython.cast(cython.uchar, depth)
-            return _json_key(p, pos, end) if stack[depth] == 123 else pos
-        if pos >= end or p[pos] != stack[depth] + 2:  # ] and } stand two behind [ and {
+            return _json_key(p, pos, end) if stack[depth] == OPENING_BRACE else pos
+        if pos >= end or p[pos] != stack[depth] + CLOSING_DISTANCE:
             return ~pos
         pos += 1
         depth -= 1
@@ -291,19 +323,19 @@ def _json_skip(
     base: cython.longlong,
     stack: cython.pointer(cython.uchar),
 ) -> cython.longlong:
-    """Position behind the value that starts here, `base` levels deep; `stack` has room for `DEEPEST` and one more."""
+    """Position after the value that starts here, `base` levels deep; `stack` holds `DEEPEST_JSON` levels and one."""
     depth: cython.longlong = base
     opening: cython.uchar
     while True:
-        if pos < end and (p[pos] == 123 or p[pos] == 91):
-            if depth >= DEEPEST:
+        if pos < end and (p[pos] == OPENING_BRACE or p[pos] == OPENING_BRACKET):
+            if depth >= DEEPEST_JSON:
                 return ~pos
             opening = p[pos]
             depth += 1
             stack[depth] = opening
             pos = _json_blank(p, pos + 1, end)
-            if pos >= end or p[pos] != opening + 2:
-                if opening == 123:
+            if pos >= end or p[pos] != opening + CLOSING_DISTANCE:
+                if opening == OPENING_BRACE:
                     pos = _json_key(p, pos, end)
                     if pos < 0:
                         return pos
@@ -323,48 +355,26 @@ def _json_skip(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _json_encode(value: cython.longlong, out: cython.pointer(cython.uchar), at: cython.longlong) -> cython.longlong:
-    """Write a character as UTF-8; the place behind it."""
-    if value < 0x80:
-        out[at] = cython.cast(cython.uchar, value)
-        return at + 1
-    if value < 0x800:
-        out[at] = cython.cast(cython.uchar, 192 | value >> 6)
-    else:
-        if value < 0x10000:
-            out[at] = cython.cast(cython.uchar, 224 | value >> 12)
-        else:
-            out[at] = cython.cast(cython.uchar, 240 | value >> 18)
-            at += 1
-            out[at] = cython.cast(cython.uchar, 128 | (value >> 12 & 63))
-        at += 1
-        out[at] = cython.cast(cython.uchar, 128 | (value >> 6 & 63))
-    out[at + 1] = cython.cast(cython.uchar, 128 | (value & 63))
-    return at + 2
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def _json_escaped(
     p: cython.pointer(cython.const[cython.uchar]), pos: cython.longlong, end: cython.longlong
 ) -> cython.longlong:
-    """The character that an escape stands for, which is known to be a right one."""
+    """The character of an escape that is known to be valid."""
     value: cython.longlong = p[pos + 1]
-    if value == 117:
+    if value == LOWER_U:
         value = _json_hex(p, pos, end)
-        if 0xD800 <= value <= 0xDBFF:
-            value = 0x10000 + ((value - 0xD800) << 10) + (_json_hex(p, pos + 6, end) - 0xDC00)
-    elif value == 110:
-        value = 10
-    elif value == 116:
-        value = 9
-    elif value == 114:
-        value = 13
-    elif value == 98:
-        value = 8
-    elif value == 102:
-        value = 12
+        if HIGH_SURROGATE <= value < LOW_SURROGATE:
+            value = FIRST_IN_PAIRS + ((value - HIGH_SURROGATE) << 10)
+            value += _json_hex(p, pos + UNICODE_ESCAPE, end) - LOW_SURROGATE
+    elif value == LOWER_N:
+        value = LINE_FEED
+    elif value == LOWER_T:
+        value = TAB
+    elif value == LOWER_R:
+        value = CARRIAGE_RETURN
+    elif value == LOWER_B:
+        value = BACKSPACE
+    elif value == LOWER_F:
+        value = FORM_FEED
     return value
 
 
@@ -378,10 +388,10 @@ def _json_unescape(
     out: cython.pointer(cython.uchar),
     at: cython.longlong,
 ) -> cython.longlong:
-    """Write text, which is known to be right, without its escapes; the place behind it. It never grows."""
+    """Write valid text without its escapes, which never grows; returns the place after it."""
     while pos < end:
-        if p[pos] == 92:
-            at = _json_encode(_json_escaped(p, pos, end), out, at)
+        if p[pos] == BACKSLASH:
+            at = _put_utf8(_json_escaped(p, pos, end), out, at)
             pos += _json_escape(p, pos, end)
         else:
             out[at] = p[pos]
@@ -399,7 +409,7 @@ def gather_json(
     data: cython.uchar[::1],
     valid: cython.uchar[::1],
 ):
-    """Copy texts of JSON, which are known to be right, without their escapes; -1 is null. Returns how many are."""
+    """Copy valid JSON texts without their escapes; a length of -1 is null. Returns the number of nulls."""
     row: cython.longlong = 0
     at: cython.longlong = 0
     nulls: cython.longlong = 0

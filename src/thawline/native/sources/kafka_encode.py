@@ -1,13 +1,35 @@
 """Records of magic 2 and entries of index files, encoded from columns.
 
-Binary columns come as Arrow keeps them: where each value starts (one more than there are rows), all values back to
-back, and a bitmap of those that are not null, which is empty where all are there and else begins at bit `first`.
+Binary columns are as in Arrow: where each value starts (one more than there are rows), the values back to back, and a
+validity bitmap, which is empty where no value is null and else begins at bit `first`.
 """
 
 import cython
 
 if cython.compiled:
     from cython.cimports.libc.string import memcpy
+else:
+    from thawline.native.constants.kafka import (
+        INDEXED_OFFSET,
+        INDEXED_POSITION,
+        INDEXED_TIMESTAMP,
+        LARGEST_DELTA,
+        LATEST_OFFSET,
+        LATEST_TIMESTAMP,
+        OFFSET_INDEX_SIZE,
+        OPEN_BASE_OFFSET,
+        OPEN_BASE_TIMESTAMP,
+        OPEN_COUNT,
+        OPEN_IS_APPEND_TIME,
+        OPEN_LAST_OFFSET,
+        OPEN_MAX_TIMESTAMP,
+        OPEN_NEEDED,
+        OPEN_SIZE,
+        TIME_INDEX_SIZE,
+        VARINT_BITS,
+        VARINT_MORE,
+    )
+    from thawline.native.constants.kernels import NULL_LENGTH
 
 
 @cython.cfunc
@@ -15,11 +37,11 @@ if cython.compiled:
 @cython.nogil
 @cython.exceptval(check=False)
 def _zigzag_size(number: cython.longlong) -> cython.longlong:
-    """How many bytes a zig-zag varint takes."""
+    """How many bytes a zigzag varint takes."""
     rest: cython.ulonglong = (cython.cast(cython.ulonglong, number) << 1) ^ cython.cast(cython.ulonglong, number >> 63)
     size: cython.longlong = 1
-    while rest >= 128:
-        rest >>= 7
+    while rest >= VARINT_MORE:
+        rest >>= VARINT_BITS
         size += 1
     return size
 
@@ -29,11 +51,11 @@ def _zigzag_size(number: cython.longlong) -> cython.longlong:
 @cython.nogil
 @cython.exceptval(check=False)
 def _put_zigzag(out: cython.uchar[::1], at: cython.longlong, number: cython.longlong) -> cython.longlong:
-    """Write a zig-zag varint; returns the byte behind it."""
+    """Write a zigzag varint; returns the place after it."""
     rest: cython.ulonglong = (cython.cast(cython.ulonglong, number) << 1) ^ cython.cast(cython.ulonglong, number >> 63)
-    while rest >= 128:
-        out[at] = cython.cast(cython.uchar, (rest & 127) | 128)
-        rest >>= 7
+    while rest >= VARINT_MORE:
+        out[at] = cython.cast(cython.uchar, (rest & (VARINT_MORE - 1)) | VARINT_MORE)
+        rest >>= VARINT_BITS
         at += 1
     out[at] = cython.cast(cython.uchar, rest)
     return at + 1
@@ -50,7 +72,7 @@ def _put_nullable(
     start: cython.longlong,
     length: cython.longlong,
 ) -> cython.longlong:
-    """Write a nullable value behind its length, -1 for null; returns the byte behind it."""
+    """Write the length of a value, -1 for null, and the value; returns the place after it."""
     at = _put_zigzag(out, at, length)
     if length > 0:
         if cython.compiled:
@@ -71,10 +93,10 @@ def _nullable_length(
     first: cython.longlong,
     row: cython.longlong,
 ) -> cython.longlong:
-    """Length of a value, -1 for null."""
+    """Length of a value; -1 for null."""
     bit: cython.longlong = first + row
     if valid.shape[0] and not (valid[bit >> 3] >> (bit & 7)) & 1:
-        return -1
+        return NULL_LENGTH
     return starts[row + 1] - starts[row]
 
 
@@ -83,7 +105,8 @@ def _nullable_length(
 @cython.nogil
 @cython.exceptval(check=False)
 def _nullable_size(length: cython.longlong) -> cython.longlong:
-    return _zigzag_size(length) + (max(0, length))
+    """How many bytes a value takes, with its length."""
+    return _zigzag_size(length) + max(0, length)
 
 
 @cython.cfunc
@@ -123,7 +146,7 @@ def _put_headers(
     content_valid: cython.const[cython.uchar][::1],
     content_first: cython.longlong,
 ) -> cython.longlong:
-    """Write the headers of a record behind their number; returns the byte behind them."""
+    """Write the number of headers of a record, and the headers; returns the place after them."""
     length: cython.longlong
     at = _put_zigzag(out, at, last - header)
     while header < last:
@@ -163,17 +186,15 @@ def encode_records(
     state: cython.longlong[::1],
     out: cython.uchar[::1],
 ):
-    """Add rows to the open batch until it is full; returns the row that it stopped before.
+    """Add rows to the open batch until it is full; returns the first row that it has no room for.
 
-    `header_starts` says where the headers of each row start among `name_*` and `content_*`. `append_times` tells the
-    rows whose timestamp is the broker's: such a batch has one timestamp. Any of the last four arrays may be empty: no
-    row has headers, offsets count on from `first_offset` for row 0, timestamps are -1, `is_append_time` holds for all.
-
-    Slots of the state: records and bytes of the open batch, base and last offset, base and largest timestamp, whether
-    that is the broker's, and the room that a record needs for which `out` is too small by itself.
+    `header_starts` says where the headers of each row start in `name_*` and `content_*`. `append_times` marks the rows
+    whose timestamp is the broker's: such a batch has one timestamp. Any of these may be empty: without
+    `header_starts` no row has headers, without `offsets` they count from `first_offset` for row 0, without `timestamps`
+    they are -1, without `append_times` `is_append_time` holds for all rows. `state` has the slots `OPEN_*`.
     """
-    count: cython.longlong = state[0]
-    at: cython.longlong = state[1]
+    count: cython.longlong = state[OPEN_COUNT]
+    at: cython.longlong = state[OPEN_SIZE]
     offset: cython.longlong
     timestamp: cython.longlong = -1
     offset_delta: cython.longlong = 0
@@ -183,9 +204,8 @@ def encode_records(
     size: cython.longlong
     first_header: cython.longlong = 0
     last_header: cython.longlong = 0
-    most_delta: cython.longlong = 0x7FFFFFFF
     room: cython.longlong = out.shape[0]
-    state[7] = 0
+    state[OPEN_NEEDED] = 0
     with cython.nogil:
         while row < rows and count < most_records:
             offset = offsets[row] if offsets.shape[0] else first_offset + row
@@ -194,13 +214,15 @@ def encode_records(
             if append_times.shape[0]:
                 is_append_time = append_times[row]
             if count == 0:
-                state[2] = offset
-                state[4] = timestamp
-                state[5] = timestamp
-                state[6] = is_append_time
-            offset_delta = offset - state[2]
-            timestamp_delta = timestamp - state[4]
-            if offset_delta > most_delta or is_append_time != state[6] or (is_append_time and timestamp_delta):
+                state[OPEN_BASE_OFFSET] = offset
+                state[OPEN_BASE_TIMESTAMP] = timestamp
+                state[OPEN_MAX_TIMESTAMP] = timestamp
+                state[OPEN_IS_APPEND_TIME] = is_append_time
+            offset_delta = offset - state[OPEN_BASE_OFFSET]
+            timestamp_delta = timestamp - state[OPEN_BASE_TIMESTAMP]
+            if offset_delta > LARGEST_DELTA or is_append_time != state[OPEN_IS_APPEND_TIME]:
+                break
+            if is_append_time and timestamp_delta:
                 break
             len_key = _nullable_length(key_starts, key_valid, key_first, row)
             len_value = _nullable_length(value_starts, value_valid, value_first, row)
@@ -213,7 +235,7 @@ def encode_records(
             if count > 0 and at + _zigzag_size(size) + size > most_bytes:
                 break
             if at + _zigzag_size(size) + size > room:
-                state[7] = at + _zigzag_size(size) + size
+                state[OPEN_NEEDED] = at + _zigzag_size(size) + size
                 break
             at = _put_zigzag(out, at, size)
             out[at] = 0
@@ -233,17 +255,17 @@ def encode_records(
                 content_valid,
                 content_first,
             )
-            state[5] = max(state[5], timestamp)
-            state[3] = offset
+            state[OPEN_MAX_TIMESTAMP] = max(state[OPEN_MAX_TIMESTAMP], timestamp)
+            state[OPEN_LAST_OFFSET] = offset
             count += 1
             row += 1
-    state[0] = count
-    state[1] = at
+    state[OPEN_COUNT] = count
+    state[OPEN_SIZE] = at
     return row
 
 
 def first_not_rising(offsets: cython.const[cython.longlong][::1], rows: cython.longlong, before: cython.longlong):
-    """The first row whose offset is not above that of the row before, `before` for the first; -1 if there is none."""
+    """The first row whose offset is not above that of the row before, or above `before`; -1 if there is none."""
     row: cython.longlong = 0
     with cython.nogil:
         while row < rows and offsets[row] > before:
@@ -259,7 +281,7 @@ def first_not_rising(offsets: cython.const[cython.longlong][::1], rows: cython.l
 def _put_big_endian(
     out: cython.uchar[::1], at: cython.longlong, number: cython.longlong, size: cython.longlong
 ) -> cython.longlong:
-    """Write a number; returns the byte behind it."""
+    """Write a number of `size` bytes; returns the place after it."""
     shift: cython.longlong = 8 * size
     while shift > 0:
         shift -= 8
@@ -279,29 +301,29 @@ def index_batches(
     offset_index: cython.uchar[::1],
     time_index: cython.uchar[::1],
 ):
-    """Write the entries that batches give; returns the row that no index can hold, -1 if there is none.
+    """Write the entries of batches; returns the first row that an index cannot hold, -1 if there is none.
 
-    There has to be room for an entry of each row, and for one more in the time index. Slots of the state: where the
-    last entry points; the latest timestamp and the last offset of its batch; timestamp and offset of the last entries;
-    bytes in the offset index and in the time index.
+    Both indexes have room for an entry of each row, and the time index for one more. `state` has the slots
+    `INDEXED_*`, `LATEST_*` and `*_INDEX_SIZE`.
     """
     row: cython.longlong = 0
     relative: cython.longlong
+    at: cython.longlong
     with cython.nogil:
         while row < rows:
-            if positions[row] > 0x7FFFFFFF or last_offsets[row] < base_offset or last_offsets[row] < 0:
+            if positions[row] > LARGEST_DELTA or last_offsets[row] < base_offset or last_offsets[row] < 0:
                 break
             relative = last_offsets[row] - base_offset
-            if relative > 0x7FFFFFFF:
+            if relative > LARGEST_DELTA:
                 break
-            if max_timestamps[row] > state[1]:
-                state[1] = max_timestamps[row]
-                state[2] = last_offsets[row]
-            if positions[row] - state[0] > interval and last_offsets[row] > state[4]:
-                state[5] = _put_big_endian(offset_index, state[5], relative, 4)
-                state[5] = _put_big_endian(offset_index, state[5], positions[row], 4)
-                state[0] = positions[row]
-                state[4] = last_offsets[row]
+            if max_timestamps[row] > state[LATEST_TIMESTAMP]:
+                state[LATEST_TIMESTAMP] = max_timestamps[row]
+                state[LATEST_OFFSET] = last_offsets[row]
+            if positions[row] - state[INDEXED_POSITION] > interval and last_offsets[row] > state[INDEXED_OFFSET]:
+                at = _put_big_endian(offset_index, state[OFFSET_INDEX_SIZE], relative, 4)
+                state[OFFSET_INDEX_SIZE] = _put_big_endian(offset_index, at, positions[row], 4)
+                state[INDEXED_POSITION] = positions[row]
+                state[INDEXED_OFFSET] = last_offsets[row]
                 _put_latest(base_offset, state, time_index)
             row += 1
     return -1 if row == rows else row
@@ -314,12 +336,14 @@ def index_batches(
 def _put_latest(
     base_offset: cython.longlong, state: cython.longlong[::1], time_index: cython.uchar[::1]
 ) -> cython.void:
-    if state[1] > state[3]:
-        state[6] = _put_big_endian(time_index, state[6], state[1], 8)
-        state[6] = _put_big_endian(time_index, state[6], state[2] - base_offset, 4)
-        state[3] = state[1]
+    """Write the latest timestamp, unless the time index has it already."""
+    at: cython.longlong
+    if state[LATEST_TIMESTAMP] > state[INDEXED_TIMESTAMP]:
+        at = _put_big_endian(time_index, state[TIME_INDEX_SIZE], state[LATEST_TIMESTAMP], 8)
+        state[TIME_INDEX_SIZE] = _put_big_endian(time_index, at, state[LATEST_OFFSET] - base_offset, 4)
+        state[INDEXED_TIMESTAMP] = state[LATEST_TIMESTAMP]
 
 
 def index_end(base_offset: cython.longlong, state: cython.longlong[::1], time_index: cython.uchar[::1]):
-    """Write the latest timestamp of the segment, as Kafka does when it closes one; it may stand there already."""
+    """Write the latest timestamp of a segment, as Kafka does when it closes one."""
     _put_latest(base_offset, state, time_index)

@@ -1,9 +1,58 @@
-"""What Kafka's declarative specs cannot say: where the next batch may be after damage, and where its records belong."""
+"""Units of a Kafka segment: where one may start after damage, and the offsets and timestamps of its records."""
 
 import cython
 
 if not cython.compiled:
     from thawline.checksums import crc32, crc32c
+    from thawline.native.constants.kafka import (
+        BATCH_COUNT_AT,
+        BATCH_COVERED_AT,
+        BATCH_CRC_AT,
+        BATCH_LAST_DELTA_AT,
+        BODY_AT,
+        FOLLOWED_BUDGET,
+        FOLLOWED_HOLES,
+        FOLLOWED_OFFSET,
+        FOLLOWED_TO,
+        FOLLOWED_UNITS,
+        GZIP_1,
+        GZIP_2,
+        HEAD_BASE_OFFSET,
+        HEAD_BASE_TIMESTAMP,
+        HEAD_CELLS,
+        HEAD_LAST_DELTA,
+        HEAD_TIMESTAMP,
+        HOLE_CELLS,
+        HOLE_END,
+        HOLE_OFFSET_AFTER,
+        HOLE_OFFSET_BEFORE,
+        HOLE_START,
+        KNOWN_RIGHT,
+        KNOWN_WRONG,
+        LATEST_MAGIC,
+        LEAST_BATCH,
+        LEAST_MESSAGE_0,
+        LEAST_MESSAGE_1,
+        LEAST_UNIT,
+        LENGTH_AT,
+        LZ4_1,
+        LZ4_2,
+        MAGIC_AT,
+        MESSAGE_0_KEY_AT,
+        MESSAGE_1_KEY_AT,
+        MESSAGE_COVERED_AT,
+        MESSAGE_CRC_AT,
+        MOST_AHEAD,
+        MOST_BROKEN,
+        SNAPPY_1,
+        SNAPPY_2,
+        UNIT_CELLS,
+        UNIT_END,
+        UNIT_START,
+        WINDOW_END,
+        WINDOW_START,
+    )
+    from thawline.native.constants.kernels import NULL_LENGTH, WORD
 
 
 @cython.cfunc
@@ -11,6 +60,7 @@ if not cython.compiled:
 @cython.nogil
 @cython.exceptval(check=False)
 def _big(buf: cython.const[cython.uchar][::1], at: cython.longlong, size: cython.longlong) -> cython.longlong:
+    """A signed big-endian integer of `size` bytes."""
     value: cython.ulonglong = 0
     i: cython.longlong = 0
     if not cython.compiled:
@@ -18,7 +68,7 @@ def _big(buf: cython.const[cython.uchar][::1], at: cython.longlong, size: cython
     while i < size:
         value = (value << 8) | buf[at + i]
         i += 1
-    if size < 8 and value >> (8 * size - 1):
+    if size < WORD and value >> (8 * size - 1):
         value |= ~cython.cast(cython.ulonglong, 0) << (8 * size)
     return cython.cast(cython.longlong, value)
 
@@ -27,39 +77,50 @@ def _big(buf: cython.const[cython.uchar][::1], at: cython.longlong, size: cython
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
+def _least_size(magic: cython.longlong) -> cython.longlong:
+    """The least size of a unit."""
+    if magic == LATEST_MAGIC:
+        return BODY_AT + LEAST_BATCH
+    return BODY_AT + (LEAST_MESSAGE_1 if magic == 1 else LEAST_MESSAGE_0)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
 def _place_size(buf: cython.const[cython.uchar][::1], pos: cython.longlong) -> cython.longlong:
-    """The size of the unit that may start here; 0 where none can (formats/kafka.md 1.7)."""
+    """The size of the unit that may start here; 0 if none can (formats/kafka.md 1.7)."""
     limit: cython.longlong = buf.shape[0]
     magic: cython.longlong
     size: cython.longlong
     last: cython.longlong
     count: cython.longlong
-    if pos > limit - 26:
+    if pos > limit - LEAST_UNIT:
         return 0
-    magic = buf[pos + 16]
-    if magic > 2:
+    magic = buf[pos + MAGIC_AT]
+    if magic > LATEST_MAGIC:
         return 0
-    size = _big(buf, pos + 8, 4)
-    if size < (49 if magic == 2 else 22 if magic == 1 else 14) or pos + 12 + size > limit:
+    size = BODY_AT + _big(buf, pos + LENGTH_AT, 4)
+    if size < _least_size(magic) or pos + size > limit:
         return 0
-    if magic == 2:
-        last = _big(buf, pos + 23, 4)
-        count = _big(buf, pos + 57, 4)
-        if buf[pos + 21] != 0 or last < 0 or count < 0 or count > last + 1:
+    if magic == LATEST_MAGIC:
+        last = _big(buf, pos + BATCH_LAST_DELTA_AT, 4)
+        count = _big(buf, pos + BATCH_COUNT_AT, 4)
+        if buf[pos + BATCH_COVERED_AT] != 0 or last < 0 or count < 0 or count > last + 1:
             return 0
-        return 12 + size
-    # Of a message also the sizes of key and value must be possible: other bytes that look like one claim any size.
-    last = pos + (26 if magic == 1 else 18)
+        return size
+    # The sizes of key and value must be possible, too, since other bytes claim any size.
+    last = pos + (MESSAGE_1_KEY_AT if magic == 1 else MESSAGE_0_KEY_AT)
     count = _big(buf, last, 4)
-    if count < -1 or count > size:
+    if count < NULL_LENGTH or count > size - BODY_AT:
         return 0
     last += 4 + max(count, 0)
-    if last + 4 > pos + 12 + size:
+    if last + 4 > pos + size:
         return 0
     count = _big(buf, last, 4)
-    if count < -1 or last + 4 + max(count, 0) > pos + 12 + size:
+    if count < NULL_LENGTH or last + 4 + max(count, 0) > pos + size:
         return 0
-    return 12 + size
+    return size
 
 
 def find_units(
@@ -70,22 +131,22 @@ def find_units(
     positions: cython.longlong[::1],
     sizes: cython.longlong[::1],
 ):
-    """Places in `[start, end)` where a batch or a message may start; returns how many, and where to go on.
+    """Find places in `[start, end)` where a batch or a message may start; returns how many, and where to continue.
 
-    A place is one where the length fits the buffer, the magic is known and the offset lies in `offsets[0]..offsets[1]`;
-    of magic 2 also the attributes, the last offset and the count must be possible (formats/kafka.md 1.7), of older ones
-    the sizes of key and value.
+    At such a place the length fits the buffer, the magic is known and the offset is in `offsets[0]..offsets[1]`. A
+    batch must have possible attributes, last offset and count (formats/kafka.md 1.7), a message possible sizes of key
+    and value.
     """
     pos: cython.longlong = start
     found: cython.longlong = 0
     room: cython.longlong = positions.shape[0]
     limit: cython.longlong = buf.shape[0]
     size: cython.longlong
-    if end > limit - 26:
-        end = limit - 26 + 1
+    if end > limit - LEAST_UNIT:
+        end = limit - LEAST_UNIT + 1
     with cython.nogil:
         while pos < end and found < room:
-            if buf[pos + 16] <= 2:
+            if buf[pos + MAGIC_AT] <= LATEST_MAGIC:
                 size = _place_size(buf, pos)
                 if size and offsets[0] <= _big(buf, pos, 8) <= offsets[1]:
                     positions[found] = pos
@@ -100,25 +161,25 @@ def find_units(
 @cython.nogil
 @cython.exceptval(check=False)
 def _claimed_offset(buf: cython.const[cython.uchar][::1], pos: cython.longlong) -> cython.longlong:
-    """The last offset of the unit whose head is here, as that claims it; -1 where it is no head, or beyond 64 bits."""
+    """The last offset that the head of a unit claims; -1 if no head is here, or it is beyond 64 bits."""
     left: cython.longlong = buf.shape[0] - pos
     magic: cython.longlong
     size: cython.longlong
     base: cython.longlong
     more: cython.longlong = 0
     largest: cython.longlong = 9223372036854775807
-    if left < 26:
+    if left < LEAST_UNIT:
         return -1
-    magic = buf[pos + 16]
-    if magic > 2 or (magic == 2 and left < 27):
+    magic = buf[pos + MAGIC_AT]
+    if magic > LATEST_MAGIC or (magic == LATEST_MAGIC and left < BATCH_LAST_DELTA_AT + 4):
         return -1
-    size = _big(buf, pos + 8, 4)
+    size = BODY_AT + _big(buf, pos + LENGTH_AT, 4)
     base = _big(buf, pos, 8)
-    if size < (49 if magic == 2 else 22 if magic == 1 else 14) or base < 0:
+    if size < _least_size(magic) or base < 0:
         return -1
-    if magic == 2:
-        more = _big(buf, pos + 23, 4)
-        if more < 0 or buf[pos + 21] != 0 or base > largest - more:
+    if magic == LATEST_MAGIC:
+        more = _big(buf, pos + BATCH_LAST_DELTA_AT, 4)
+        if more < 0 or buf[pos + BATCH_COVERED_AT] != 0 or base > largest - more:
             return -1
     return base + more
 
@@ -134,30 +195,32 @@ def _is_right(
     first: cython.longlong,
     state: cython.longlong[::1],
 ) -> cython.int:
-    """Whether an intact unit starts here; -1 where that would cost more than may go into checksums."""
+    """Whether an intact unit starts here; -1 if its checksum would cost more than the budget has."""
     size: cython.longlong
+    is_latest: cython.bint
     covered: cython.longlong
     stored: cython.uint
     computed: cython.uint
     if known[pos - first]:
-        return known[pos - first] - 1
+        return known[pos - first] == KNOWN_RIGHT
     size = _place_size(buf, pos)
     if size == 0:
-        known[pos - first] = 1
+        known[pos - first] = KNOWN_WRONG
         return 0
-    covered = pos + (21 if buf[pos + 16] == 2 else 16)
-    if state[2] < pos + size - covered:
+    is_latest = buf[pos + MAGIC_AT] == LATEST_MAGIC
+    covered = pos + (BATCH_COVERED_AT if is_latest else MESSAGE_COVERED_AT)
+    if state[FOLLOWED_BUDGET] < pos + size - covered:
         return -1
-    state[2] -= pos + size - covered
-    stored = cython.cast(cython.uint, _big(buf, pos + (17 if buf[pos + 16] == 2 else 12), 4))
+    state[FOLLOWED_BUDGET] -= pos + size - covered
+    stored = cython.cast(cython.uint, _big(buf, pos + (BATCH_CRC_AT if is_latest else MESSAGE_CRC_AT), 4))
     if not cython.compiled:
         stored &= 0xFFFFFFFF
-        computed = (crc32c if buf[pos + 16] == 2 else crc32)(buf, covered, pos + size)
-    elif buf[pos + 16] == 2:
+        computed = (crc32c if is_latest else crc32)(buf, covered, pos + size)
+    elif is_latest:
         computed = crc_of_range(crc32c_best, cython.address(buf[covered]), pos + size - covered)  # noqa: F821
     else:
         computed = crc_of_range(crc32_by_tables, cython.address(buf[covered]), pos + size - covered)  # noqa: F821
-    known[pos - first] = 2 if stored == computed else 1
+    known[pos - first] = KNOWN_RIGHT if stored == computed else KNOWN_WRONG
     return 1 if stored == computed else 0
 
 
@@ -168,7 +231,7 @@ def _is_right(
 def _follows(
     buf: cython.const[cython.uchar][::1], pos: cython.longlong, floor: cython.longlong, ahead: cython.longlong
 ) -> cython.bint:
-    """Whether the offset that is claimed here is behind one, and not too far."""
+    """Whether the offset that is claimed here is above `floor`, by `ahead` at most."""
     offset: cython.longlong = _claimed_offset(buf, pos)
     return offset > floor and offset - ahead <= floor
 
@@ -186,25 +249,27 @@ def _chained(
     state: cython.longlong[::1],
     holes: cython.longlong[::1],
 ) -> cython.longlong:
-    """Broken units from here on, one behind the other, that lead to one that is not: how many; 0 if they do not.
+    """The number of broken units, one after the other, that lead to an intact one; 0 if they do not.
 
-    -1 where checksums would cost too much.
+    -1 if checksums would cost too much.
     """
-    pos: cython.longlong = state[0]
+    pos: cython.longlong = state[FOLLOWED_TO]
     count: cython.longlong = 0
     size: cython.longlong
+    cell: cython.longlong
     right: cython.int
-    while count < limits[1] and 4 * (state[4] + count + 1) <= holes.shape[0]:
-        if buf.shape[0] - pos < 12:
+    while count < limits[MOST_BROKEN] and HOLE_CELLS * (state[FOLLOWED_HOLES] + count + 1) <= holes.shape[0]:
+        if buf.shape[0] - pos < BODY_AT:
             return 0
-        size = _big(buf, pos + 8, 4)
-        if size < 14 or pos + 12 + size >= end:
+        size = _big(buf, pos + LENGTH_AT, 4)
+        if size < LEAST_MESSAGE_0 or pos + BODY_AT + size >= end:
             return 0
-        holes[4 * (state[4] + count)] = pos
-        pos += 12 + size
-        holes[4 * (state[4] + count) + 1] = pos
+        cell = HOLE_CELLS * (state[FOLLOWED_HOLES] + count)
+        holes[cell + HOLE_START] = pos
+        pos += BODY_AT + size
+        holes[cell + HOLE_END] = pos
         count += 1
-        if _follows(buf, pos, state[1], limits[0]):
+        if _follows(buf, pos, state[FOLLOWED_OFFSET], limits[MOST_AHEAD]):
             right = _is_right(buf, pos, known, first, state)
             if right:
                 return count if right > 0 else -1
@@ -216,12 +281,12 @@ def _chained(
 @cython.nogil
 @cython.exceptval(check=False)
 def _has_stream(buf: cython.const[cython.uchar][::1], pos: cython.longlong, end: cython.longlong) -> cython.bint:
-    """Whether the magic of a compressed stream may start in a stretch: gzip, snappy of Java, lz4."""
+    """Whether a compressed stream may start in `[pos, end)`: gzip, snappy as Java frames it, lz4."""
     while pos < end:
         if (
-            (buf[pos] == 0x1F and buf[pos + 1] == 0x8B)
-            or (buf[pos] == 0x82 and buf[pos + 1] == 0x53)
-            or (buf[pos] == 0x04 and buf[pos + 1] == 0x22)
+            (buf[pos] == GZIP_1 and buf[pos + 1] == GZIP_2)
+            or (buf[pos] == SNAPPY_1 and buf[pos + 1] == SNAPPY_2)
+            or (buf[pos] == LZ4_1 and buf[pos + 1] == LZ4_2)
         ):
             return True
         pos += 1
@@ -240,15 +305,20 @@ def _garbage(
     first: cython.longlong,
     state: cython.longlong[::1],
 ) -> cython.longlong:
-    """Where the next intact unit starts, if nothing is before it that may hold it; else 0."""
-    pos: cython.longlong = state[0]
-    if _follows(buf, pos, state[1], limits[0]):
+    """Where the next intact unit starts, if nothing before it may contain it; else 0."""
+    pos: cython.longlong = state[FOLLOWED_TO]
+    floor: cython.longlong = state[FOLLOWED_OFFSET]
+    if _follows(buf, pos, floor, limits[MOST_AHEAD]):
         return 0
     pos += 1
-    end = min(end, buf.shape[0] - 25)
+    end = min(end, buf.shape[0] - LEAST_UNIT + 1)
     while pos < end:
-        if buf[pos + 16] <= 2 and _place_size(buf, pos) and _follows(buf, pos, state[1], limits[0]):
-            if buf[pos + 16] < 2 and _has_stream(buf, state[0], pos):
+        if (
+            buf[pos + MAGIC_AT] <= LATEST_MAGIC
+            and _place_size(buf, pos)
+            and _follows(buf, pos, floor, limits[MOST_AHEAD])
+        ):
+            if buf[pos + MAGIC_AT] < LATEST_MAGIC and _has_stream(buf, state[FOLLOWED_TO], pos):
                 return 0
             return pos if _is_right(buf, pos, known, first, state) > 0 else 0
         pos += 1
@@ -265,48 +335,57 @@ def follow_units(
     units: cython.longlong[::1],
     holes: cython.longlong[::1],
 ):
-    """Units of a window one behind the other, from gap to gap, up to a gap that takes more to tell.
+    """Follow the units of a window from one to the next, over holes, up to a hole that needs a closer look.
 
-    `limits` are how far offsets may be ahead of those before, and how many broken units in a row are followed. `state`
-    is where it is, the last offset before, bytes that may go into checksums, and how many units and gaps there are. Two
-    numbers of `units` are a unit's start and end. Four of `holes` are a gap's start and end, and the offsets before and
-    behind it. `known` is 2 where an intact unit starts and 1 where none does, once that was asked.
+    `window`, `limits` and `state` have the slots `WINDOW_*`, `MOST_*` and `FOLLOWED_*`; a unit and a hole have the
+    cells `UNIT_*` and `HOLE_*`. `known` is `KNOWN_RIGHT` where an intact unit starts and `KNOWN_WRONG` where none does,
+    once that was checked.
     """
     offset: cython.longlong
     size: cython.longlong
     count: cython.longlong
     index: cython.longlong
     right: cython.int
-    first: cython.longlong = window[0]
-    end: cython.longlong = window[1]
+    cell: cython.longlong
+    pos: cython.longlong
+    first: cython.longlong = window[WINDOW_START]
+    end: cython.longlong = window[WINDOW_END]
     with cython.nogil:
-        while state[0] < end and 2 * state[3] < units.shape[0] and 4 * state[4] < holes.shape[0]:
-            offset = _claimed_offset(buf, state[0])
-            size = 12 + _big(buf, state[0] + 8, 4) if offset >= 0 else 0
-            if size and state[0] + size <= buf.shape[0]:
-                right = 1 if is_trusting else _is_right(buf, state[0], known, first, state)
+        while (
+            state[FOLLOWED_TO] < end
+            and UNIT_CELLS * state[FOLLOWED_UNITS] < units.shape[0]
+            and HOLE_CELLS * state[FOLLOWED_HOLES] < holes.shape[0]
+        ):
+            pos = state[FOLLOWED_TO]
+            offset = _claimed_offset(buf, pos)
+            size = BODY_AT + _big(buf, pos + LENGTH_AT, 4) if offset >= 0 else 0
+            if size and pos + size <= buf.shape[0]:
+                right = 1 if is_trusting else _is_right(buf, pos, known, first, state)
                 if right < 0:
                     break
                 if right:
-                    units[2 * state[3]] = state[0]
-                    units[2 * state[3] + 1] = state[0] + size
-                    state[3] += 1
-                    state[0] += size
-                    state[1] = offset
+                    cell = UNIT_CELLS * state[FOLLOWED_UNITS]
+                    units[cell + UNIT_START] = pos
+                    units[cell + UNIT_END] = pos + size
+                    state[FOLLOWED_UNITS] += 1
+                    state[FOLLOWED_TO] += size
+                    state[FOLLOWED_OFFSET] = offset
                     continue
             count = _chained(buf, end, limits, known, first, state, holes)
+            cell = HOLE_CELLS * state[FOLLOWED_HOLES]
             if count == 0:
-                holes[4 * state[4]] = state[0]
-                holes[4 * state[4] + 1] = _garbage(buf, end, limits, known, first, state)
-                count = 1 if holes[4 * state[4] + 1] else 0
+                holes[cell + HOLE_START] = pos
+                holes[cell + HOLE_END] = _garbage(buf, end, limits, known, first, state)
+                count = 1 if holes[cell + HOLE_END] else 0
             if count <= 0:
                 break
-            state[0] = holes[4 * (state[4] + count - 1) + 1]
+            state[FOLLOWED_TO] = holes[cell + HOLE_CELLS * (count - 1) + HOLE_END]
             index = 0
             while index < count:
-                holes[4 * state[4] + 2] = state[1]
-                holes[4 * state[4] + 3] = _claimed_offset(buf, state[0])
-                state[4] += 1
+                holes[cell + HOLE_OFFSET_BEFORE] = state[FOLLOWED_OFFSET]
+                holes[cell + HOLE_OFFSET_AFTER] = _claimed_offset(buf, state[FOLLOWED_TO])
+                state[FOLLOWED_HOLES] += 1
+                cell += HOLE_CELLS
                 index += 1
 
 
@@ -321,35 +400,37 @@ def place_records(
     timestamps: cython.longlong[::1],
     is_wrong: cython.uchar[::1],
 ):
-    """Offsets and timestamps in milliseconds of records, from the deltas to their batches' heads.
+    """Compute the offsets and timestamps (ms) of records from their deltas and the heads of their batches.
 
-    Four numbers of `heads` are a batch's: base offset, last offset delta, base timestamp, and the timestamp of all
-    records or the least integer where each has its own. Deltas must rise within 0..last offset delta; a batch in which
-    they do not is marked in `is_wrong`. `last_deltas` is the last one of each batch so far, -1 at first.
+    A batch has the cells `HEAD_*` of `heads`; its timestamp is the least integer where each record has its own. Deltas
+    must rise within 0..last offset delta; a batch in which they do not is marked in `is_wrong`. `last_deltas` is the
+    last one of each batch so far, -1 at first.
     """
     row: cython.longlong = 0
     batch: cython.longlong
     delta: cython.longlong
-    none: cython.longlong = -9223372036854775807 - 1
+    own: cython.longlong = -9223372036854775807 - 1
+    head: cython.longlong
     with cython.nogil:
         while row < rows:
             batch = ranges[row]
+            head = HEAD_CELLS * batch
             delta = offset_deltas[row]
-            if delta <= last_deltas[batch] or delta > heads[4 * batch + 1]:
+            if delta <= last_deltas[batch] or delta > heads[head + HEAD_LAST_DELTA]:
                 is_wrong[batch] = 1
             last_deltas[batch] = delta
             offsets[row] = cython.cast(
                 cython.longlong,
-                cython.cast(cython.ulonglong, heads[4 * batch]) + cython.cast(cython.ulonglong, delta),
+                cython.cast(cython.ulonglong, heads[head + HEAD_BASE_OFFSET]) + cython.cast(cython.ulonglong, delta),
             )
-            if heads[4 * batch + 3] == none:
+            if heads[head + HEAD_TIMESTAMP] == own:
                 timestamps[row] = cython.cast(
                     cython.longlong,
-                    cython.cast(cython.ulonglong, heads[4 * batch + 2])
+                    cython.cast(cython.ulonglong, heads[head + HEAD_BASE_TIMESTAMP])
                     + cython.cast(cython.ulonglong, timestamp_deltas[row]),
                 )
             else:
-                timestamps[row] = heads[4 * batch + 3]
+                timestamps[row] = heads[head + HEAD_TIMESTAMP]
             row += 1
 
 
@@ -359,7 +440,7 @@ def to_microseconds(
     microseconds: cython.longlong[::1],
     valid: cython.uchar[::1],
 ):
-    """Milliseconds times 1000; how many are not valid: Kafka's -1 for no timestamp, and years not of 1 to 9999."""
+    """Write milliseconds as microseconds; returns how many are not valid: -1, and years other than 1 to 9999."""
     row: cython.longlong = 0
     missing: cython.longlong = 0
     earliest: cython.longlong = -62135596800000

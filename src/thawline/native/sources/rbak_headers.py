@@ -1,24 +1,45 @@
-"""Headers of an RBAK record, in each of the shapes that formats are known to give them, as places of their JSON.
+"""Headers of an RBAK record, in each of their known shapes, as places in their JSON, which is known to be valid.
 
-The JSON has been checked before. The shapes are `[["k", v], …]`, `[{"key": "k", "value": v}, …]` and `{"k": v, …}`.
+The shapes are `[["k", v], …]`, `[{"key": "k", "value": v}, …]` and `{"k": v, …}`.
 """
 
 import cython
 
 if not cython.compiled:
+    from thawline.native.constants.characters import (
+        CLOSING_BRACE,
+        CLOSING_BRACKET,
+        COLON,
+        COMMA,
+        LOWER_A,
+        LOWER_E,
+        LOWER_K,
+        LOWER_L,
+        LOWER_U,
+        LOWER_V,
+        LOWER_Y,
+        OPENING_BRACE,
+        OPENING_BRACKET,
+        QUOTE,
+    )
+    from thawline.native.constants.kernels import NULL_LENGTH
+    from thawline.native.constants.rbak import (
+        ENTRY_CELLS,
+        ENTRY_END,
+        ENTRY_START,
+        HEADER_CELLS,
+        KEY_ESCAPED,
+        KEY_LENGTH,
+        KEY_START,
+        KEY_WORD,
+        MEMBER_CELLS,
+        MOST_HEADERS,
+        NO_SHAPE,
+        VALUE_LENGTH,
+        VALUE_START,
+        VALUE_WORD,
+    )
     from thawline.native.sources.json_text import _json_blank, _json_skip, _json_string
-
-# Cells of a header on its way into columns.
-ENTRY_START = cython.declare(cython.int, 0)
-ENTRY_END = cython.declare(cython.int, 1)
-KEY_START = cython.declare(cython.int, 2)
-KEY_LENGTH = cython.declare(cython.int, 3)
-KEY_ESCAPED = cython.declare(cython.int, 4)
-VALUE_START = cython.declare(cython.int, 5)
-VALUE_LENGTH = cython.declare(cython.int, 6)
-
-# More than a frame of AMQP holds: a table of headers has to fit into one, of 128 KiB unless told otherwise.
-MOST_HEADERS = cython.declare(cython.longlong, 65536)
 
 
 @cython.cfunc
@@ -32,8 +53,8 @@ def _rbak_pair(
     entry: cython.pointer(cython.longlong),
     separator: cython.uchar,
 ) -> cython.longlong:
-    """Position behind a key, a separator and a value, whose places go to `entry`; below zero if that is no such."""
-    if pos >= end or p[pos] != 34:
+    """Position after a key, a separator and a value, whose places go to `entry`; -1 if it is something else."""
+    if pos >= end or p[pos] != QUOTE:
         return -1
     entry[KEY_START] = pos + 1
     pos = _json_string(p, pos + 1, end)
@@ -56,7 +77,13 @@ def _rbak_pair(
 @cython.exceptval(check=False)
 def _rbak_is_value(p: cython.pointer(cython.const[cython.uchar]), at: cython.longlong) -> cython.bint:
     """Whether the five bytes from here are `value`."""
-    return p[at] == 118 and p[at + 1] == 97 and p[at + 2] == 108 and p[at + 3] == 117 and p[at + 4] == 101
+    return (
+        p[at] == LOWER_V
+        and p[at + 1] == LOWER_A
+        and p[at + 2] == LOWER_L
+        and p[at + 3] == LOWER_U
+        and p[at + 4] == LOWER_E
+    )
 
 
 @cython.cfunc
@@ -70,30 +97,30 @@ def _rbak_named_pair(
     entry: cython.pointer(cython.longlong),
     member: cython.pointer(cython.longlong),
 ) -> cython.longlong:
-    """The same for an object with the members `key` and `value`; without a value, its length is -1."""
+    """As `_rbak_pair`, for an object with the members `key` and `value`; without a value, its length is -1."""
     length: cython.longlong
     start: cython.longlong
-    entry[KEY_LENGTH] = -1
+    entry[KEY_LENGTH] = NULL_LENGTH
     entry[VALUE_START] = 0
-    entry[VALUE_LENGTH] = -1
+    entry[VALUE_LENGTH] = NULL_LENGTH
     pos = _json_blank(p, pos + 1, end)
     while True:
-        pos = _rbak_pair(p, pos, end, stack, member, 58)
+        pos = _rbak_pair(p, pos, end, stack, member, COLON)
         if pos < 0:
             return -1
         start = member[KEY_START]
         length = member[KEY_LENGTH]
-        if length == 3 and p[start] == 107 and p[start + 1] == 101 and p[start + 2] == 121:
-            if p[member[VALUE_START]] != 34:
+        if length == KEY_WORD and p[start] == LOWER_K and p[start + 1] == LOWER_E and p[start + 2] == LOWER_Y:
+            if p[member[VALUE_START]] != QUOTE:
                 return -1
             entry[KEY_ESCAPED] = _json_string(p, member[VALUE_START] + 1, end) & 1
             entry[KEY_START] = member[VALUE_START] + 1
             entry[KEY_LENGTH] = member[VALUE_LENGTH] - 2
-        elif length == 5 and _rbak_is_value(p, start):
+        elif length == VALUE_WORD and _rbak_is_value(p, start):
             entry[VALUE_START] = member[VALUE_START]
             entry[VALUE_LENGTH] = member[VALUE_LENGTH]
         pos = _json_blank(p, pos, end)
-        if pos < end and p[pos] == 125:
+        if pos < end and p[pos] == CLOSING_BRACE:
             return pos + 1 if entry[KEY_LENGTH] >= 0 else -1
         pos = _json_blank(p, pos + 1, end)
 
@@ -110,17 +137,17 @@ def _rbak_entry(
     member: cython.pointer(cython.longlong),
     is_object: cython.bint,
 ) -> cython.longlong:
-    """Position behind one header, in any of the known shapes; below zero if it has none of them."""
+    """Position after one header, in any of the known shapes; -1 if it has none of them."""
     entry[ENTRY_START] = pos
     if is_object:
-        pos = _rbak_pair(p, pos, end, stack, entry, 58)
-    elif pos < end and p[pos] == 123:
+        pos = _rbak_pair(p, pos, end, stack, entry, COLON)
+    elif pos < end and p[pos] == OPENING_BRACE:
         pos = _rbak_named_pair(p, pos, end, stack, entry, member)
-    elif pos < end and p[pos] == 91:
-        pos = _rbak_pair(p, _json_blank(p, pos + 1, end), end, stack, entry, 44)
+    elif pos < end and p[pos] == OPENING_BRACKET:
+        pos = _rbak_pair(p, _json_blank(p, pos + 1, end), end, stack, entry, COMMA)
         if pos >= 0:
             pos = _json_blank(p, pos, end)
-            pos = pos + 1 if pos < end and p[pos] == 93 else -1
+            pos = pos + 1 if pos < end and p[pos] == CLOSING_BRACKET else -1
     else:
         pos = -1
     entry[ENTRY_END] = pos
@@ -141,28 +168,28 @@ def _rbak_headers(
     at: cython.longlong,
     is_kept: cython.int,
 ) -> cython.longlong:
-    """Number of headers in the right JSON `[pos, end)`; -1 if they have no known shape or are too many for a message.
+    """Number of headers in `[pos, end)`; `NO_SHAPE` if they have no known shape or are too many for a message.
 
-    If kept, they go to `cells`; the first has the number `at` there.
+    If kept, they go to `cells`, the first one to number `at`.
     """
-    is_object: cython.bint = p[pos] == 123
+    is_object: cython.bint = p[pos] == OPENING_BRACE
     found: cython.longlong = 0
     i: cython.longlong
     pos = _json_blank(p, pos + 1, end)
-    if pos < end and (p[pos] == 93 or p[pos] == 125):
+    if pos < end and (p[pos] == CLOSING_BRACKET or p[pos] == CLOSING_BRACE):
         return 0
     while True:
         pos = _rbak_entry(p, pos, end, stack, entry, member, is_object)
         if pos < 0 or found >= MOST_HEADERS:
-            return -1
+            return NO_SHAPE
         if is_kept:
             i = 0
-            while i < 7:
-                cells[7 * (at + found) + i] = entry[i]
+            while i < HEADER_CELLS:
+                cells[HEADER_CELLS * (at + found) + i] = entry[i]
                 i += 1
         found += 1
         pos = _json_blank(p, pos, end)
-        if pos >= end or p[pos] != 44:
+        if pos >= end or p[pos] != COMMA:
             return found
         pos = _json_blank(p, pos + 1, end)
 
@@ -181,10 +208,9 @@ def find_headers(
     work: cython.longlong[::1],
     scratch: cython.uchar[::1],
 ):
-    """Places of all headers; `entries` says how many each row has. True if a key has escapes.
+    """Find all headers; `entries` is how many each row has. Returns whether a key has escapes.
 
-    `found` gets seven numbers a header: start and end of the entry, start, length and escapes of its key, start and
-    length of its value. A value that is not there has the length -1.
+    `found` gets the cells of each header. A value that is absent has the length -1.
     """
     row: cython.longlong = 0
     total: cython.longlong = 0
@@ -199,12 +225,12 @@ def find_headers(
         return False
     if cython.compiled:
         p = cython.address(buf[0])
-        entry = cython.address(work[64])
-        member = cython.address(work[72])
+        entry = cython.address(work[ENTRY_CELLS])
+        member = cython.address(work[MEMBER_CELLS])
         cells = cython.address(found[0])
         stack = cython.address(scratch[0])
     else:
-        p, entry, member, cells, stack = buf, work[64:], work[72:], found, scratch
+        p, entry, member, cells, stack = buf, work[ENTRY_CELLS:], work[MEMBER_CELLS:], found, scratch
     with cython.nogil:
         while row < rows:
             if entries[row] > 0:
@@ -213,11 +239,11 @@ def find_headers(
                 )
             row += 1
         while item < total:
-            key_starts[item] = cells[7 * item + KEY_START]
-            key_lengths[item] = cython.cast(cython.int, cells[7 * item + KEY_LENGTH])
-            value_starts[item] = cells[7 * item + VALUE_START]
-            value_lengths[item] = cython.cast(cython.int, cells[7 * item + VALUE_LENGTH])
-            escaped = escaped or cells[7 * item + KEY_ESCAPED] != 0
+            key_starts[item] = cells[HEADER_CELLS * item + KEY_START]
+            key_lengths[item] = cython.cast(cython.int, cells[HEADER_CELLS * item + KEY_LENGTH])
+            value_starts[item] = cells[HEADER_CELLS * item + VALUE_START]
+            value_lengths[item] = cython.cast(cython.int, cells[HEADER_CELLS * item + VALUE_LENGTH])
+            escaped = escaped or cells[HEADER_CELLS * item + KEY_ESCAPED] != 0
             item += 1
     return escaped
 
@@ -225,7 +251,7 @@ def find_headers(
 def list_offsets(
     entries: cython.const[cython.int][::1], rows: cython.longlong, offsets: cython.int[::1], valid: cython.uchar[::1]
 ):
-    """Where the items of each row's list end; below zero they are null. Returns how many rows are."""
+    """Write the offsets of lists from the number of items of each, below zero for null; returns the number of nulls."""
     row: cython.longlong = 0
     at: cython.int = 0
     nulls: cython.longlong = 0
@@ -245,7 +271,7 @@ def list_offsets(
 def pack_seen(
     seen: cython.const[cython.int][::1], field: cython.longlong, rows: cython.longlong, bitmap: cython.uchar[::1]
 ):
-    """Pack one bit of each row into a bitmap of zeros; returns how many of them are zero."""
+    """Pack the bit of a field into a bitmap of zeros; returns the number of rows without it."""
     row: cython.longlong = 0
     zeros: cython.longlong = 0
     with cython.nogil:
@@ -259,7 +285,7 @@ def pack_seen(
 
 
 def widen(values: cython.const[cython.longlong][::1], rows: cython.longlong, wide: cython.longlong[::1]):
-    """Unsigned integers of 64 bits as integers of 128 bits, the lower half first."""
+    """Write unsigned 64-bit integers as 128-bit integers, the low half first."""
     row: cython.longlong = 0
     with cython.nogil:
         while row < rows:

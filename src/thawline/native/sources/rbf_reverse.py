@@ -1,9 +1,25 @@
 """The reverse scan of RBF [R-REVERSE-SCAN-ALGORITHM], over a block of the file at a time.
 
-The checksum is left out here: whole blocks of frames are checked with one call between `check_frames` and `walk_back`.
+It leaves out checksums: between `check_frames` and `walk_back`, one call checks those of a whole block.
 """
 
 import cython
+
+if not cython.compiled:
+    from thawline.native.constants.rbf import (
+        ALIGNMENT,
+        FENCE,
+        FENCE_SIZE,
+        LAST_STATUS_AT,
+        LEAST_FRAME,
+        STATUS_LENGTH,
+        STATUS_RESERVED,
+        STRETCH_CELLS,
+        STRETCH_END,
+        STRETCH_FRAMES,
+        STRETCH_START,
+        TAIL_AT,
+    )
 
 
 @cython.cfunc
@@ -11,6 +27,7 @@ import cython
 @cython.nogil
 @cython.exceptval(check=False)
 def _u4(buf: cython.const[cython.uchar][::1], at: cython.longlong) -> cython.longlong:
+    """An unsigned little-endian integer of four bytes."""
     return (
         buf[at]
         | (cython.cast(cython.longlong, buf[at + 1]) << 8)
@@ -24,22 +41,23 @@ def _u4(buf: cython.const[cython.uchar][::1], at: cython.longlong) -> cython.lon
 @cython.nogil
 @cython.exceptval(check=False)
 def _is_fence(buf: cython.const[cython.uchar][::1], at: cython.longlong) -> cython.bint:
-    return _u4(buf, at) == 0x31464252  # RBF1
+    """Whether a fence starts here."""
+    return _u4(buf, at) == FENCE
 
 
 def find_fences(
     buf: cython.const[cython.uchar][::1], start: cython.longlong, end: cython.longlong, fences: cython.longlong[::1]
 ):
-    """Positions of aligned fences in `[start, end)`, rising; returns how many, at most as many as there is room for."""
+    """Find aligned fences in `[start, end)`, in rising order, while there is room; returns how many there are."""
     found: cython.longlong = 0
-    pos: cython.longlong = (start + 3) // 4 * 4
+    pos: cython.longlong = (start + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
     room: cython.longlong = fences.shape[0]
     with cython.nogil:
-        while pos + 4 <= end and found < room:
+        while pos + FENCE_SIZE <= end and found < room:
             if _is_fence(buf, pos):
                 fences[found] = pos
                 found += 1
-            pos += 4
+            pos += ALIGNMENT
     return found
 
 
@@ -49,7 +67,7 @@ def check_frames(
     count: cython.longlong,
     starts: cython.longlong[::1],
 ):
-    """Where the frame before each fence starts, if it passes every test but the checksum; else -1."""
+    """Find the start of the frame before each fence, if it passes every check but the checksum; else -1."""
     index: cython.longlong = 0
     end: cython.longlong
     size: cython.longlong
@@ -60,21 +78,21 @@ def check_frames(
         while index < count:
             end = fences[index]
             starts[index] = -1
-            if end >= 24:
-                size = _u4(buf, end - 8)
+            if end >= FENCE_SIZE + LEAST_FRAME:
+                size = _u4(buf, end - TAIL_AT)
                 start = end - size
                 if (
-                    size >= 20
-                    and size % 4 == 0
-                    and start >= 4
-                    and _is_fence(buf, start - 4)
+                    size >= LEAST_FRAME
+                    and size % ALIGNMENT == 0
+                    and start >= FENCE_SIZE
+                    and _is_fence(buf, start - FENCE_SIZE)
                     and _u4(buf, start) == size
                 ):
-                    status = buf[end - 9]
+                    status = buf[end - LAST_STATUS_AT]
                     i = 1
-                    while i <= (status & 3) and buf[end - 9 - i] == status:
+                    while i <= (status & STATUS_LENGTH) and buf[end - LAST_STATUS_AT - i] == status:
                         i += 1
-                    if (status & 124) == 0 and i > (status & 3):
+                    if (status & STATUS_RESERVED) == 0 and i > (status & STATUS_LENGTH):
                         starts[index] = start
             index += 1
 
@@ -86,10 +104,10 @@ def walk_back(
     position: cython.longlong,
     frames: cython.longlong[::1],
 ):
-    """Indices of the fences that end a frame, from the last fence at or before `position` back to the first.
+    """Find the fences that end a frame, by index, from the last fence at or before `position` back to the first.
 
-    A frame is followed by the one that ends at the fence before it; where there is none, by the next fence below
-    [R-RESYNC-BEHAVIOR]. Returns how many frames there are, and the position to go on from below these fences.
+    After a frame comes the one that ends at the fence before it; without a frame, the next fence below
+    [R-RESYNC-BEHAVIOR]. Returns the number of frames, and the position to continue from below these fences.
     """
     index: cython.longlong = count - 1
     found: cython.longlong = 0
@@ -99,9 +117,9 @@ def walk_back(
                 if starts[index] >= 0:
                     frames[found] = index
                     found += 1
-                    position = starts[index] - 4
+                    position = starts[index] - FENCE_SIZE
                 else:
-                    position = fences[index] - 4
+                    position = fences[index] - FENCE_SIZE
             index -= 1
     return found, position
 
@@ -113,25 +131,28 @@ def join_back(
     count: cython.longlong,
     stretches: cython.longlong[::1],
 ):
-    """Stretches of frames that follow one another, last one first: start, end and number of frames of each.
+    """Join frames that follow one another into stretches, the last one first; returns the number of stretches.
 
-    `frames` are those that `walk_back` found. Returns how many stretches there are.
+    `frames` are those that `walk_back` found. A stretch has a start, an end and a number of frames.
     """
     found: cython.longlong = 0
+    cell: cython.longlong
     index: cython.longlong = 0
     start: cython.longlong
     end: cython.longlong
     with cython.nogil:
         while index < count:
             start = starts[frames[index]]
-            end = fences[frames[index]] + 4
-            if found and stretches[3 * found - 3] == end:
-                stretches[3 * found - 3] = start
-                stretches[3 * found - 1] += 1
+            end = fences[frames[index]] + FENCE_SIZE
+            cell = STRETCH_CELLS * (found - 1)
+            if found and stretches[cell + STRETCH_START] == end:
+                stretches[cell + STRETCH_START] = start
+                stretches[cell + STRETCH_FRAMES] += 1
             else:
-                stretches[3 * found] = start
-                stretches[3 * found + 1] = end
-                stretches[3 * found + 2] = 1
+                cell += STRETCH_CELLS
+                stretches[cell + STRETCH_START] = start
+                stretches[cell + STRETCH_END] = end
+                stretches[cell + STRETCH_FRAMES] = 1
                 found += 1
             index += 1
     return found

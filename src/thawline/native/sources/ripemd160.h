@@ -44,7 +44,7 @@ static const uint32_t rmd_start[5] = {0x67452301u, 0xefcdab89u, 0x98badcfeu, 0x1
         a = e, e = d, d = RMD_ROTATED(c, 10), c = b, b = sum;                                                          \
     }
 
-/* One block of each lane's message goes into its state. */
+/* Hash one block of each lane's message into its state. */
 RMD_INLINE void rmd_compress(rmd_lanes state[5], const rmd_lanes words[16])
 {
     rmd_lanes a = state[0], b = state[1], c = state[2], d = state[3], e = state[4];
@@ -73,7 +73,7 @@ static uint32_t rmd_load(const unsigned char *at)
     return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-/* The block of a message that starts at a multiple of 64, padded where the message ends in it or before it. */
+/* The block of a message at a multiple of 64, padded if the message ends in it or before it. */
 static void rmd_block(const unsigned char *message, uint64_t size, uint64_t at, unsigned char block[64])
 {
     const uint64_t left = at < size ? size - at : 0;
@@ -119,7 +119,7 @@ RMD_INLINE void rmd_hash_lanes(const unsigned char *data, const long long *start
     }
 }
 
-/* Where the processor has registers for eight lanes, the same code is there a second time, made for them. */
+/* The same code, compiled a second time for processors with registers for eight lanes. */
 #if defined(__x86_64__) && defined(__GNUC__)
 __attribute__((target("avx2"))) static void rmd_hash_wide(const unsigned char *data, const long long *starts,
                                                           const long long *ends, int count, unsigned char *out)

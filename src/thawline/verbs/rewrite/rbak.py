@@ -1,10 +1,11 @@
-"""A smaller backup: of the messages some, of their headers not all. What stays is what was, byte by byte."""
+"""A smaller backup: some of the messages, without some of their headers. All else stays byte for byte."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from json import JSONDecoder
 from pathlib import Path
 from typing import Any
 
@@ -13,27 +14,26 @@ import pyarrow.compute as pc
 
 from thawline.cold import ColdFile
 from thawline.conditions import matching
-from thawline.formats.rbak import plain
-from thawline.formats.rbak.encoding import Coding, SegmentBuilder
-from thawline.formats.rbak.writer import RbakWriter
+from thawline.formats.rbak.write import Coding, RbakWriter, SegmentBuilder
 from thawline.outputs import replacing
 
+DECODER = JSONDecoder(parse_int=str, parse_float=str)
+"""Numbers stay text: their values do not matter, and thousands of digits take long."""
 COLUMNS = ("vhost", "queue", "backed_up_at_ms", "record_json", "headers", "headers_json", "headers_at")
 
 
 @dataclass(slots=True)
 class Rewritten:
-    """What became of a backup."""
+    """How many messages were read, kept and edited."""
 
     read: int = 0
-    """Messages that were looked at."""
     kept: int = 0
     edited: int = 0
     """Messages that lost a header."""
     headers: int = 0
     """Headers that were dropped."""
     untouched: int = 0
-    """Messages whose headers have no known shape, so that none could be looked for in them."""
+    """Messages whose headers have no known shape, so that none could be dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def _messages(batch: pa.RecordBatch, patterns: list[str], done: Rewritten) -> It
 
 
 def _rows_with(batch: pa.RecordBatch, patterns: list[str], done: Rewritten) -> list[int]:
-    """Rows that have a header to drop. Few keys occur in many rows, so each is compared once."""
+    """Rows that have a header to drop. Each distinct key is compared once: few keys occur in many rows."""
     headers = batch["headers"]
     if not patterns:
         return []
@@ -86,24 +86,49 @@ def _rows_with(batch: pa.RecordBatch, patterns: list[str], done: Rewritten) -> l
 
 
 def is_meant(key: str, patterns: Iterable[str]) -> bool:
-    """Whether a header is to be dropped. Case does not matter: what is to be hidden is hidden however it is spelt."""
+    """Whether a header is to be dropped, in whatever case it is spelt: a secret must not slip through."""
     return any(fnmatchcase(key.lower(), pattern) for pattern in patterns)
 
 
 def without(document: bytes, headers: str, at: int, patterns: Iterable[str]) -> tuple[bytes, int]:
-    """A record without some of its headers, everything else verbatim; and how many were dropped.
+    """A record without some of its headers, everything else verbatim; and the number of dropped headers.
 
     >>> without(b'{"headers":[["a",1],["B",2]]}', '[["a",1],["B",2]]', 11, ["b"])
     (b'{"headers":[["a",1]]}', 1)
     """
-    entries = list(plain.header_texts(headers))
+    entries = list(header_texts(headers))
     kept = [text for key, text in entries if not is_meant(key, patterns)]
     edited = (headers[0] + ",".join(kept) + headers[-1]).encode()
     return document[:at] + edited + document[at + len(headers.encode()) :], len(entries) - len(kept)
 
 
+def header_texts(text: str) -> Iterator[tuple[str, str]]:
+    """Key and verbatim text of each header. The JSON has been checked, and its shape is one of the known ones.
+
+    >>> list(header_texts('[["a",1], {"key": "b", "value": 2}]')), list(header_texts('{"a" : 1,"b":2}'))
+    ([('a', '["a",1]'), ('b', '{"key": "b", "value": 2}')], [('a', '"a" : 1'), ('b', '"b":2')])
+    """
+    at = _after_blanks(text, 1)
+    while text[at] not in "]}":
+        start = at
+        key, at = DECODER.raw_decode(text, at)
+        if text[0] == "{":
+            _, at = DECODER.raw_decode(text, _after_blanks(text, _after_blanks(text, at) + 1))
+        else:
+            key = key["key"] if isinstance(key, dict) else key[0]
+        yield key, text[start:at]
+        at = _after_blanks(text, at)
+        at = _after_blanks(text, at + 1) if text[at] == "," else at
+
+
+def _after_blanks(text: str, at: int) -> int:
+    while text[at] in " \t\n\r":
+        at += 1
+    return at
+
+
 def to_backup(messages: Iterable[Message], target: Path, **options: Any) -> int:
-    """Write messages as a new backup; how many segments it has."""
+    """Write messages as a new backup; its number of segments."""
     with RbakWriter(target, **options) as writer:
         for message in messages:
             writer.append_json(
@@ -113,7 +138,7 @@ def to_backup(messages: Iterable[Message], target: Path, **options: Any) -> int:
 
 
 def to_segment(messages: Iterable[Message], target: Path, coding: Coding, *, overwrite: bool) -> int:
-    """Write messages as one segment; how many bytes it has."""
+    """Write messages as one segment; its size in bytes."""
     builder = SegmentBuilder(coding)
     with replacing(target, overwrite=overwrite) as file:
         for message in messages:

@@ -1,0 +1,40 @@
+"""First bytes of msgpack values (https://github.com/msgpack/msgpack/blob/master/spec.md)."""
+
+from __future__ import annotations
+
+MSGPACK_FIXINT_LAST = 0x7F
+MSGPACK_FIXMAP = 0x80
+MSGPACK_FIXMAP_LAST = 0x8F
+MSGPACK_FIXARRAY = 0x90
+MSGPACK_FIXARRAY_LAST = 0x9F
+MSGPACK_FIXSTR = 0xA0
+MSGPACK_FIXSTR_LAST = 0xBF
+MSGPACK_NIL = 0xC0
+MSGPACK_UNUSED = 0xC1
+MSGPACK_FALSE = 0xC2
+MSGPACK_TRUE = 0xC3
+MSGPACK_BIN_8 = 0xC4
+MSGPACK_BIN_32 = 0xC6
+MSGPACK_EXT_8 = 0xC7
+MSGPACK_EXT_32 = 0xC9
+MSGPACK_FLOAT_32 = 0xCA
+MSGPACK_FLOAT_64 = 0xCB
+MSGPACK_UINT_8 = 0xCC
+MSGPACK_INT_8 = 0xD0
+MSGPACK_INT_64 = 0xD3
+MSGPACK_FIXEXT_1 = 0xD4
+MSGPACK_FIXEXT_16 = 0xD8
+MSGPACK_STR_8 = 0xD9
+MSGPACK_STR_32 = 0xDB
+MSGPACK_ARRAY_16 = 0xDC
+MSGPACK_ARRAY_32 = 0xDD
+MSGPACK_MAP_16 = 0xDE
+MSGPACK_MAP_32 = 0xDF
+MSGPACK_NEGATIVE_FIXINT = 0xE0
+
+# Sizes of maps and arrays, and of texts, that their first byte holds.
+MSGPACK_FIXED_COUNT = 0x0F
+MSGPACK_FIXED_SIZE = 0x1F
+
+MSGPACK_EXT_REQUEST = 0xFF
+"""Type of the server's extensions for wildcards and infinities, which are never stored."""
