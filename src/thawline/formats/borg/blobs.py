@@ -459,8 +459,8 @@ def _shown(value: object) -> str:
 def _check_csize(meta: Meta, len_payload: int) -> None:
     """Raise `Flaw` unless meta map and data slot agree on the size of the data. That pins both ends of both slots."""
     if meta.csize != len_payload:
-        told = counted(meta.csize, "byte")
-        raise Flaw(BAD_META, f"the meta map says {told} of data, the data slot holds {grouped(len_payload)}")
+        stated = counted(meta.csize, "byte")
+        raise Flaw(BAD_META, f"the meta map says {stated} of data, the data slot holds {grouped(len_payload)}")
     if meta.psize is not None and not 0 <= meta.psize <= meta.csize:
         raise Flaw(BAD_META, f"its psize is {grouped(meta.psize)}, of {counted(meta.csize, 'byte')}")
 

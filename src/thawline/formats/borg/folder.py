@@ -523,10 +523,10 @@ class Check:
         """What this check proves of all that it does not report, and what it does not prove."""
         packs, archives = len(self.repository.paths), len(self.repository.archives)
         counts = {"packs": packs, "blobs": self.blobs.num_rows, "archives": archives}
-        told = {"repository": self.repository.generation, "mode": ", ".join(sorted(self.ledger.modes)), **counts}
+        facts = {"repository": self.repository.generation, "mode": ", ".join(sorted(self.ledger.modes)), **counts}
         proven, unproven = self._words()
         rest = codes.UNREPORTED if self.has_errors or self.ledger.damaged else ""
-        return {**told, "proven": rest + proven, "not_proven": unproven}
+        return {**facts, "proven": rest + proven, "not_proven": unproven}
 
     def _words(self) -> tuple[str, str]:
         """What is proven and what is not, by depth, mode and the names of packs."""

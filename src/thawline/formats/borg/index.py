@@ -162,9 +162,9 @@ def _read_head(source: Source) -> IndexHead:
     # Cut after the description, so that the parser makes no object per entry.
     description = _description(specs.parse("borg_index", data, file=source.name, base=start).description)
     for key, value in LAYOUT.items():
-        told = description.get(key)
-        if type(told) is not type(value) or told != value:
-            message = f"its description says {key} {_shown(told)}, must be {value!r}"
+        stated = description.get(key)
+        if type(stated) is not type(value) or stated != value:
+            message = f"its description says {key} {_shown(stated)}, must be {value!r}"
             raise FormatError(message, file=source.name, offset=start + HEAD_SIZE)
     used = description.get("used")
     if type(used) is not int or not 0 <= used <= MOST_ENTRIES:

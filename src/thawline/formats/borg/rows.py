@@ -302,13 +302,13 @@ class Evidence:
 
     def _proven(self) -> dict[str, object]:
         """What is proven, what is not, and who can prove it."""
-        told: dict[str, object] = {"mode": ", ".join(sorted(self.unverified))}
+        facts: dict[str, object] = {"mode": ", ".join(sorted(self.unverified))}
         if self.pack.is_proven:
-            return {**told, "proven": BY_NAME, "not_proven": UNPROVEN_ORIGIN}
+            return {**facts, "proven": BY_NAME, "not_proven": UNPROVEN_ORIGIN}
         proven = BY_STRUCTURE if self.are_sealed else BY_READING
         unproven = UNPROVEN_SEALED if self.are_sealed else UNPROVEN_READABLE
         proven = UNREPORTED_BLOBS + proven if self.is_damaged else proven
-        return {**told, "proven": proven, "not_proven": unproven, "who_can_tell": WITH_KEY}
+        return {**facts, "proven": proven, "not_proven": unproven, "who_can_tell": WITH_KEY}
 
 
 class Ledger:

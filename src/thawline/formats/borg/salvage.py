@@ -212,8 +212,8 @@ def _generation(view: memoryview, items: Sequence[Item]) -> int | None:
         header = header_at(view, start)
         if header and start + HEADER_SIZE < len(view):
             kinds.append((header.version, view[start + HEADER_SIZE]))
-    told = (4 if version == 1 else GENERATIONS.get(key_type) for version, key_type in kinds)
-    return next((version for version in told if version), None)
+    versions = (4 if version == 1 else GENERATIONS.get(key_type) for version, key_type in kinds)
+    return next((version for version in versions if version), None)
 
 
 def _has_others(items: Iterable[Item], repository_version: int) -> bool:

@@ -372,13 +372,13 @@ class Walk:
         self, code: Code, span: Span, reason: str, detail: Mapping[str, object], at: int | None = None
     ) -> Finding:
         self.is_damaged = True
-        told: dict[str, object] = {"at": span.start if at is None else at, "reason": reason} if reason else {}
+        place: dict[str, object] = {"at": span.start if at is None else at, "reason": reason} if reason else {}
         several = bisect_left(self.offsets, span.end) - bisect_left(self.offsets, span.start)
         if several > 1:
             detail = {**detail, "lost": f"{counted(several, 'blob')}, as the index has it"}
         elif (sealed := self._sealed_between(span.end)) > 1:
             detail = {**detail, "lost": f"{counted(sealed, 'blob')}, as the counters around them tell"}
-        return Finding(code, span, {**told, **detail}, f"thawline salvage {quoted(self.source.name)} -o .")
+        return Finding(code, span, {**place, **detail}, f"thawline salvage {quoted(self.source.name)} -o .")
 
 
 def _is_ended(view: memoryview, header: Header) -> bool:
