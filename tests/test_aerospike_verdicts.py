@@ -14,7 +14,7 @@ from backups import HEADER, Lines, keyed, numbered
 from test_cli import THAWLINE, surroundings
 
 import thawline
-from thawline.cold import CORRUPT
+from thawline.damage import CORRUPT
 from thawline.errors import FormatError
 from thawline.formats.aerospike import Aerospike
 from thawline.model import Finding, Run

@@ -23,7 +23,8 @@ import pytest
 from pyarrow import parquet
 
 import thawline
-from thawline.cold import CORRUPT, ColdFile
+from thawline.cold import ColdFile
+from thawline.damage import CORRUPT
 from thawline.errors import FormatError, MissingExtra, SourceError, ThawlineError, UnknownFormat
 from thawline.source import LocalSource, RemoteSource, open_source
 from tools.bench.attack import file_of, frame

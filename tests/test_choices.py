@@ -13,6 +13,7 @@ from accounts import Golden, golden_files
 import thawline
 from thawline import formats
 from thawline.engine import columns
+from thawline.formats import contract
 from thawline.formats.aerospike import values, walk
 from thawline.formats.aerospike.text import ZstdText
 from thawline.formats.aerospike.units import Bin, Key, Record
@@ -57,9 +58,10 @@ def check(data: bytes, format_name: str) -> int:
 def tiled(data: bytes, format_name: str, **options: object) -> Report:
     """The account that a reading gives of a file; it raises where spans do not tile it."""
     format_ = formats.get(format_name, **options)
-    table = format_.tables[0]
+    table, held = next(iter(format_.tables.items()))
     report = Report("file", format_name, len(data))
-    for item in format_.read(LocalSource("file", memoryview(data)), table, format_.schema(table).names[:1]):
+    source = LocalSource("file", memoryview(data))
+    for item in contract.read(format_.kind_of(source), source, table, held.schema.names[:1]):
         report.add(item if isinstance(item, Finding) else item[0])
     return report.complete()
 

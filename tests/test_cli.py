@@ -264,7 +264,7 @@ def test_cat_prints_every_row_with_every_column_and_binary_as_hex() -> None:
     rows = [
         json.loads(line) for line in thawline("cat", "--format", "jsonl", "--bytes", "hex", ORDERS).stdout.splitlines()
     ]
-    assert all(list(row) == get("rbf").schema("frames").names for row in rows)
+    assert all(list(row) == get("rbf").tables["frames"].schema.names for row in rows)
     assert len(rows) == len([unit for unit in account["units"] if "payload" in json.dumps(unit)])
     assert bytes.fromhex(rows[1]["payload"]) == b"record 1"
 
@@ -421,7 +421,7 @@ def test_every_format_has_a_page_that_lists_its_tables_columns_and_codes(name: s
     assert listed == {code.id for code in get(name).codes}
     for table in get(name).tables:
         assert f"`{table}`" in page
-        assert all(f"`{column}`" in page for column in get(name).schema(table).names)
+        assert all(f"`{column}`" in page for column in get(name).tables[table].schema.names)
 
 
 @pytest.mark.parametrize("code", [code for name in FORMATS for code in get(name).codes], ids=lambda code: code.id)

@@ -93,7 +93,7 @@ def test_a_wrong_checksum_is_shown_with_the_right_one() -> None:
 def test_every_byte_of_a_unit_finds_that_unit() -> None:
     with open_cold(LOG) as cold:
         spans = [
-            span for run in cold.scan() if not isinstance(run, Finding) for span in cold.format.units(cold.source, run)
+            span for run in cold.scan() if not isinstance(run, Finding) for span in cold.kind.units(cold.source, run)
         ]
     for number, span in enumerate(spans):
         for at in (span.start, (span.start + span.end) // 2, span.end - 1, span.end, span.end + 3):

@@ -131,7 +131,7 @@ def test_a_batch_is_recovered_only_if_its_records_parse(tmp_path: Path) -> None:
         assert [finding.code.id for finding in cold.findings()] == ["KAF104", "KAF104"]
         done = salvage(cold, tmp_path / "intact.log", recover=True)
     assert (tmp_path / "intact.log").read_bytes() == b"".join((whole[0], *whole[2:]))
-    assert ([run.labels["recovered"] for run in done.recovered], len(done.lost)) == (["KAF104"], 1)
+    assert ([run.recovered for run in done.recovered], len(done.lost)) == (["KAF104"], 1)
 
 
 # Messages inside of a broken wrapper.

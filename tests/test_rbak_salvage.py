@@ -34,7 +34,7 @@ def test_what_is_left_of_a_cut_segment_becomes_a_valid_one(codec: str, cut: floa
     kept = rows(written, ["body", "delivery_tag"])
     assert kept == rows(data, ["body", "delivery_tag"])[: len(kept)]
     assert cut * COUNT * 0.7 < len(kept) < COUNT
-    assert done.recovered[0].labels["recovered"] == "RBK103"
+    assert done.recovered[0].recovered == "RBK103"
     assert done.lost
 
 

@@ -12,6 +12,8 @@ from crc32c import crc32c
 from rbak_segments import CODECS, START, codes, document, head, only, records, rows, sealed, segment, stored, verified
 
 import thawline
+from thawline.errors import UnknownFormat
+from thawline.formats.contract import read
 from thawline.formats.rbak import payload
 from thawline.formats.rbak.payload import Ending, documents
 from thawline.inflow import Pieces
@@ -252,6 +254,14 @@ def test_a_segment_behind_other_bytes_is_found() -> None:
     assert (codes(report), report.rows, report.intact_bytes) == (["RBK101"], 5, len(WHOLE))
 
 
+@pytest.mark.parametrize("before", [b"KABR", b"xKABR", b"KABRKABR", b"KABR" + bytes(28)])
+def test_an_end_at_the_start_of_a_file_ends_nothing(before: bytes) -> None:
+    report = verified(before + WHOLE)
+    assert (codes(report), report.rows, report.intact_bytes) == (["RBK101"], 5, len(WHOLE))
+    with pytest.raises(UnknownFormat):
+        thawline.open(before + bytes(29) + b"RBAK")
+
+
 def test_many_false_starts_cost_a_bounded_number_of_passes() -> None:
     report = verified(b"RBAKKABR" * 100_000)
     assert report.damaged_bytes == report.size
@@ -330,7 +340,7 @@ def test_rows_of_a_long_segment_come_first_and_what_is_wrong_in_it_behind_them(
     monkeypatch.setattr(payload, "WINDOW", 2000)
     data = segment([*[RECORD] * 40, RECORD | {"body": [300]}], CODECS["zstd"])
     with thawline.open(data) as cold:
-        reading = cold.format.read(cold.source, "messages", ["queue"])
+        reading = read(cold.kind, cold.source, "messages", ["queue"])
         run, batches = next(reading)
         assert run.rows == 41  # as its header counts them
         if is_read:

@@ -12,7 +12,8 @@ from accounts import Golden, golden_files
 
 from thawline.checksums import crc32c
 from thawline.errors import SourceError
-from thawline.formats import FORMATS, Format, Reading, get
+from thawline.formats import FORMATS, Format, get
+from thawline.formats.contract import Depth, Kind, Reading, read
 from thawline.model import Finding, Run, Span
 from thawline.source import LocalSource
 from thawline.spark.planning import cut
@@ -46,24 +47,25 @@ def consumed(reading: Reading) -> Iterator[Run | Finding]:
             yield item[0]
 
 
-def divided(format_: Format, source: LocalSource, table: str, size: int) -> Iterator[Run | Finding]:
+def divided(kind: Kind, source: LocalSource, table: str, size: int) -> Iterator[Run | Finding]:
     """The same in parts, as tasks of Spark read it."""
-    for item in format_.divide(source, table):
+    for item in kind.walk(source, kind.tables[table].depth):
         if isinstance(item, Finding):
             yield item
             continue
-        for run in cut(format_, source, item, size):
-            yield from consumed(format_.read_run(source, run, table, format_.schema(table).names))
+        for run in cut(kind, source, item, size):
+            yield from consumed(kind.rows(source, [run], table, kind.tables[table].schema.names))
 
 
 def verdicts(format_: Format, source: LocalSource) -> dict[str, list[Error]]:
     """What is wrong with a file, by who says so."""
-    found = {"scan": errors(format_.scan(source))}
-    for table in format_.tables:
-        names = format_.schema(table).names
+    kind = format_.kind_of(source)
+    found = {"scan": errors(kind.walk(source, Depth.EVERYTHING))}
+    for table in kind.tables:
+        names = kind.tables[table].schema.names
         try:
-            found[f"read {table}"] = errors(consumed(format_.read(source, table, names)))
-            found[f"divide {table}"] = errors(divided(format_, source, table, 200))
+            found[f"read {table}"] = errors(consumed(read(kind, source, table, names)))
+            found[f"divide {table}"] = errors(divided(kind, source, table, 200))
         except SourceError:
             continue  # a table that files of this kind have not
     return found

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thawline import formats
-from thawline.cold import ColdFolder, OnError, open_cold, open_folder
+from thawline.cold import ColdFolder, open_cold, open_folder
+from thawline.damage import OnError
 from thawline.formats import Claim
 from thawline.model import Report
 from thawline.source import Readable, open_source

@@ -508,7 +508,9 @@ def _none(data: memoryview, limit: int) -> Iterator[bytes]:
 def _snappy(data: memoryview, limit: int) -> Iterator[bytes]:
     size = cramjam.snappy.decompress_raw_len(data)
     check_size("snappy", size, limit, len(data) * 64 // 3)  # the densest element takes 3 bytes and copies 64
-    yield bytes(cramjam.snappy.decompress_raw(data))
+    output = bytearray(size)  # Python says where memory ends; cramjam, which is Rust, would end the process
+    cramjam.snappy.decompress_raw_into(data, output)
+    yield bytes(output)
 
 
 def _snappy_xerial(data: memoryview, limit: int) -> Iterator[bytes]:

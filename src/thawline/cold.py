@@ -9,29 +9,26 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import cached_property
 from types import TracebackType
-from typing import Any, Literal, NoReturn, Self, TypeVar
+from typing import Any, NoReturn, Self, TypeVar
 
 import pyarrow as pa
 
 from thawline import formats
 from thawline.batches import last
-from thawline.errors import FormatError, SourceError, UnknownFormat
+from thawline.damage import CORRUPT, OnError, kept
+from thawline.errors import SourceError, UnknownFormat
 from thawline.faults import UNREADABLE, readable, with_faults
 from thawline.files import Group, Tree
 from thawline.folder import File, Folder, Unread
-from thawline.formats import Claim, Format, Member, Reading
+from thawline.formats.contract import Claim, Depth, Foldered, Format, Member, Reading, Tailing, read
+from thawline.formats.registry import claim_folder
 from thawline.model import Finding, Report, Run, Span, report
 from thawline.notebook import card
-from thawline.source import LocalSource, Readable, Source, open_source
+from thawline.source import Readable, Source, open_source
 from thawline.wording import printable
 
 Item = TypeVar("Item")
-OnError = Literal["skip", "keep", "raise"]
-
-CORRUPT = "_corrupt_record"
 TOLD_A_FORMAT = ("thawline verify ", "thawline inspect ", "thawline salvage ", "thawline cat ")
-LONGEST_CORRUPT = 1 << 20
-"""With `on_error="keep"`, at most this much of a damaged stretch goes into its row."""
 
 
 class ArrowRows(ABC):
@@ -86,7 +83,8 @@ class ColdFile(ArrowRows):
         claim: Claim | None = None,
     ) -> None:
         self.source, self.format, self.claim = source, format, claim
-        self.table = table or (claim.table if claim else "") or format.tables[0]
+        self.kind = format.kind_of(source)
+        self.table = table or (claim.table if claim else "") or next(iter(self.kind.tables))
         if self.table not in format.tables:
             known = ", ".join(format.tables)
             raise ValueError(f"{format.name} has no table {self.table!r}; there are {known}")
@@ -107,26 +105,21 @@ class ColdFile(ArrowRows):
     @property
     def unit_name(self) -> str:
         """What a unit of it is called."""
-        return self.format.unit_of(self.source)
+        return self.kind.unit_name
 
     @property
     def schema(self) -> pa.Schema:
         """The Arrow schema of what `batches` yields."""
-        schema = self.format.schema(self.table)
-        return schema.append(pa.field(CORRUPT, pa.binary())) if self.on_error == "keep" else schema
+        return with_damage(self.format.tables[self.table].schema, self.on_error)
 
     @property
     def every_column(self) -> pa.Schema:
         """The schema with the columns that are only there when they are asked for by name."""
-        return pa.unify_schemas([self.schema, self.format.extras(self.table)])
+        return pa.unify_schemas([self.schema, self.format.tables[self.table].extras])
 
-    def scan(self) -> Iterator[Run | Finding]:
+    def scan(self, depth: Depth = Depth.EVERYTHING) -> Iterator[Run | Finding]:
         """Intact runs and findings, in file order; their spans tile the file."""
-        return self.watched(with_faults(self.format.scan(self.source), self.source))
-
-    def outline(self) -> Iterator[Run | Finding]:
-        """The same as far as the heads of units tell, where the format has such; else after a look at every byte."""
-        return self.watched(with_faults(self.format.outline(self.source), self.source))
+        return self.watched(with_faults(self.kind.walk(self.source, depth), self.source))
 
     def watched(self, items: Iterator[Item]) -> Iterator[Item]:
         """The items of a scan on their way to whoever asked for them."""
@@ -141,7 +134,7 @@ class ColdFile(ArrowRows):
 
         With `heads_only`, intact means that the heads of units fit each other and the file.
         """
-        items = self.outline() if heads_only else self.scan()
+        items = self.scan(Depth.HEADS if heads_only else Depth.EVERYTHING)
         return report(self.name, self.format.name, self.size, items if self.claim else map(self._as_said, items))
 
     def _as_said(self, item: Run | Finding) -> Run | Finding:
@@ -158,13 +151,13 @@ class ColdFile(ArrowRows):
         """
         schema = self.projected(columns)
         wanted = [name for name in schema.names if name != CORRUPT]
-        reading: Reading = self.watched(with_faults(self.format.read(self.source, self.table, wanted), self.source))
+        reading: Reading = self.watched(with_faults(read(self.kind, self.source, self.table, wanted), self.source))
         for item in reading:
             if not isinstance(item, Finding):
                 for batch in readable(*item, self.source):
                     yield _widened(batch, schema)
-            elif item.severity == "error":
-                yield from self._damage(item, schema)
+            elif (corrupt := kept(item, self.source, self.on_error)) is not None:
+                yield pa.RecordBatch.from_pylist([{CORRUPT: corrupt}], schema=schema)
 
     def projected(self, columns: Collection[str] | None) -> pa.Schema:
         """The schema of some columns, in the table's order; ValueError names those that there are."""
@@ -178,15 +171,6 @@ class ColdFile(ArrowRows):
             )
         return pa.schema([field for field in offered if field.name in columns])
 
-    def _damage(self, finding: Finding, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        if self.on_error == "raise":
-            message = f"{finding.code.id} {finding.message}, up to byte {finding.span.end:#x}"
-            raise FormatError(message, file=self.name, offset=finding.span.start)
-        if self.on_error == "keep" and finding.span.size and not finding.is_given:
-            end = min(finding.span.end, finding.span.start + LONGEST_CORRUPT)
-            corrupt = {CORRUPT: bytes(self.source.view(finding.span.start, end))}
-            yield pa.RecordBatch.from_pylist([corrupt], schema=schema)
-
     def tail(self, rows: int, columns: Collection[str] | None = None) -> list[pa.RecordBatch]:
         """The last rows of the table, as `batches` yields them, read from the end of the file where the format can.
 
@@ -195,8 +179,8 @@ class ColdFile(ArrowRows):
         """
         if rows < 0:
             raise ValueError(f"the last {rows} rows: there are none before the first")
-        if self.on_error == "skip":
-            found = self.format.tail(self.source, rows, self.table, self.projected(columns).names)
+        if self.on_error == "skip" and isinstance(self.kind, Tailing):
+            found = self.kind.tail(self.source, rows, self.table, self.projected(columns).names)
             if found is not None:
                 return found
         return last(self.batches(columns), rows)
@@ -224,6 +208,11 @@ class ColdFile(ArrowRows):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def with_damage(schema: pa.Schema, on_error: OnError) -> pa.Schema:
+    """A schema with the column for damaged bytes, where they are kept."""
+    return schema.append(pa.field(CORRUPT, pa.binary())) if on_error == "keep" else schema
 
 
 def _widened(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
@@ -265,7 +254,7 @@ class ColdFolder(ArrowRows):
         on_error: OnError = "skip",
     ) -> None:
         self.folder, self.format, self.on_error = folder, format, on_error
-        self.table = table or format.tables[0]
+        self.table = table or next(iter(format.tables))
 
     @property
     def name(self) -> str:
@@ -275,13 +264,13 @@ class ColdFolder(ArrowRows):
     @cached_property
     def members(self) -> tuple[Member, ...]:
         """The files that hold rows, in reading order, each with what the folder says about it."""
-        return tuple(self.format.members(self.folder))
+        return tuple(self.format.members(self.folder)) if isinstance(self.format, Foldered) else ()
 
     @property
     def schema(self) -> pa.Schema:
         """The Arrow schema of what `batches` yields."""
         told = self.members[0].format if self.members else self.format
-        return ColdFile(LocalSource(self.name, b""), told, self.table, self.on_error).schema
+        return with_damage(told.tables[self.table].schema, self.on_error)
 
     def files(self) -> Iterator[ColdFile]:
         """Each file that holds rows, in reading order, open until the next one is asked for.
@@ -318,7 +307,7 @@ class ColdFolder(ArrowRows):
         for found in self._opened():
             yield found.verify() if isinstance(found, ColdFile) else self._unread(found)
         try:
-            yield from self.format.accounts(self.folder)
+            yield from self.format.accounts(self.folder) if isinstance(self.format, Foldered) else ()
         except SourceError as error:  # of a folder with a file that cannot be read, there may be none as a whole
             yield self._unread(Unread(self.name, str(error)))
 
@@ -358,7 +347,7 @@ def open_folder(
 ) -> ColdFolder:
     """Open a folder whose files belong together; `UnknownFormat` if no format says that of it."""
     folder = Folder(os.fspath(path))
-    claim = formats.get(format).claim_folder(folder) if format else formats.identify_folder(folder)
+    claim = claim_folder(formats.get(format), folder) if format else formats.identify_folder(folder)
     if claim is None:
         raise UnknownFormat(f"{folder.path}: the files of this folder belong to no known format as a whole")
     return ColdFolder(folder, formats.get(claim.format, **options), table, on_error)

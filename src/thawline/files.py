@@ -1,20 +1,83 @@
-"""Which files there are below a folder: those that belong together, those that are by themselves, and the rest.
+"""Which files there are: the one lister of the command line, Python and Spark.
 
-Every file is listed: as one of a group, as one to be read by itself, or with the reason why it is not read.
+`places` says what a name stands for, `Tree` what lies below a folder. Every file is listed: as one of a group, as one
+to be read by itself, or with the reason why it is not read.
 """
 
 from __future__ import annotations
 
+import errno
+import glob
+import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from thawline import formats
 from thawline.errors import SourceError, ThawlineError
-from thawline.folder import File, Folder, Unread
-from thawline.formats import Format, Member
+from thawline.folder import File, Folder, Unread, file_of
+from thawline.formats.contract import Foldered, Member
 from thawline.options import BadOption
+from thawline.source import filesystem_of
 
-__all__ = ["Group", "Tree"]
+__all__ = ["Group", "Tree", "places"]
+
+
+def places(name: str) -> Iterator[File | Folder]:
+    """The file or the folder that a path or a URL names, or those that a glob matches, sorted by name.
+
+    Raises `SourceError` if there is nothing of that name.
+    """
+    with _answering(name):
+        yield from list(_remote(name) if "://" in name else _local(name))
+
+
+@contextmanager
+def _answering(name: str) -> Iterator[None]:
+    """Turn what a store says for itself, such as that it has no credentials, into `SourceError`."""
+    try:
+        yield
+    except ThawlineError:
+        raise
+    except FileNotFoundError as error:
+        raise SourceError(errno.ENOENT, f"{name}: no such file or folder") from error
+    except Exception as error:
+        raise SourceError(f"{name}: {error}") from error
+
+
+def _local(path: str) -> Iterator[File | Folder]:
+    # A file of that very name comes first. Path.exists and Path.is_dir raise where nothing may be looked at.
+    if os.path.lexists(path):
+        yield _place(path)
+    elif glob.has_magic(path) and (found := sorted(glob.glob(path, recursive=True))):  # noqa: PTH207 - as a shell does
+        yield from map(_place, found)
+    else:
+        raise FileNotFoundError(path)
+
+
+def _place(path: str) -> File | Folder:
+    if os.path.isdir(path):  # noqa: PTH112 - as above
+        return Folder(path)
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return File(path)  # whoever opens it says what is wrong with it
+    return File(path, found.st_size, found.st_mtime)
+
+
+def _remote(url: str) -> Iterator[File | Folder]:
+    filesystem, path = filesystem_of(url)
+    filesystem.invalidate_cache()  # a worker of Spark lives long
+    if filesystem.isfile(path):
+        yield file_of(filesystem.info(path), url)
+    elif glob.has_magic(path) and (found := sorted(filesystem.glob(path))):
+        for match in found:
+            yield from _remote(filesystem.unstrip_protocol(match))
+    elif filesystem.isdir(path):
+        yield Folder(url.rstrip("/"))
+    else:
+        raise FileNotFoundError(url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +85,7 @@ class Group:
     """The files of a folder that belong together, such as those of a Kafka partition."""
 
     folder: Folder
-    format: Format
+    format: Foldered
     members: tuple[Member, ...]
     """The files that hold rows, in reading order."""
     held: Mapping[str, File]
@@ -83,9 +146,11 @@ class Tree:
 
     def _group(self, folder: Folder, name: str) -> Group | None:
         try:
-            if formats.get(name).claim_folder(folder) is None:
+            known = formats.get(name)
+            if not isinstance(known, Foldered) or known.claim_folder(folder) is None:
                 return None
             found = formats.get(name, **self.settings)
+            assert isinstance(found, Foldered)  # noqa: S101 - the same format as above
             members = tuple(found.members(folder))
             return Group(folder, found, members, _listed(folder, found.holdings(folder)))
         except BadOption:

@@ -7,7 +7,7 @@ sizes add up to the file's. Everything else (verify, cat, salvage, a Spark parti
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Literal, overload
 
 from thawline.packed import Packed
@@ -51,6 +51,8 @@ class Code:
     severity: Severity
     explanation: str
     """What it means, what is lost and what to do: the text of `thawline explain`."""
+    is_pruning: bool = False
+    """Whether it says that a stretch was not read because nothing in it was requested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,24 @@ class Findings(Sequence[Finding]):
         return repr(list(self))
 
 
+class Payload:
+    """What a kind's `walk` tells its `rows` about a run: a frozen dataclass of the kind."""
+
+    __slots__ = ()
+
+    def portable(self) -> Payload | None:
+        """The same for another process, or for a part of the run: without what was only kept to save work here."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Units that were not decoded because nothing in them was requested, and their bytes."""
+
+    units: int
+    size: int
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """A stretch of intact units that follow one another."""
@@ -154,16 +174,44 @@ class Run:
     rows: int
     """Rows of the format's default table."""
     labels: Mapping[str, object] = field(default_factory=dict)
-    """What holds for all rows of the run and is not in their bytes, such as how they were found."""
+    _: KW_ONLY
+    suspect: str = ""
+    """Why its units may not be what they seem, such as `nested`; empty where nothing speaks against them."""
+    recovered: str = ""
+    """The code of the finding about its units, where readers reject them and they are proven or decode all the same."""
+    given: Span | None = None
+    """The span of the finding that follows, where its rows count as damaged and are given all the same.
 
-    @property
-    def given(self) -> Span | None:
-        """The stretch of the finding that follows, where its rows count as damaged and are given all the same.
+    The bytes are those of the finding; the run itself has none.
+    """
+    left_out: LeftOut | None = None
+    """What of it was not decoded because nothing in it was requested."""
+    payload: Payload | None = None
+    """What the kind needs to read its rows."""
 
-        The bytes are those of the finding; the run itself has none.
-        """
-        found = self.labels.get("given")
-        return found if isinstance(found, Span) else None
+    def __post_init__(self) -> None:
+        """Take labels of the first edition as what they are now."""
+        told = self.labels
+        if not told:
+            return
+        marks = {"nested_suspect": "nested", "suspect": "suspect", "one_tool_only": "one tool only"}
+        found = next((word for label, word in marks.items() if label in told), "")
+        object.__setattr__(self, "suspect", self.suspect or found)
+        object.__setattr__(self, "recovered", self.recovered or told.get("recovered", ""))
+        object.__setattr__(self, "given", self.given or told.get("given"))
+        if "left_out" in told:
+            object.__setattr__(self, "left_out", LeftOut(*told["left_out"]))  # type: ignore[misc]
+        if "skipped" in told:
+            object.__setattr__(self, "left_out", LeftOut(self.units, self.span.size))
+
+    def cut(self, span: Span, units: int) -> Run:
+        """A part of it that starts where a unit starts; how many rows that has is not known."""
+        labels = {name: value for name, value in self.labels.items() if name != "left_out"}
+        return replace(self.portable(), span=span, units=units, rows=0, left_out=None, labels=labels)
+
+    def portable(self) -> Run:
+        """The same for another process."""
+        return replace(self, payload=self.payload.portable()) if self.payload else self
 
 
 OUT = "\ue000"
@@ -171,7 +219,7 @@ OUT = "\ue000"
 
 
 @dataclass(frozen=True, slots=True)
-class Rescue:
+class Salvage:
     """What a new file is made of, where files are named by their content and a repair can be proven by the name."""
 
     parts: tuple[bytes | memoryview, ...]
@@ -187,6 +235,9 @@ class Rescue:
     """Units that were left out because they may not be what they seem."""
     advice: tuple[str, ...] = ()
     """How to put the new file to use, line by line; `OUT` stands for its path."""
+
+
+Rescue = Salvage
 
 
 class TilingError(Exception):

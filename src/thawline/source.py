@@ -1,7 +1,8 @@
 """Bytes of a file, wherever it lies: a path, bytes, a file object, stdin or a URL.
 
-Local files are mapped, so a view costs nothing and nothing is read that is not looked at. Remote files are read in
-ranges, never as a whole. Inputs are opened for reading only and never locked.
+Local files are mapped, so a view costs nothing and nothing is read that is not looked at; without a guard against pages
+that cannot be read they are read in blocks (`unmapped`). Remote files are read in ranges, never as a whole. Inputs are
+opened for reading only and never locked.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ PAGE = mmap.ALLOCATIONGRANULARITY
 
 Identity = tuple[int, int]
 """Device and inode of a file: the same by whatever name, link or hard link it is reached."""
-_OPEN: WeakSet[LocalSource] = WeakSet()
+_OPEN: WeakSet[LocalSource | RemoteSource] = WeakSet()
 
 Readable = str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes]
 """What can be opened: a path, `-` for stdin, a URL, bytes, or a binary file object."""
@@ -82,14 +83,19 @@ class LocalSource:
     is_local = True
 
     def __init__(
-        self, name: str, data: bytes | bytearray | memoryview | mmap.mmap, file: IO[bytes] | None = None
+        self,
+        name: str,
+        data: bytes | bytearray | memoryview | mmap.mmap,
+        file: IO[bytes] | None = None,
+        faults: Sequence[Fault] = (),
     ) -> None:
         self.name = name
         self._file = file
         self._map = data if isinstance(data, mmap.mmap) else None
         self._whole = memoryview(data).cast("B")
         self.size = len(self._whole)
-        self.identity = _identity(os.fstat(file.fileno())) if file is not None else None
+        self.identity = identity_of_file(file) if file is not None else None
+        self._faults = faults
         self._guard = _Guard(data, file) if isinstance(data, mmap.mmap) and file is not None else None
         _OPEN.add(self)
 
@@ -113,7 +119,12 @@ class LocalSource:
 
     def faults(self) -> Sequence[Fault]:
         """Pages that the disk did not give, or that were cut off while the file was read."""
-        return self._guard.faults() if self._guard else ()
+        return [*self._faults, *self._guard.faults()] if self._guard else self._faults
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether a page that cannot be read is a fault, and does not end the process."""
+        return self._map is None or (self._guard is not None and self._guard.is_on)
 
     def close(self) -> None:
         """Unmap the file, once no view of it is left."""
@@ -144,7 +155,7 @@ class LocalSource:
 class _Guard:
     """Lets reads of a mapped file go on where a page of it cannot be read; without it, that ends the process.
 
-    Only the native module can do it. Where that was not built, there is no guard.
+    Only the native module can do it, and for some files at a time.
     """
 
     def __init__(self, mapped: mmap.mmap, file: IO[bytes]) -> None:
@@ -152,6 +163,8 @@ class _Guard:
 
         self._functions = functions
         self._slot = functions.guard(mapped, file.fileno())
+        self.is_on = self._slot >= 0
+        """Whether there is one."""
         self._last: tuple[Fault, ...] = ()
         # The slot is given back when the map goes, be it closed, dropped, or held by a column that points into it.
         self._end = finalize(mapped, functions.unguard, self._slot) if self._slot >= 0 else None
@@ -183,8 +196,11 @@ class RemoteSource:
     """Small views are served from blocks of this size, of which the last few are kept."""
     kept = 8
 
+    identity: Identity | None = None
+
     def __init__(self, name: str, file: Any, size: int) -> None:
         self.name, self.size, self._file = name, size, file
+        _OPEN.add(self)
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
         self._copy: LocalSource | None = None
         self._is_closed = False
@@ -209,8 +225,7 @@ class RemoteSource:
         return self._blocks[index]
 
     def _fetch(self, start: int, end: int) -> bytes:
-        if self._is_closed:
-            raise SourceError(f"{self.name}: is closed; open it again to read it")
+        self._check_open()
         try:
             self._file.seek(start)
             data: bytes = self._file.read(end - start)
@@ -219,6 +234,10 @@ class RemoteSource:
         if len(data) != end - start:
             raise SourceError(f"{self.name}: the file changed while it was read; it ends before {end:#x}")
         return data
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise SourceError(f"{self.name}: is closed; open it again to read it")
 
     def release(self, end: int) -> None:
         """Drop pages of the copy on disk, if there is one; else only a few blocks are kept at any time."""
@@ -232,7 +251,7 @@ class RemoteSource:
             try:
                 for start in range(0, self.size, self.block):
                     copy.write(self._fetch(start, min(start + self.block, self.size)))
-                self._copy = _map_copy(self.name, copy)
+                self._copy = _map_copy(self.name, copy, self.faults())
             except BaseException as error:
                 copy.close()
                 if isinstance(error, OSError) and not isinstance(error, SourceError):
@@ -247,6 +266,7 @@ class RemoteSource:
 
     def close(self) -> None:
         """Close the connection, and remove the copy."""
+        _OPEN.discard(self)
         self._is_closed = True
         self._blocks.clear()
         if self._copy is not None:
@@ -276,6 +296,11 @@ def identity_of(name: str) -> Identity | None:
         return _identity(Path(path if scheme in {"file", "local"} else name).stat())
     except (OSError, ValueError, AttributeError):  # no such file, a name that no path can be, or a closed stdin
         return None
+
+
+def identity_of_file(file: IO[bytes]) -> Identity:
+    """Which file is open."""
+    return _identity(os.fstat(file.fileno()))
 
 
 def _identity(status: os.stat_result) -> Identity:
@@ -308,7 +333,7 @@ def open_beside(path: str) -> LocalSource | RemoteSource:
     return open_source(path)
 
 
-def _mapped(name: str, path: str) -> LocalSource:
+def _mapped(name: str, path: str) -> LocalSource | RemoteSource:
     try:
         file = Path(path).open("rb")  # noqa: SIM115 - the source closes it
     except IsADirectoryError as error:
@@ -318,14 +343,21 @@ def _mapped(name: str, path: str) -> LocalSource:
     return _map_file(name, file)
 
 
-def _map_file(name: str, file: IO[bytes]) -> LocalSource:
+def _map_file(name: str, file: IO[bytes]) -> LocalSource | RemoteSource:
     try:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError):
         # Nothing to map, as it seems: a pipe, a device, a file of /proc; or it is empty. Keep a copy on disk.
         with file:
             return _spooled(name, file)
-    return LocalSource(name, mapped, file)
+    source = LocalSource(name, mapped, file)
+    if source.is_guarded or not hasattr(os, "pread"):  # Windows, which does not cut a mapped file
+        return source
+    from thawline.unmapped import unmapped  # noqa: PLC0415 - rarely needed
+
+    twin = os.fdopen(os.dup(file.fileno()), "rb")
+    source.close()
+    return unmapped(name, twin)
 
 
 def _spooled(name: str, file: IO[bytes]) -> LocalSource:
@@ -340,14 +372,15 @@ def _spooled(name: str, file: IO[bytes]) -> LocalSource:
         raise
 
 
-def _map_copy(name: str, copy: IO[bytes]) -> LocalSource:
+def _map_copy(name: str, copy: IO[bytes], faults: Sequence[Fault] = ()) -> LocalSource:
+    """A mapped copy in a file of ours without a name, which nobody can cut; `faults` are those of what was copied."""
     copy.flush()
     if not copy.tell():
         return LocalSource(name, b"", copy)
-    return LocalSource(name, mmap.mmap(copy.fileno(), 0, access=mmap.ACCESS_READ), copy)
+    return LocalSource(name, mmap.mmap(copy.fileno(), 0, access=mmap.ACCESS_READ), copy, faults)
 
 
-def _of_file_object(name: str | None, file: IO[bytes]) -> LocalSource:
+def _of_file_object(name: str | None, file: IO[bytes]) -> LocalSource | RemoteSource:
     """A source over an open file, which is left open; one that can be mapped is also left where it was."""
     shown = name or str(getattr(file, "name", "<file>"))
     if isinstance(file, io.BytesIO):

@@ -9,7 +9,7 @@ field that has a start and no end is the one that failed.
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -60,6 +60,12 @@ def parser(spec: str) -> type[Any]:
 def structure(spec: str) -> type[Any]:
     """The read-write parser of a spec, which records the position of every field."""
     return _load("structures", spec)
+
+
+def has_structure(spec: str) -> bool:
+    """Whether the parser of a spec was generated; that of a spec which is compiled at run time was not."""
+    module = spec.partition("::")[0]
+    return importlib.util.find_spec(f"thawline.generated.structures.{module}") is not None
 
 
 def _load(build: str, spec: str) -> type[Any]:

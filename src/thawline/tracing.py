@@ -113,6 +113,8 @@ def trace(spec: str, data: bytes, *params: object, max_fields: int = MAX_FIELDS)
     4 8 entries[0].position 42
     8 9 entries[1].relative_offset needs 4 bytes, 1 left
     """
+    if not specs.has_structure(spec):
+        return Trace(spec, len(data), (), 0, is_truncated=False, is_cut=False)
     root, error = specs.read(spec, data, *params)
     walk = _Walk(max_fields)
     # An instance that failed lies ahead of the fields around it; everything else is found in file order.

@@ -7,6 +7,7 @@ says. New ones go to the end of a format's: inputs of the corpus know them by th
 from __future__ import annotations
 
 import struct
+import sys
 from array import array
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -28,13 +29,15 @@ from thawline.formats.rbak.native import SCRATCH, WORK
 from thawline.formats.rbf.frames import ReverseScan
 from thawline.native.constants.kernels import COPY_STEP as ROOM_BEHIND
 from thawline.ripemd160 import SIZE
-from tools.fuzz.scans import LONGEST, NATIVE, How, Scan, block, gather
+from tools.fuzz.scans import LONGEST, NATIVE, How, Scan, block, filled, gather, zeros
 
 Entry = Callable[[memoryview, How], None]
 
 CHECKPOINTS = 16
 MOST = 4
 """Values that bytes are cut into."""
+LARGE = 600
+"""Bytes of a bytearray that has a block of its own."""
 LETTERS = b"SGXBDILMNYZJCPRHE"
 """Of keys and bins of Aerospike."""
 
@@ -97,10 +100,10 @@ class Cut:
 
     def __init__(self, view: memoryview) -> None:
         head = bytes(view[: 4 * MOST]).ljust(4 * MOST, b"\0")
-        self.marks, self.numbers, self.rest = head[:MOST], head[MOST:], bytes(view[4 * MOST :])
+        self.marks, self.numbers, self.rest = head[:MOST], head[MOST:], array("B", bytes(view[4 * MOST :]))[:]
         self.rows = 1 + self.marks[0] % MOST
 
-    def values(self, which: int, size: int) -> tuple[array[int], bytes]:
+    def values(self, which: int, size: int) -> tuple[array[int], array[int]]:
         """Offsets of values, and their bytes: the first so many of what is left."""
         data, self.rest = self.rest[:size], self.rest[size:]
         cuts = sorted(min(cut, len(data)) for cut in self.numbers[which * MOST : which * MOST + self.rows - 1])
@@ -109,11 +112,20 @@ class Cut:
     def longs(self, count: int) -> array[int]:
         """Numbers of 64 bits."""
         data, self.rest = self.rest[: 8 * count], self.rest[8 * count :]
-        return array("q", data.ljust(8 * count, b"\0"))
+        return array("q", data.tobytes().ljust(8 * count, b"\0"))[:]
 
     def letters(self) -> array[int]:
         """The type of each value."""
         return array("q", [LETTERS[(mark >> 2) % len(LETTERS)] for mark in self.marks[: self.rows]])
+
+
+def watch(owner: type) -> None:
+    """Let a module of ours allocate watched blocks: Python's small bytearrays share blocks with other objects."""
+    if hasattr(NATIVE, "fuzz_hold"):
+        vars(sys.modules[owner.__module__])["bytearray"] = zeros
+
+
+watch(Soundness)
 
 
 # Aerospike.
@@ -129,7 +141,7 @@ def _sound() -> Entry:
             if soundness.holds(view, places) and (kept := soundness.kept(view, places)):
                 ends, tail = array("q", [0]) * 256, b"abcdef"
                 out = block(len(kept.digests) + len(tail) * rows, how.pattern)
-                NATIVE.share_digests(rows, kept.digests, tail, ends, out)
+                NATIVE.share_digests(rows, array("B", kept.digests)[:], tail, ends, out)
 
     return read
 
@@ -137,7 +149,7 @@ def _sound() -> Entry:
 def bins(view: memoryview, how: How) -> None:
     """Values of bins, decoded and as JSON."""
     cut = Cut(view)
-    compact = bytes([cut.marks[1]])
+    compact = array("B", [cut.marks[1]])
     names = cut.values(0, 24)
     doubles = cut.values(1, 24)
     starts, data = cut.values(2, LONGEST)
@@ -146,11 +158,11 @@ def bins(view: memoryview, how: How) -> None:
     out, problems = block(size, how.pattern), block(rows, how.pattern)
     NATIVE.decode_bins(
         rows, cut.letters(), compact, *names, *doubles, starts, data,
-        text, block(size, how.pattern), bytearray(1), offsets, out, bytearray(1), problems, totals,
+        text, block(size, how.pattern), zeros(1), offsets, out, zeros(1), problems, totals,
     )  # fmt: skip
     if totals[2]:
         json, ends = block(totals[3] + ROOM_BEHIND, how.pattern), array("i", [0]) * (rows + 1)
-        NATIVE.write_json(rows, cut.letters(), problems, offsets, out[: offsets[rows]], ends, json, bytearray(1))
+        NATIVE.write_json(rows, cut.letters(), problems, offsets, out[: offsets[rows]], ends, json, zeros(1))
         if ends[rows] > totals[3]:
             raise AssertionError(f"JSON of {ends[rows]} bytes where there is room for {totals[3]}")
         bytes(json[: ends[rows]]).decode()
@@ -160,10 +172,10 @@ def bins(view: memoryview, how: How) -> None:
 def keys(view: memoryview, how: How) -> None:
     """Heads of records, keys, and what digests are hashes of."""
     cut = Cut(view)
-    rows, letters, has_key, compact = cut.rows, cut.letters(), bytes([cut.marks[1]]), bytes([cut.marks[2]])
+    rows, letters, has_key, compact = cut.rows, cut.letters(), array("B", [cut.marks[1]]), array("B", [cut.marks[2]])
     numbers, expirations = cut.longs(rows), cut.longs(rows)
     sets, doubles, data = cut.values(0, 70), cut.values(1, 30), cut.values(2, LONGEST)
-    flags = bytearray(rows)
+    flags = zeros(rows)
     NATIVE.check_heads(rows, *sets, *doubles, data[0], expirations, flags)
     offsets, out = array("i", [0]) * (rows + 1), block(len(data[1]) + len(doubles[1]) + 20 * rows + 32, how.pattern)
     NATIVE.decode_keys(rows, letters, has_key, numbers, compact, *doubles, *data, offsets, out, flags)
@@ -215,11 +227,11 @@ def follow(view: memoryview, how: How) -> None:
     """Units and gaps between them, followed through a window."""
     size = len(view)
     start, room = (size // 3 if how.number & 8 else 0), 2 if how.number & 16 else size // LEAST_SIZE + 2
-    known, state = bytearray(size - start), array("q", (start, -1, size if how.number & 32 else 100, 0, 0))
+    known, state = zeros(size - start), array("q", (start, -1, size if how.number & 32 else 100, 0, 0))
     while state[0] < size:
         state[3] = state[4] = 0
         before = state[0]
-        units, holes = _filled("q", 2 * room, how.pattern), _filled("q", 4 * room, how.pattern)
+        units, holes = filled("q", 2 * room, how.pattern), filled("q", 4 * room, how.pattern)
         window, limits = array("q", (start, size)), array("q", (MOST_OFFSETS, LONGEST_CHAIN))
         NATIVE.follow_units(view, window, limits, how.is_gathered, state, known, units, holes)
         spans = [*zip(units[: 2 * state[3] : 2], units[1 : 2 * state[3] : 2], strict=True)]
@@ -239,7 +251,7 @@ def _rows(cut: Cut) -> Rows:
     offsets = array("q", sorted({number & (1 << 62) - 1 for number in cut.longs(count)}))
     rows = len(offsets)
     columns = (
-        *key, bytes([cut.marks[1]]), 0, *value, b"", 0, array("i"), *nothing, *nothing, b"", 0,
+        *key, array("B", [cut.marks[1]]), 0, *value, b"", 0, array("i"), *nothing, *nothing, b"", 0,
         offsets, cut.longs(rows), b"",
     )  # fmt: skip
     return Rows(rows, columns, memoryview(offsets))
@@ -248,7 +260,7 @@ def _rows(cut: Cut) -> Rows:
 def encode(view: memoryview, how: How) -> None:
     """Records written again, with timestamps that are any."""
     rows = _rows(Cut(view))
-    batch, row = OpenBatch(most_records=2, most_bytes=100), 0
+    batch, row = OpenBatch(most_records=2, most_bytes=LARGE), 0
     while row < rows.count:
         row = batch.add(rows, row, 0, is_append_time=not how.is_gathered)
         batch.clear()
@@ -259,10 +271,10 @@ def placing(view: memoryview, how: How) -> None:
     cut = Cut(view)
     rows, batches = 6, cut.rows
     ranges, heads, bases = array("i", sorted(i % batches for i in range(rows))), cut.longs(4 * batches), cut.longs(rows)
-    deltas = array("i", cut.rest[: 4 * rows].ljust(4 * rows, b"\0"))
+    deltas = array("i", cut.rest[: 4 * rows].tobytes().ljust(4 * rows, b"\0"))[:]
     offsets, timestamps = array("q", [0]) * rows, array("q", [0]) * rows
     last = array("q", [-1]) * batches
-    NATIVE.place_records(ranges, deltas, bases, rows, heads, last, offsets, timestamps, bytearray(batches))
+    NATIVE.place_records(ranges, deltas, bases, rows, heads, last, offsets, timestamps, zeros(batches))
     NATIVE.to_microseconds(timestamps, rows, array("q", [0]) * rows, block(rows, how.pattern))
     NATIVE.add_bases(heads, ranges, bases, rows, offsets)
     NATIVE.add_bases_short(heads, ranges, deltas, rows, offsets)
@@ -309,19 +321,19 @@ def documents(view: memoryview, how: How) -> None:
     cuts = [0, *_newlines(view), len(view)]
     starts, ends, rows = array("q", cuts[:-1]), array("q", cuts[1:]), len(cuts) - 1
     fields, pattern = len(FIELDS), how.pattern
-    values, lengths = _filled("q", fields * rows, pattern), _filled("i", fields * rows, pattern)
-    seen, counts, indices = _filled("i", rows, pattern), _filled("i", rows, pattern), _filled("q", rows, pattern)
-    work, scratch, escaped = array("q", bytes(8 * WORK)), bytearray(SCRATCH), bytearray(fields)
+    values, lengths = filled("q", fields * rows, pattern), filled("i", fields * rows, pattern)
+    seen, counts, indices = filled("i", rows, pattern), filled("i", rows, pattern), filled("q", rows, pattern)
+    work, scratch, escaped = array("q", bytes(8 * WORK)), zeros(SCRATCH), zeros(fields)
     good, _ = NATIVE.decode_records(
         view, starts, ends, rows, 0, NAMES, NAME_ENDS, KINDS, values, lengths, seen, counts,
-        _filled("i", rows + 1, pattern), block(len(view) // 2 + 16, pattern), indices, _filled("q", 4 * rows, pattern),
+        filled("i", rows + 1, pattern), block(len(view) // 2 + 16, pattern), indices, filled("q", 4 * rows, pattern),
         escaped, work, scratch,
     )  # fmt: skip
     if not good:
         return
     for name, number in NUMBERS.items():
         part = slice(number * rows, number * rows + good)
-        NATIVE.pack_seen(seen, number, good, bytearray((good + 7) // 8))
+        NATIVE.pack_seen(seen, number, good, zeros((good + 7) // 8))
         if name in TEXTS:
             gather(view, "json" if escaped[number] else "text", (values[part], lengths[part], good), pattern)
         else:
@@ -336,12 +348,12 @@ TEXTS = {name for name, number in NUMBERS.items() if KINDS[number] == KINDS[NUMB
 def _headers(view: memoryview, found: tuple[Any, Any, Any, int], room: tuple[Any, Any], pattern: int) -> None:
     texts, sizes, counts, rows = found
     offsets = array("i", [0]) * (rows + 1)
-    NATIVE.list_offsets(counts, rows, offsets, bytearray((rows + 7) // 8))
+    NATIVE.list_offsets(counts, rows, offsets, zeros((rows + 7) // 8))
     total = offsets[rows]
     if not 0 <= total <= LONGEST:
         raise AssertionError(f"{total} headers")
-    places = [_filled(typecode, total, pattern) for typecode in "qiqi"]
-    is_escaped = NATIVE.find_headers(view, texts, sizes, counts, rows, _filled("q", 7 * total, pattern), *places, *room)
+    places = [filled(typecode, total, pattern) for typecode in "qiqi"]
+    is_escaped = NATIVE.find_headers(view, texts, sizes, counts, rows, filled("q", 7 * total, pattern), *places, *room)
     gather(view, "json" if is_escaped else "text", (places[0], places[1], total), pattern)
     gather(view, "text", (places[2], places[3], total), pattern)
 
@@ -352,10 +364,6 @@ def _newlines(view: memoryview) -> Iterator[int]:
     while at >= 0:
         yield at + 1
         at = data.find(b"\n", at + 1)
-
-
-def _filled(typecode: str, size: int, pattern: int) -> array[int]:
-    return array(typecode, bytes(block(array(typecode).itemsize * size, pattern)))
 
 
 OTHERS: dict[str, tuple[Entry, ...]] = {

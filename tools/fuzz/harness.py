@@ -22,13 +22,13 @@ from thawline.engine.chunks import Chunk
 from thawline.errors import SourceError
 from tools.fuzz.entries import entries
 from tools.fuzz.repairs import REPAIRS, unchanged
-from tools.fuzz.scans import How
+from tools.fuzz.samples import samples
+from tools.fuzz.scans import NATIVE, How
 
-AS_FILE = 2048
+AS_FILE = 8192
 """One of so many inputs is also read as a file, which takes a thousand times as long; so it is decided by its bytes."""
 HEAD = 2
 """Bytes before what is read."""
-_PYBUF_READ = 0x100
 
 
 def main() -> None:
@@ -36,25 +36,23 @@ def main() -> None:
     name = sys.argv.pop(1)
     sys.argv[0] = os.environ.get("THAWLINE_FUZZER", sys.argv[0])
     sys.unraisablehook = _stop
-    make_view = ctypes.pythonapi.PyMemoryView_FromMemory
-    make_view.argtypes, make_view.restype = [ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int], ctypes.py_object
-
+    read_as_file(name, memoryview(samples(name)[0].data))  # imports what is imported late
+    gc.collect()
     gc.freeze()
-    gc.disable()  # what an input leaves behind has no cycles; what a file leaves behind is collected below
+    gc.disable()  # an input leaves no cycles; what a file leaves is collected below
+    ways = entries(name)
 
-    def execute(block: int, size: int) -> int:
-        # libFuzzer's block ends where the input does, so a read behind that is seen.
-        with make_view(block, size, _PYBUF_READ) as view:
-            touch(name, view)
-            if is_read_as_file(view):
-                read_as_file(name, view[HEAD:])
-                gc.collect()
-        return 0
+    def execute(view: memoryview) -> None:
+        # libFuzzer's block ends where the input does, so a read past that is seen.
+        if len(view) < HEAD:
+            return
+        ways[view[0] % len(ways)](view[HEAD:], How(view[1]))
+        if zlib.crc32(view) % AS_FILE == 0:
+            read_as_file(name, view[HEAD:])
+            gc.collect()
 
-    callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t)(execute)
-    given = (ctypes.c_char_p * (len(sys.argv) + 1))(*map(os.fsencode, sys.argv), None)
-    count, arguments = ctypes.c_int(len(sys.argv)), ctypes.pointer(given)
-    sys.exit(ctypes.CDLL(None).LLVMFuzzerRunDriver(ctypes.byref(count), ctypes.byref(arguments), callback))
+    driver = ctypes.cast(ctypes.CDLL(None).LLVMFuzzerRunDriver, ctypes.c_void_p).value
+    sys.exit(NATIVE.fuzz_run(driver, execute, [os.fsencode(argument) for argument in sys.argv]))
 
 
 def touch(name: str, data: memoryview) -> None:
@@ -63,11 +61,6 @@ def touch(name: str, data: memoryview) -> None:
         return
     ways = entries(name)
     ways[data[0] % len(ways)](data[HEAD:], How(data[1]))
-
-
-def is_read_as_file(data: memoryview) -> bool:
-    """Whether an input is one of those that are read in all ways."""
-    return zlib.crc32(data) % AS_FILE == 0
 
 
 def read_as_file(name: str, view: memoryview) -> None:

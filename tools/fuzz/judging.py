@@ -16,8 +16,9 @@ import pyarrow as pa
 
 from thawline.cold import ColdFile, open_cold
 from thawline.errors import FormatError, SourceError, ThawlineError
+from thawline.formats.contract import ContentNamed
 from thawline.model import Report
-from thawline.verbs.salvage import Rescuing, Salvaged, salvage
+from thawline.verbs.salvage import Salvaged, salvage
 
 LONGEST = 2.0
 """Seconds of CPU that all promises together may take for a small file."""
@@ -153,7 +154,7 @@ WAYS: tuple[dict[str, bool], ...] = ({}, {"recover": True}, {"include_suspects":
 def _check_salvage(cold: ColdFile, report: Report, scratch: Path) -> None:
     for options in WAYS:
         # A pack of Borg is named by what it holds, and an output of another format by whoever writes it.
-        target = scratch if isinstance(cold.format, Rescuing) else scratch / "salvaged"
+        target = scratch if isinstance(cold.kind, ContentNamed) else scratch / "salvaged"
         try:
             done = salvage(cold, target, overwrite=True, **options)
         except ThawlineError:

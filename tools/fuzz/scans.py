@@ -39,6 +39,10 @@ FEW_ROWS, FEW_ITEMS, FEW_BYTES = 6, 5, 24 + ROOM_BEHIND
 SOON = 40
 """Bytes of a chunk that ends soon."""
 
+ZERO = array("B", [0])
+UNITS = {typecode: [array(typecode, pattern) for pattern in FILLS] for typecode in "qiBb"}
+"""Patterns as arrays."""
+
 NATIVE: Any = native.functions
 """Nothing is known of its functions: they are called with what nobody else would call them with."""
 
@@ -49,7 +53,7 @@ class Room:
     __slots__ = ("array", "bytes", "fills", "held", "typecode")
 
     def __init__(self, typecode: str, size: int, *, skip: int = 0) -> None:
-        self.typecode, self.array = typecode, array(typecode, bytes(ITEM_SIZES[typecode] * size))
+        self.typecode, self.array = typecode, array(typecode, bytes(ITEM_SIZES[typecode] * size))[:]
         self.bytes = memoryview(self.array).cast("B")
         whole = len(self.bytes) // 8 + 1
         self.fills = [(pattern * whole)[: len(self.bytes)] for pattern in FILLS]
@@ -67,6 +71,18 @@ def held(typecode: str, view: memoryview) -> Any:
     """
     hold = getattr(NATIVE, "fuzz_hold", None)
     return hold(typecode, view) if hold and len(view) else view
+
+
+class Rooms:
+    """Arrays that are filled together; `added.pyx` has it in C."""
+
+    def __init__(self, rooms: list[tuple[memoryview, int]]) -> None:
+        self._rooms = rooms
+
+    def fill(self, pattern: bytes) -> None:
+        """Fill all of them with eight bytes that are repeated, but for those that are 0."""
+        for view, zeros in self._rooms:
+            view[:] = bytes(zeros) + (pattern * (len(view) // 8 + 1))[zeros : len(view)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +139,21 @@ class Scan:
         self.many = {index: self._room(it, FEW_ROWS, LONGEST + 1, 4 * LONGEST) for index, it in self.slots}
         nothing = [held(it.typecode, memoryview(array(it.typecode))) for it in every]
         self.empty = [*(place.held for place in self.places), *nothing]
+        self.few_arguments = [self.few[index].held if index in self.few else it for index, it in enumerate(self.empty)]
+        rooms = [(place.bytes, 0) for place in self.places]
+        rooms += [
+            (self.few[index].bytes, self.few[index].array.itemsize * self._is_offset(it)) for index, it in self.slots
+        ]
+        self.all_few = getattr(NATIVE, "fuzz_rooms", Rooms)(rooms)
         self.few_rooms = array("q", [FEW_ITEMS if path in self.wanted else ENDLESS for path in self.paths])
 
     def _is_filled(self, it: Array) -> bool:
         left_out = (PLACE if self.is_gathered else GATHERING) if it.path in self.gathered else ()
         return it.path in self.wanted and it.part not in left_out
+
+    def _is_offset(self, it: Array) -> bool:
+        """Whether the first item is where the first value starts."""
+        return it.part == OFFSET or it.path in self.paths
 
     def _room(self, it: Array, rows: int, items: int, size: int) -> Room:
         is_list = it.path in self.paths
@@ -156,15 +182,12 @@ class Scan:
     def _begin(self, how: How, view: memoryview) -> None:
         self.state[:] = self.fresh
         self.starts, self.ends, self.counts = (array("q", numbers) for numbers in how.ranges(len(view)))
-        self.rooms, self.current, self.arguments = self.few_rooms[:], dict(self.few), self.empty[:]
-        for place in self.places:
-            place.fill(how.pattern)
-        for index, it in self.slots:
-            self._use(index, it, self.few[index], how.pattern)
+        self.rooms, self.current, self.arguments = self.few_rooms[:], dict(self.few), self.few_arguments[:]
+        self.all_few.fill(FILLS[how.pattern])
 
     def _use(self, index: int, it: Array, room: Room, pattern: int) -> None:
         room.fill(pattern)
-        if it.part == OFFSET or it.path in self.paths:
+        if self._is_offset(it):
             room.array[0] = 0
         self.current[index], self.arguments[index] = room, room.held
 
@@ -280,6 +303,21 @@ def gather(view: memoryview, kind: str, places: tuple[Any, Any, int], pattern: i
         raise AssertionError(f"offsets of {kind} {list(offsets)} for {total} bytes")
 
 
-def block(size: int, pattern: int) -> bytearray:
-    """Bytes in memory of their own, with the worst in them."""
-    return bytearray((FILLS[pattern] * (size // 8 + 1))[:size])
+def block(size: int, pattern: int) -> array[int]:
+    """Bytes in a block of memory of their own, filled with a pattern.
+
+    An array and no bytearray: under the fuzzer, only arrays are blocks that AddressSanitizer watches. A slice, since
+    an array that is made of bytes has room for a few more.
+    """
+    return filled("B", size, pattern)
+
+
+def filled(typecode: str, size: int, pattern: int) -> array[int]:
+    """So many items in a block of memory of their own, filled with a pattern."""
+    one = UNITS[typecode][pattern]
+    return one * size if len(one) == 1 else (one * (size // len(one) + 1))[:size]
+
+
+def zeros(size: int = 0) -> array[int]:
+    """Bytes in a block of memory of their own, all zero."""
+    return ZERO * size

@@ -209,9 +209,9 @@ def salvage(
 
 def _target(cold: ColdFile, output: str | None) -> Path:
     """Where to write: what was said, or this folder if the format's files name themselves."""
-    from thawline.verbs.salvage import Rescuing
+    from thawline.formats.contract import ContentNamed
 
-    if output is None and not isinstance(cold.format, Rescuing):
+    if output is None and not isinstance(cold.kind, ContentNamed):
         raise click.UsageError("Missing option '-o' / '--output'.")
     return Path(output or ".")
 
@@ -241,9 +241,7 @@ def _say_salvaged(run: Session, cold: WatchedFile, done: Salvaged) -> None:
         run.remark(f"repaired, and proven: {repaired}")
     for recovered in done.recovered:
         rows = f" with {counted(recovered.rows, 'row')}" if recovered.rows != recovered.units else ""
-        run.remark(
-            f"recovered at {recovered.span}: {counted(recovered.units, unit)}{rows} ({recovered.labels['recovered']})"
-        )
+        run.remark(f"recovered at {recovered.span}: {counted(recovered.units, unit)}{rows} ({recovered.recovered})")
     if done.suspects:
         run.leave_out()
         run.remark(

@@ -15,7 +15,7 @@ from thawline.options import LARGEST, OPTIONS, BadOption, Option
 if TYPE_CHECKING:
     from thawline.cli.progress import Mode
     from thawline.cli.session import Session
-    from thawline.cold import OnError
+    from thawline.damage import OnError
     from thawline.rendering.console import Color
     from thawline.values import Bytes
 

@@ -51,12 +51,12 @@ def manifest(
     DIR itself is not written to, unless OUT lies in it.
     """
     from thawline.folder import Folder
-    from thawline.formats import get
+    from thawline.formats.rbak import Rbak
     from thawline.formats.rbak.rebuild import rebuild
     from thawline.outputs import protect, replacing
     from thawline.rendering.words import counted, quoted
 
-    protect(member.path for member in get("rbak").members(Folder(folder)))
+    protect(member.path for member in Rbak().members(Folder(folder)))
     done = rebuild(folder, backup_id=backup_id, completed_at=completed_at)
     if output is None:
         run.stdout.write(done.data)

@@ -28,7 +28,10 @@ def formats(run: Session) -> int:
 
     made = [get(name) for name in FORMATS]
     return run.show(
-        [{"format": item.name, "title": item.title, "unit": item.unit_name, "tables": item.tables} for item in made]
+        [
+            {"format": it.name, "title": it.title, "unit": it.kinds[0].unit_name, "tables": tuple(it.tables)}
+            for it in made
+        ]
     )
 
 
@@ -54,10 +57,10 @@ def schema(run: Session, name: str, source: str | None) -> int:
     if source in {"layout", "ksy"}:
         click.echo(_specs(name, source))
     elif source == "arrow":
-        click.echo("\n\n".join(f"# {name}.{table}\n{found.schema(table)}" for table in tables))
+        click.echo("\n\n".join(f"# {name}.{table}\n{found.tables[table].schema}" for table in tables))
     else:
-        fields = [(table, field, "always") for table in tables for field in found.schema(table)]
-        fields += [(table, field, "by name") for table in tables for field in found.extras(table)]
+        fields = [(table, field, "always") for table in tables for field in found.tables[table].schema]
+        fields += [(table, field, "by name") for table in tables for field in found.tables[table].extras]
         return run.show(
             [
                 {"table": table, "column": field.name, "type": str(field.type), "given": given}

@@ -54,7 +54,7 @@ class Engine(Protocol):
 
 
 def scan(
-    table: str,
+    table: str | Table,
     buffer: Buffer,
     ranges: Ranges | None = None,
     *,
@@ -65,7 +65,8 @@ def scan(
 ) -> Iterator[Chunk | Break]:
     """Read rows of a table from a buffer, or from some ranges of it.
 
-    A column of a list's items, such as `bins.name`, gives the list with the requested columns only.
+    A table is given by its name; one that is compiled at run time is given itself. A column of a list's items, such as
+    `bins.name`, gives the list with the requested columns only.
     Checksums are computed if the stored ones are requested, unless `checksums` is false.
 
     >>> chunk, end = scan("kafka_offset_index", bytes([0, 0, 0, 7, 0, 0, 0, 42, 0]))
@@ -75,13 +76,14 @@ def scan(
     ('/types/entry/seq/0', 8)
     """
     view = memoryview(buffer).cast("B")
-    found = TABLES[table]
+    found = table if isinstance(table, Table) else TABLES[table]
     if ranges is None:
         ranges = Ranges.of([(0, len(view), -1)])
     ranges.check(len(view))
     wanted = list(_chosen(found.columns, columns))
-    limits = (max_rows or _rows_in_cache(table, tuple(column.name for column in wanted)), max_bytes)
-    return engine()(found, view, ranges, wanted, limits, checksums=checksums)
+    names = tuple(column.name for column in wanted)
+    fitting = rows_in_cache(found, names) if found.kernel else _rows_in_cache(found.name, names)
+    return engine(found)(found, view, ranges, wanted, (max_rows or fitting, max_bytes), checksums=checksums)
 
 
 def scan_pieces(
@@ -102,7 +104,7 @@ def scan_pieces(
         return
     before = 0
     for view, ranges in _sound(pieces):
-        for item in engine()(found, view, ranges, wanted, (max_rows, max_bytes), checksums=False):
+        for item in engine(found)(found, view, ranges, wanted, (max_rows, max_bytes), checksums=False):
             if isinstance(item, Break):
                 yield replace(item, range_index=item.range_index + before)
             else:
@@ -154,9 +156,14 @@ def places(
 
 @cache
 def _rows_in_cache(table: str, names: tuple[str, ...]) -> int:
+    return rows_in_cache(TABLES[table], names)
+
+
+def rows_in_cache(table: Table, names: tuple[str, ...]) -> int:
+    """How many rows a chunk may have for its arrays to stay in the processor's cache."""
     sizes = (
         array(it.typecode).itemsize * it.width * ITEMS_IN_LIST ** (len(it.path) - 1)
-        for it in arrays(TABLES[table])
+        for it in arrays(table)
         if it.path and it.path[0] in names
     )
     size: int = SIZE_OF_PLACES + sum(sizes)
@@ -171,7 +178,7 @@ LONGEST_ROW = 1 << 30
 
 
 def scan_source(
-    table: str,
+    table: str | Table,
     source: Source,
     start: int = 0,
     *,
@@ -213,9 +220,9 @@ def add_bases(chunk: Chunk, column: str, bases: pa.Int64Array) -> pa.Int64Array:
     return kernels.add_bases(bases, chunk.ranges, numbers)
 
 
-def engine() -> Engine:
-    """The engine that this installation reads with."""
-    if not native.is_compiled:
+def engine(table: Table) -> Engine:
+    """The engine that reads a table. The plain one has only the parsers that are generated."""
+    if not native.is_compiled and table.kernel is None:
         from thawline.engine import parsed  # noqa: PLC0415 - not needed where there is the native module
 
         return parsed.read

@@ -68,6 +68,12 @@ def places(
         yield from _Reading(table, view, ranges, wanted, limits, checksums=False, is_kept=False).places()
 
 
+def kernel_of(table: Table) -> Callable[..., int]:
+    """The function that reads rows of a table."""
+    found: Callable[..., int] = table.kernel or getattr(native.functions, f"scan_{table.name}")
+    return found
+
+
 class _Reading:
     """One run of a kernel over some ranges."""
 
@@ -85,7 +91,7 @@ class _Reading:
         self.table, self.view, self.ranges, self.wanted = table, view, ranges, wanted
         self.has_checksums = checksums
         self.max_rows, self.max_bytes = limits
-        self.kernel = getattr(native.functions, f"scan_{table.name}")
+        self.kernel = kernel_of(table)
         plan = plan_of(table, wanted, is_gathered=is_kept)
         self.schema, self.lists, self.gathered = plan.schema, plan.lists, plan.gathered
         self.state = array("q", bytes(8 * (STATE_LISTS + len(self.lists))))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from array import array
 
-from thawline import native
 from thawline.engine.arrays import PLACES, plan_of
 from thawline.engine.chunks import Break
+from thawline.engine.kernels import kernel_of
 from thawline.engine.tables import Table
 from thawline.native.constants.kernels import STATE_AT, STATE_FAILURE, STATE_LISTS, STATE_POSITION, STATE_ROWS
 
@@ -17,7 +17,7 @@ class Probe:
     def __init__(self, table: Table, most: int = 1) -> None:
         plan = plan_of(table, (), is_gathered=True)
         self._failures = table.failures
-        self._kernel = getattr(native.functions, f"scan_{table.name}")
+        self._kernel = kernel_of(table)
         self._starts, self._lengths, self._counts = array("q", [0]), array("q", [0]), array("q", [0])
         self._state, self._rooms = array("q", bytes(8 * (STATE_LISTS + len(plan.lists)))), plan.rooms
         self._empty = self._state[:]

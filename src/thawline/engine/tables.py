@@ -6,7 +6,7 @@ Arrow schema and, without compiled kernels, to take the same values from the obj
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -66,6 +66,8 @@ class Table:
     least_size: int = 1
     """The least size of a row, which bounds how many there can be."""
     checksum: Checksum | None = None
+    kernel: Callable[..., int] | None = field(default=None, compare=False, repr=False)
+    """The kernel of a table that is compiled at run time; None for those of the native module."""
 
 
 @dataclass(frozen=True, slots=True)

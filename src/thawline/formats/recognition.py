@@ -7,7 +7,7 @@ has none to go by. Here its name is asked, and its first megabyte is searched fo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -16,9 +16,8 @@ from pathlib import PurePath
 from thawline import formats
 from thawline.errors import ThawlineError, UnknownFormat
 from thawline.formats import Format
-from thawline.formats.kafka.sidecars import kind_of
-from thawline.formats.rbak.segment import Segment, find
-from thawline.model import Finding, Run, Span
+from thawline.formats.contract import Depth
+from thawline.model import Run, Span
 from thawline.source import LocalSource, Source
 from thawline.wording import counted
 
@@ -158,6 +157,7 @@ def suspects(source: Source) -> list[Suspicion]:
 def _suspicion(name: str, window: LocalSource, size: int) -> Suspicion | None:
     is_named = _speaks_for(name, window.name)
     read = formats.get(name)
+    unit_name = read.kinds[0].unit_name
     units, first = 0, None
     for span, count in _units(read, window):
         units, first = units + count, span.start if first is None else first
@@ -166,12 +166,12 @@ def _suspicion(name: str, window: LocalSource, size: int) -> Suspicion | None:
         return None
     told = ["its name speaks for " + name] if is_named else []
     if not units and is_fitting:
-        told.append(f"it begins like a {read.unit_name} of {name} that is damaged")
+        told.append(f"it begins like a {unit_name} of {name} that is damaged")
     if units:
-        noun = counted(units, read.unit_name) + ("" if is_named else f" of {name}")
+        noun = counted(units, unit_name) + ("" if is_named else f" of {name}")
         within = " in its first MiB" if size > LOOKED_AT else ""
         told.append(f"{noun} {'is' if units == 1 else 'are'} found from byte {first:#x} on{within}")
-    return Suspicion(name, ", and ".join(told), units, read.unit_name, first)
+    return Suspicion(name, ", and ".join(told), units, unit_name, first)
 
 
 def _begins_like_a_batch(window: LocalSource, size: int) -> bool:
@@ -186,7 +186,8 @@ def _begins_like_a_batch(window: LocalSource, size: int) -> bool:
 
 def _speaks_for(name: str, path: str) -> bool:
     file = PurePath(path).name
-    return bool(NAMES[name].fullmatch(file) or NAMES[name].fullmatch(PACKED_NAME.sub("", file)))
+    told = NAMES.get(name)
+    return bool(told and (told.fullmatch(file) or told.fullmatch(PACKED_NAME.sub("", file))))
 
 
 def _units(read: Format, window: LocalSource) -> Iterator[tuple[Span, int]]:
@@ -194,22 +195,14 @@ def _units(read: Format, window: LocalSource) -> Iterator[tuple[Span, int]]:
     if (likeness := _likeness(window)) and likeness.remedy == COMPRESSED:
         return
     with suppress(ThawlineError):
-        for item in islice(SEARCHES[read.name](read, window), MOST_ITEMS):
-            if isinstance(item, Segment):
-                yield item.span, 1
-            elif isinstance(item, Run) and item.units:
+        depth = DEPTHS.get(read.name, Depth.UNITS)
+        for item in islice(read.kinds[0].walk(window, depth), MOST_ITEMS):
+            if isinstance(item, Run) and item.units:
                 yield item.span, item.units
 
 
-Searched = Iterable[Run | Segment | Finding | Span]
-SEARCHES: dict[str, Callable[[Format, LocalSource], Searched]] = {
-    "rbf": lambda read, window: read.scan(window),
-    "borg": lambda read, window: read.outline(window),
-    "rbak": lambda _, window: find(window),
-    "kafka": lambda read, window: () if kind_of(window.name) else read.divide(window, "records"),
-    "aerospike": lambda read, window: read.divide(window, "records"),
-}
-"""How units of a format are found at the price of their checksums; entries of an index of Kafka have none."""
+DEPTHS = {"borg": Depth.HEADS}
+"""How far to look for units without decompressing any, where that is less than what rows need."""
 
 
 def _likeness(source: Source) -> Likeness | None:

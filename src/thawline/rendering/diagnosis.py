@@ -147,7 +147,7 @@ def _mark(cold: ColdFile, finding: Finding) -> Mark:
 def _field(cold: ColdFile, start: int, at: int) -> Mark | None:
     """The field at fault, if reading the unit that starts here stops at it."""
     data = bytes(cold.source.view(start, min(start + LONGEST_UNIT, cold.size)))
-    field = trace(cold.format.unit_at(cold.source, start), data).failing
+    field = trace(cold.kind.spec_at(cold.source, start), data).failing
     if field is None or start + field.start != at:
         return None
     return Mark(Span(at, start + max(field.end, field.start + 1)), f"{field.label} {field.reason}", is_field=True)

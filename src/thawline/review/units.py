@@ -99,7 +99,7 @@ def _spec_of(path: Path, version: Version) -> str | None:
         return roots[0].id
     try:
         with open_source(path) as source:
-            unit = get(identify(source).format).unit_at(source, 0)
+            unit = get(identify(source).format).kind_of(source).spec_at(source, 0)
         if unit in version.specs:
             return _outermost(unit, version.specs)
     except ThawlineError:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import glob
 import hashlib
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from thawline import folder as listing
-from thawline.errors import SourceError
-from thawline.files import Group, Tree
-from thawline.folder import Folder, Unread, file_of
-from thawline.spark.files import File, answering, filesystem_of, plain
+from thawline.files import Group, Tree, places
+from thawline.folder import Folder, Unread
+from thawline.spark.files import File, absolute
 
 PROBLEM = "problem: "
 """What the signature of a work begins with that is not looked at."""
@@ -63,40 +59,9 @@ def discover(sources: Iterable[str]) -> Iterator[Work]:
 
 
 def _places(source: str) -> Iterator[File | Folder]:
-    """The file or the folder that a source is, or those that a glob in a URL matches."""
-    path = plain(source)
-    if "://" in path:
-        with answering(path):
-            yield from list(_remote(path))
-        return
-    path = os.path.abspath(path)  # noqa: PTH100 - a link keeps its name
-    if not os.path.lexists(path):
-        raise SourceError(f"{source}: no such file or folder")
-    yield Folder(path) if os.path.isdir(path) else _stat(path)  # noqa: PTH112 - Path.is_dir raises
-
-
-def _stat(path: str) -> File:
-    try:
-        found = Path(path).stat()
-    except OSError:
-        return File(path, 0, is_named=True)  # the task says what is wrong with it
-    return File(path, found.st_size, found.st_mtime, is_named=True)
-
-
-def _remote(url: str) -> Iterator[File | Folder]:
-    filesystem, path = filesystem_of(url)
-    if glob.has_magic(path) and not filesystem.exists(path):
-        matches = sorted(filesystem.glob(path))
-        if not matches:
-            raise SourceError(f"{url}: nothing there is called like that")
-        for match in matches:
-            yield from _remote(filesystem.unstrip_protocol(match))
-    elif filesystem.isfile(path):
-        yield _named(file_of(filesystem.info(path), url))
-    elif filesystem.isdir(path):
-        yield Folder(url.rstrip("/"))
-    else:
-        raise SourceError(f"{url}: no such file or folder")
+    """The file or the folder that a source is, or those that a glob matches."""
+    for place in places(absolute(source)):
+        yield place if isinstance(place, Folder) else _named(place)
 
 
 def _below(folder: Folder) -> Iterator[Work]:

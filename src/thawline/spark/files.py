@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import glob
+import errno
 import os
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
-from pathlib import Path
-from typing import Any
 
-from thawline import source
-from thawline.errors import SourceError, ThawlineError
-from thawline.folder import Folder, file_of
-from thawline.formats import Format
+from thawline import folder as listing
+from thawline.errors import SourceError
+from thawline.files import Group, Tree, places
+from thawline.folder import Folder
+from thawline.formats.contract import Foldered, Format, Member
 from thawline.spark.settings import Settings
 
 SCHEMES = re.compile(r"^s3[an]://")
@@ -55,59 +53,32 @@ class Listing:
         return found
 
     def _expand(self, path: str) -> Iterator[File]:
-        path = plain(path)
         try:
-            with answering(path):
-                found = list(self._remote(path) if "://" in path else self._local(path))
-            yield from (file for file in found if self._is_wanted(file))
-        except FileNotFoundError as error:
-            if not self.settings.ignores_missing:
-                raise SourceError(f"{path}: no such file or folder") from error
+            found = [file for place in places(absolute(path)) for file in self._at(place, path)]
+        except SourceError as error:
+            if self.settings.ignores_missing and error.errno == errno.ENOENT:
+                return
+            raise
+        yield from (file for file in found if self._is_wanted(file))
 
-    def _local(self, path: str) -> Iterator[File]:
-        path = os.path.abspath(path)  # noqa: PTH100 - a link keeps its name
-        if Path(path).is_dir():
-            yield from self._in_folder(path)
-        elif Path(path).exists() or not glob.has_magic(path):
-            yield replace(_stat(path), is_named=True)
+    def _at(self, place: listing.File | Folder, path: str) -> Iterator[File]:
+        if isinstance(place, Folder):
+            yield from self._in_folder(place)
         else:
-            found = sorted(glob.glob(path, recursive=True))  # noqa: PTH207 - as a shell does it
-            if not found:
-                raise FileNotFoundError
-            for match in found:
-                yield from self._in_folder(match) if Path(match).is_dir() else [_stat(match)]
+            yield _planned(place, is_named=place.path == absolute(path))
 
-    def _in_folder(self, path: str) -> Iterator[File]:
-        for folder, subfolders, names in os.walk(path):
-            subfolders[:] = sorted(filter(_is_shown, subfolders)) if self.settings.recursive else []
-            members = list(self._members(folder))
-            if members:
-                subfolders.clear()
-                yield from members
-            else:
-                yield from (_stat(os.path.join(folder, name)) for name in sorted(filter(_is_shown, names)))  # noqa: PTH118
-
-    def _members(self, path: str) -> Iterator[File]:
-        """The files of a folder that is of the format as a whole."""
-        folder = Folder(path)
-        if self.settings.format.claim_folder(folder):
-            for member in self.settings.format.members(folder):
-                yield replace(_stat(member.path), folder=path, is_named=True)
-
-    def _remote(self, url: str) -> Iterator[File]:
-        filesystem, path = filesystem_of(url)
-        if glob.has_magic(path):
-            entries = filesystem.glob(path, detail=True)
-            if not entries:
-                raise FileNotFoundError
-            yield from _entries(filesystem, entries.values())
-        elif filesystem.isdir(path):
-            members = list(self._members(url.rstrip("/")))
-            depth = None if self.settings.recursive else 1
-            listed = filesystem.find(path, maxdepth=depth, detail=True).values() if not members else []
-            yield from members or _entries(filesystem, listed)
-        else:
-            yield from (replace(file, is_named=True) for file in _entries(filesystem, [filesystem.info(path)]))
+    def _in_folder(self, folder: Folder) -> Iterator[File]:
+        """Every file below a folder that Spark takes for data; members of a group know their folder."""
+        for found in Tree(self.settings.recursive, self.settings.format.name).below(folder):
+            if isinstance(found, Group):
+                for member in found.members:
+                    if _is_shown(member.path, folder.path):
+                        yield _planned(found.held[member.path], folder=found.folder.path, is_named=True)
+            elif _is_shown(found.path, folder.path):
+                if isinstance(found, listing.File):
+                    yield _planned(found)
+                elif found.is_failure:
+                    raise SourceError(f"{found.path}: {found.reason}")
 
     def _is_wanted(self, file: File) -> bool:
         settings = self.settings
@@ -129,15 +100,10 @@ def plain(path: str) -> str:
     return re.sub(r"^file:(//)?", "", SCHEMES.sub("s3://", path))
 
 
-@contextmanager
-def answering(path: str) -> Iterator[None]:
-    """Turn what a store says for itself, such as that it has no credentials, into `SourceError`."""
-    try:
-        yield
-    except (FileNotFoundError, ThawlineError):
-        raise
-    except Exception as error:
-        raise SourceError(f"{path}: {error}") from error
+def absolute(path: str) -> str:
+    """A path as every process sees it; a URL as it is."""
+    path = plain(path)
+    return path if "://" in path else os.path.abspath(path)  # noqa: PTH100 - a link keeps its name
 
 
 def _braces(pattern: str) -> Iterable[str]:
@@ -156,31 +122,13 @@ def _braces(pattern: str) -> Iterable[str]:
     ]
 
 
-def _is_shown(name: str) -> bool:
-    """As Spark has it: names that begin with a dot or an underscore are not data."""
-    return not name.startswith((".", "_"))
+def _is_shown(path: str, above: str) -> bool:
+    """As Spark has it: what lies below a name that begins with a dot or an underscore is no data."""
+    return not any(part.startswith((".", "_")) for part in path.removeprefix(above).split("/"))
 
 
-def _stat(path: str) -> File:
-    if "://" in path:
-        filesystem, inner = filesystem_of(path)
-        return next(_entries(filesystem, [filesystem.info(inner)]))
-    found = os.stat(path)  # noqa: PTH116 - ten thousand of them
-    return File(path, found.st_size, found.st_mtime)
-
-
-def filesystem_of(url: str) -> tuple[Any, str]:
-    """The file system of a URL, and the path there; what it has listed before is forgotten."""
-    filesystem, path = source.filesystem_of(url)
-    filesystem.invalidate_cache()
-    return filesystem, path
-
-
-def _entries(filesystem: Any, entries: Iterable[dict[str, Any]]) -> Iterator[File]:
-    for entry in sorted(entries, key=lambda entry: str(entry["name"])):
-        if entry["type"] == "file" and _is_shown(entry["name"].rpartition("/")[2]):
-            found = file_of(entry, filesystem.unstrip_protocol(entry["name"]))
-            yield File(found.path, found.size, found.modified, etag=found.etag)
+def _planned(file: listing.File, *, folder: str = "", is_named: bool = False) -> File:
+    return File(file.path, file.size, file.modified, folder, is_named, file.etag)
 
 
 class Members:
@@ -188,13 +136,21 @@ class Members:
 
     def __init__(self, format_: Format) -> None:
         self.format = format_
-        self._known: dict[str, dict[str, Format]] = {}
+        self._known: dict[str, dict[str, Member]] = {}
 
     def format_of(self, file: File) -> Format:
         """The format to read a file with."""
-        if not file.folder:
-            return self.format
+        return self._member(file).format
+
+    def known_of(self, file: File) -> Mapping[str, object]:
+        """Columns whose value is the same in all rows of a file."""
+        return self._member(file).known
+
+    def _member(self, file: File) -> Member:
         if file.folder not in self._known:
-            members = self.format.members(Folder(file.folder))
-            self._known[file.folder] = {member.path: member.format for member in members}
-        return self._known[file.folder].get(file.path, self.format)
+            if file.folder and isinstance(self.format, Foldered):
+                members = self.format.members(Folder(file.folder))
+                self._known[file.folder] = {member.path: member for member in members}
+            else:
+                self._known[file.folder] = {}
+        return self._known[file.folder].get(file.path, Member(file.path, self.format))

@@ -22,7 +22,6 @@ from pyspark.sql.datasource import (
     LessThanOrEqual,
 )
 
-from thawline.formats import Format
 from thawline.spark.settings import Settings
 
 Comparison = Literal["=", "<", "<=", ">", ">=", "in"]
@@ -87,7 +86,7 @@ def narrowed(settings: Settings, conditions: Sequence[Condition]) -> Settings:
 
     Only of a format's first table: in another one a time may be that of something else.
     """
-    if settings.table != settings.format.tables[0]:
+    if settings.table != next(iter(settings.format.tables)):
         return settings
     held: Any = settings.format
     changes = {**_windows(held, conditions), **dict(_names(held, conditions))}
@@ -118,9 +117,8 @@ def _names(held: Any, conditions: Sequence[Condition]) -> Iterator[tuple[str, tu
             yield column, kept or ()
 
 
-def may_hold(format_: Format, conditions: Iterable[Condition]) -> bool:
-    """Whether a file can hold a row that is asked for, as far as is known without a look at it."""
-    known = format_.known()
+def may_hold(known: Mapping[str, object], conditions: Iterable[Condition]) -> bool:
+    """Whether a file can hold a requested row, by the columns that its folder tells."""
     return all(condition.allows(known[condition.column]) for condition in conditions if condition.column in known)
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from thawline import formats
 from thawline.errors import SourceError, ThawlineError, UnknownFormat
 from thawline.folder import Folder
-from thawline.formats import Claim, Format
+from thawline.formats.contract import Claim, Foldered, Format, Kind, read
 from thawline.formats.recognition import unrecognised
 from thawline.model import Finding, Report
 from thawline.packed import Packed
@@ -162,10 +162,15 @@ class Intake:
 
 def _folder_accounts(work: Work) -> Iterator[Account]:
     try:
-        for report in formats.get(work.format).accounts(Folder(work.file.path)):
+        for report in _accounts(work):
             yield _of_report(report, work)
     except ThawlineError as error:
         yield Account(work.file.path, work.key, error=str(error))
+
+
+def _accounts(work: Work) -> Iterator[Report]:
+    found = formats.get(work.format)
+    return found.accounts(Folder(work.file.path)) if isinstance(found, Foldered) else iter(())
 
 
 def _of_report(report: Report, work: Work) -> Account:
@@ -191,9 +196,11 @@ def _file_account(share: Share, members: Members | None, tables: Tables) -> Acco
             if share.work.beside == format_.name:
                 account.apart = "beside"
                 return account
-            _read(format_, source, share, (claim.table if claim else "") or format_.tables[0], account, tables)
+            kind = format_.kind_of(source)
+            first, *others = kind.tables
+            _read(format_, source, share, (claim.table if claim else "") or first, account, tables)
             if not (claim and claim.table):
-                _read_others(format_, source, share, tables)
+                _read_others(format_, source, share, others, tables)
     except LakeError:
         raise  # it is about where rows are written, not about this file
     except MemoryError:
@@ -219,7 +226,8 @@ def _read(
     format_: Format, source: LocalSource | RemoteSource, share: Share, table: str, account: Account, tables: Tables
 ) -> None:
     """The first table of a file, and what is wrong with it."""
-    for item in items_of(format_, source, share.part, table, format_.schema(table).names):
+    kind = format_.kind_of(source)
+    for item in items_of(kind, source, share.part, table, kind.tables[table].schema.names):
         if isinstance(item, Finding):
             account.find(item, source.name, format_.name)
             account.damaged_bytes += item.span.size if item.severity == "error" else 0
@@ -234,20 +242,23 @@ def _read(
         source.release(run.span.start)
 
 
-def _read_others(format_: Format, source: LocalSource | RemoteSource, share: Share, tables: Tables) -> None:
-    for table in format_.tables[1:]:
-        if not _holds(format_, source, table):
+def _read_others(
+    format_: Format, source: LocalSource | RemoteSource, share: Share, names: list[str], tables: Tables
+) -> None:
+    kind = format_.kind_of(source)
+    for table in names:
+        if not _holds(kind, source, table):
             continue
-        for item in items_of(format_, source, share.part, table, format_.schema(table).names):
+        for item in items_of(kind, source, share.part, table, kind.tables[table].schema.names):
             for batch in () if isinstance(item, Finding) else item[1]:
                 if batch.num_rows:
                     tables.add(f"{format_.name}_{table}", batch, share.work.key, source.name)
 
 
-def _holds(format_: Format, source: LocalSource | RemoteSource, table: str) -> bool:
+def _holds(kind: Kind, source: LocalSource | RemoteSource, table: str) -> bool:
     """Whether a table is one of those that this file has: Borg's index, for one, is in files of its own."""
     try:
-        next(iter(format_.read(source, table, ())), None)
+        next(iter(read(kind, source, table, ())), None)
     except SourceError:
         return False
     return True

@@ -24,7 +24,7 @@ from thawline.errors import FormatError, SourceError, ThawlineError, UnknownForm
 from thawline.formats import Format
 from thawline.source import open_source
 from thawline.spark.discovery import Work, discover
-from thawline.spark.files import Members, plain
+from thawline.spark.files import Members, absolute, plain
 from thawline.spark.intake import Account, Intake, Share, Taken
 from thawline.spark.lake import Entry, Lake, LakeError
 from thawline.spark.ledger import Standing, ledgers, mark, standings, supersede
@@ -131,7 +131,7 @@ def ingest(
     lake = Lake(to, output_format)
     with _explaining(lake), lake.opened():
         found = list(discover(sources))
-        summary = Summary(to, frozenset(map(_path, sources)))
+        summary = Summary(to, frozenset(map(absolute, sources)))
         summary.pruned = _settle(found, sources, lake, prune=prune_missing)
         works = [work for work in found if not work.problem]
         pending = list(_pending(works, lake))
@@ -152,11 +152,6 @@ def _explaining(lake: Lake) -> Iterator[None]:
         yield
     except LakeError as error:
         raise LakeError(f"{lake.path}: {error}; {AGAIN}") from error
-
-
-def _path(source: str) -> str:
-    path = plain(source)
-    return path if "://" in path else os.path.abspath(path)  # noqa: PTH100 - a link keeps its name
 
 
 def _settle(works: Sequence[Work], sources: Sequence[str], lake: Lake, *, prune: bool) -> int:
@@ -397,10 +392,10 @@ def _shares(work: Work, size: int) -> list[Share]:
 def _format_of(work: Work) -> tuple[Format, str]:
     if work.format:
         found = Members(formats.get(work.format)).format_of(work.file)
-        return found, found.tables[0]
+        return found, next(iter(found.tables))
     with open_source(work.file.path) as source:
         claim = formats.identify(source)
         if claim is None:
             raise UnknownFormat(work.file.path)
     found = formats.get(claim.format)
-    return found, claim.table or found.tables[0]
+    return found, claim.table or next(iter(found.tables))

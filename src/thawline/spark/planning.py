@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from thawline.errors import SourceError
-from thawline.formats import Format
+from thawline.formats.contract import Depth, Format, Kind
 from thawline.model import Finding, Run, Span
 from thawline.source import Source, open_source
 from thawline.spark.files import File, Members
@@ -82,13 +82,15 @@ class Planner:
             yield Part(file)  # the task says what is wrong with it
 
     def _pieces(self, file: File, format_: Format, source: Source, size: int) -> Iterator[Part]:
-        if not (file.is_named or is_ours(format_, source, self.table)) or _is_one(format_, source):
-            yield Part(file)
+        kind = format_.kind_of(source)
+        is_read = file.is_named or is_ours(format_, source, self.table)
+        if not is_read or self.table not in kind.tables or _is_one(kind, source):
+            yield Part(file)  # the task says what is wrong with it
             return
         pieces = (
             piece
-            for item in format_.divide(source, self.table)
-            for piece in (cut(format_, source, item, size) if isinstance(item, Run) else [item])
+            for item in kind.walk(source, kind.tables[self.table].depth)
+            for piece in (cut(kind, source, item, size) if isinstance(item, Run) else [item])
         )
         groups = list(_grouped(pieces, size))
         yield from [Part(file)] if len(groups) == 1 else (Part(file, group) for group in groups)
@@ -100,29 +102,27 @@ def is_ours(format_: Format, source: Source, table: str) -> bool:
     return claim is not None and (claim.table or table) == table
 
 
-def cut(format_: Format, source: Source, run: Run, size: int) -> Iterator[Run]:
+def cut(kind: Kind, source: Source, run: Run, size: int) -> Iterator[Run]:
     """A run as shorter ones of at most so many bytes, or of one unit; each starts where a unit starts."""
     if run.span.size <= size or run.units <= 1:
-        yield run
+        yield run.portable()
         return
-    # How much of a run is left out holds for the whole of it.
-    run = replace(run, labels={name: value for name, value in run.labels.items() if name != "left_out"})
-    starts = [unit.start for unit in format_.units(source, run)]
+    starts = [unit.start for unit in kind.units(source, run)]
     starts[:1] = [run.span.start]
     first, units = starts[0], 0
     for start, end in pairwise([*starts, run.span.end]):
         if units and end - first > size:
-            yield replace(run, span=Span(first, start), units=units, rows=0)
+            yield run.cut(Span(first, start), units)
             first, units = start, 0
         units += 1
-    yield replace(run, span=Span(first, run.span.end), units=units, rows=0)
+    yield run.cut(Span(first, run.span.end), units)
 
 
-def _is_one(format_: Format, source: Source) -> bool:
+def _is_one(kind: Kind, source: Source) -> bool:
     """Whether heads tell that there is a single unit, as in a segment of RBAK."""
-    if not format_.has_heads:
+    if not kind.has_heads:
         return False
-    units = (item.units for item in format_.outline(source) if isinstance(item, Run))
+    units = (item.units for item in kind.walk(source, Depth.HEADS) if isinstance(item, Run))
     return not any(total > 1 for total in accumulate(units))
 
 

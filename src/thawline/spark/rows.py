@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from thawline.cold import LONGEST_CORRUPT
-from thawline.errors import FormatError, SourceError
+from thawline.damage import kept
+from thawline.errors import SourceError
 from thawline.faults import readable, with_faults
-from thawline.formats import Format, Reading
-from thawline.model import Code, Finding, Run, Span
+from thawline.formats.contract import Format, Kind, Reading, read
+from thawline.model import Finding, LeftOut, Run, Span
 from thawline.options import BadOption
 from thawline.source import LocalSource, RemoteSource, Source, open_source
 from thawline.spark.files import File, Members
 from thawline.spark.planning import Part, cut, is_ours
-from thawline.spark.settings import Settings
+from thawline.spark.settings import MODES, Settings
 from thawline.wording import utf8
 
 FILE, START, END = "_file", "_start", "_end"
@@ -33,7 +33,7 @@ def schema_of(settings: Settings) -> pa.Schema:
     offered = every_column(settings)
     if settings.columns is not None:
         return pa.schema([_field(offered, name, settings) for name in settings.columns])
-    names = [name for name in format_.schema(table).names if name not in settings.without]
+    names = [name for name in format_.tables[table].schema.names if name not in settings.without]
     names += METADATA.names if settings.has_metadata else []
     names += [settings.corrupt] if settings.mode == "PERMISSIVE" else []
     return pa.schema([offered.field(name) for name in names])
@@ -42,8 +42,8 @@ def schema_of(settings: Settings) -> pa.Schema:
 def every_column(settings: Settings) -> pa.Schema:
     """All columns that can be asked for."""
     format_, table = settings.format, settings.table
-    fields = [*format_.schema(table), *format_.extras(table), *METADATA, pa.field(settings.corrupt, pa.binary())]
-    return pa.schema(fields)
+    offered = format_.tables[table]
+    return pa.schema([*offered.schema, *offered.extras, *METADATA, pa.field(settings.corrupt, pa.binary())])
 
 
 def _field(offered: pa.Schema, name: str, settings: Settings) -> pa.Field:
@@ -94,13 +94,14 @@ class Reader:
 
     def _placed(self, format_: Format, source: Source, part: Part) -> Placed:
         table = self.settings.table
-        wanted = [*format_.schema(table).names, *format_.extras(table).names]
+        offered, kind = format_.tables[table], format_.kind_of(source)
+        wanted = [*offered.schema.names, *offered.extras.names]
         columns = [name for name in wanted if name in self.schema.names]
-        spared = _Spared(format_.spared)
+        spared = _Spared()
         if START in self.schema.names or END in self.schema.names:
-            yield from _by_unit(format_, source, part, table, columns, spared)
+            yield from _by_unit(kind, source, part, table, columns, spared)
         else:
-            yield from _by_run(items_of(format_, source, part, table, columns), spared)
+            yield from _by_run(items_of(kind, source, part, table, columns), spared)
         if spared.size:
             units = f"{spared.units} of {spared.seen} units"
             self.log(f"{source.name}: skipped {units}, {spared.size} of {part.weight} bytes")
@@ -111,17 +112,9 @@ class Reader:
                 span, batch = item
                 if batch.num_rows:
                     yield self._batch(source, span, {name: batch[name] for name in batch.schema.names}, batch.num_rows)
-            elif item.severity == "error":
-                yield from self._damage(source, item)
-
-    def _damage(self, source: Source, finding: Finding) -> Iterator[pa.RecordBatch]:
-        if self.settings.mode == "FAILFAST":
-            message = f"{finding.code.id} {finding.message}, up to byte {finding.span.end:#x}"
-            raise FormatError(message, file=source.name, offset=finding.span.start)
-        if self.settings.mode == "PERMISSIVE" and finding.span.size and not finding.is_given:
-            end = min(finding.span.end, finding.span.start + LONGEST_CORRUPT)
-            corrupt = pa.array([bytes(source.view(finding.span.start, end))], pa.binary())
-            yield self._batch(source, finding.span, {self.settings.corrupt: corrupt}, 1)
+            elif (corrupt := kept(item, source, MODES[self.settings.mode])) is not None:
+                damage = {self.settings.corrupt: pa.array([corrupt], pa.binary())}
+                yield self._batch(source, item.span, damage, 1)
 
     def _batch(self, source: Source, span: Span, arrays: Mapping[str, pa.Array], rows: int) -> pa.RecordBatch:
         where = {FILE: utf8(source.name), START: span.start, END: span.end}
@@ -149,33 +142,20 @@ def _cast(array: pa.Array, field: pa.Field, file: str) -> pa.Array:
         raise BadOption(f"{file}: column {field.name} cannot be read as {field.type}: {error}") from error
 
 
-def items_of(format_: Format, source: Source, part: Part, table: str, columns: list[str]) -> Reading:
+def items_of(kind: Kind, source: Source, part: Part, table: str, columns: list[str]) -> Reading:
     """Runs with their rows, and findings, of a part; rows of what could not be read are left out."""
-    for item in with_faults(_items_of(format_, source, part, table, columns), source):
-        yield item if isinstance(item, Finding) else (item[0], _readable(*item, source))
-
-
-def _readable(run: Run, batches: Iterable[pa.RecordBatch], source: Source) -> Iterable[pa.RecordBatch]:
-    return batches if batches == () else readable(run, batches, source)  # nothing at all says that it was spared
-
-
-def _items_of(format_: Format, source: Source, part: Part, table: str, columns: list[str]) -> Reading:
     if part.items is None:
-        yield from format_.read(source, table, columns)
-        return
-    for item in part.items:
-        if isinstance(item, Run):
-            yield from format_.read_run(source, item, table, columns)
-        else:
-            yield item
+        reading = read(kind, source, table, columns)
+    else:
+        reading = kind.rows(source, part.items, table, columns)
+    for item in with_faults(reading, source):
+        yield item if isinstance(item, Finding) else (item[0], readable(*item, source))
 
 
 @dataclass(slots=True)
 class _Spared:
-    """What of a part was not decoded, since nothing in it is asked for."""
+    """What of a part was not decoded because nothing in it was requested."""
 
-    codes: tuple[Code, ...]
-    """Codes of findings that say so."""
     units: int = 0
     seen: int = 0
     size: int = 0
@@ -183,13 +163,12 @@ class _Spared:
     def note(self, item: tuple[Run, Iterable[pa.RecordBatch]] | Finding) -> None:
         """Count an item."""
         if isinstance(item, Finding):
-            if item.code in self.codes:
+            if item.code.is_pruning:
                 self.units, self.seen, self.size = self.units + 1, self.seen + 1, self.size + item.span.size
             return
-        run, batches = item
-        found = (run.units, run.span.size) if batches == () else run.labels.get("left_out")
-        units, size = found if isinstance(found, tuple) else (0, 0)
-        self.units, self.seen, self.size = self.units + units, self.seen + run.units, self.size + size
+        run = item[0]
+        left = run.left_out or LeftOut(0, 0)
+        self.units, self.seen, self.size = self.units + left.units, self.seen + run.units, self.size + left.size
 
 
 def _by_run(items: Reading, spared: _Spared) -> Placed:
@@ -202,17 +181,17 @@ def _by_run(items: Reading, spared: _Spared) -> Placed:
             yield from ((item[0].given or item[0].span, batch) for batch in item[1])
 
 
-def _by_unit(format_: Format, source: Source, part: Part, table: str, columns: list[str], spared: _Spared) -> Placed:
+def _by_unit(kind: Kind, source: Source, part: Part, table: str, columns: list[str], spared: _Spared) -> Placed:
     """Unit by unit, so that each row comes with the place of its own."""
-    items = format_.divide(source, table) if part.items is None else part.items
+    items = kind.walk(source, kind.tables[table].depth) if part.items is None else part.items
     for item in items:
         if isinstance(item, Finding):
             spared.note(item)
             yield item
             continue
-        for run in cut(format_, source, item, 1):
-            span = next(format_.units(source, run), run.span)
-            for found in format_.read_run(source, run, table, columns):
+        for run in cut(kind, source, item, 1):
+            span = next(kind.units(source, run), run.span)
+            for found in kind.rows(source, [run], table, columns):
                 spared.note(found)
                 if isinstance(found, Finding):
                     yield found

@@ -8,14 +8,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from typing import Literal, cast
+from typing import Literal
 
 from thawline import formats, options
+from thawline.damage import OnError
 from thawline.formats import Format
 from thawline.options import OPTIONS, BadOption
 
 Mode = Literal["PERMISSIVE", "DROPMALFORMED", "FAILFAST"]
-MODES = ("PERMISSIVE", "DROPMALFORMED", "FAILFAST")
+MODES: dict[Mode, OnError] = {"PERMISSIVE": "keep", "DROPMALFORMED": "skip", "FAILFAST": "raise"}
+"""Spark's names for what becomes of damage; the first is the default."""
 OWN = (
     "path",
     "paths",
@@ -67,7 +69,7 @@ def understood(format_name: str, given: Mapping[str, str]) -> Settings:
             raise BadOption(_unknown(format_name, key, offered))
         named[name] = value
     format_ = formats.get(format_name, **dict(_for_format(format_name, named)))
-    table = named.get("table", format_.tables[0])
+    table = named.get("table", next(iter(format_.tables)))
     if table not in format_.tables:
         raise BadOption(f"{format_name} has no table {table!r}; there are {', '.join(format_.tables)}")
     return Settings(
@@ -148,10 +150,10 @@ def _flag(named: Mapping[str, str], name: str, default: str = "false") -> bool:
 
 
 def _mode(named: Mapping[str, str]) -> Mode:
-    mode = named.get("mode", MODES[0]).upper()
+    mode = named.get("mode", next(iter(MODES))).upper()
     if mode not in MODES:
         raise BadOption(f"mode is {named['mode']!r}: it is one of {', '.join(MODES)}")
-    return cast("Mode", mode)
+    return mode
 
 
 def _size(named: Mapping[str, str], name: str) -> int | None:

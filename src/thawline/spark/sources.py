@@ -16,6 +16,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from thawline.errors import SourceError, UnknownFormat
+from thawline.formats.registry import prepared
 from thawline.source import Source, open_source
 from thawline.spark.files import File, Listing, Members
 from thawline.spark.filters import Condition, chosen, conditions_of, may_hold, narrowed
@@ -63,7 +64,7 @@ class ColdReader(DataSourceReader):
         if not self.conditions:
             return files
         members = Members(self.settings.format)
-        kept = [file for file in files if may_hold(members.format_of(file), self.conditions)]
+        kept = [file for file in files if may_hold(members.known_of(file), self.conditions)]
         if len(kept) < len(files):
             spared = sum(file.size for file in files) - sum(file.size for file in kept)
             LOG.info("skipped %d of %d files, %d bytes", len(files) - len(kept), len(files), spared)
@@ -107,7 +108,7 @@ class ColdSource(DataSource):
     def settings(self) -> Settings:
         """The options, understood, and what the format has to learn from the files before their schema is known."""
         found = understood(self.format_name, dict(self.options))
-        return replace(found, format=found.format.prepared(_opened(found)))
+        return replace(found, format=prepared(found.format, _opened(found)))
 
     def schema(self) -> StructType:
         """The columns of the table, as far as they are asked for."""

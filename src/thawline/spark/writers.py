@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
-from thawline.cold import CORRUPT
+from thawline.damage import CORRUPT
 from thawline.errors import SourceError
 from thawline.formats.aerospike.writer import AsbWriter
 from thawline.formats.borg.envelopes import KEYLESS, enveloped

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from thawline.formats import Content
+from thawline.formats.contract import Content
 from thawline.source import LocalSource, Source
 from thawline.tracing import Field, Trace, trace
 from thawline.verbs.stretches import Stretch, grouped_fields, name_of, value_of

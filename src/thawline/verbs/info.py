@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from thawline.cold import ColdFile
+from thawline.formats.contract import Tailing
 from thawline.values import listed
 from thawline.verbs.identify import identify
 
@@ -15,7 +16,7 @@ def info(cold: ColdFile) -> dict[str, Any]:
     return {
         **identify(cold),
         "title": cold.format.title,
-        "checked": "heads" if cold.format.has_heads else "everything",
+        "checked": "heads" if cold.kind.has_heads else "everything",
         "ok": report.ok,
         "unit": cold.unit_name,
         "units": report.units,
@@ -23,14 +24,15 @@ def info(cold: ColdFile) -> dict[str, Any]:
         "intact_bytes": report.intact_bytes,
         "damaged_bytes": report.damaged_bytes,
         "findings": len(report.findings),
-        "tables": {table: cold.format.schema(table).names for table in cold.format.tables},
+        "tables": {name: table.schema.names for name, table in cold.format.tables.items()},
     }
 
 
 def glance(cold: ColdFile) -> dict[str, Any]:
     """The same without the counts, and the last row where the format finds it from the end: at once, however large."""
-    last = cold.format.tail(cold.source, 1, cold.table, cold.schema.names) or []
-    rows = [row for batch in last for row in _rows(batch)]
+    kind = cold.kind
+    last = kind.tail(cold.source, 1, cold.table, cold.schema.names) if isinstance(kind, Tailing) else None
+    rows = [row for batch in last or () for row in _rows(batch)]
     return {**identify(cold), "title": cold.format.title, "last": rows[-1] if rows else None}
 
 

@@ -12,11 +12,12 @@ from thawline.cold import ColdFile
 from thawline.engine import columns
 from thawline.engine.chunks import Chunk, Ranges
 from thawline.errors import FormatError
+from thawline.formats.contract import Containing
 from thawline.generated.kernels.tables import TABLES
 from thawline.model import Finding, Run, Span
 from thawline.tracing import MAX_FIELDS, Field, Trace, trace
 from thawline.verbs.contents import Inside, inside
-from thawline.verbs.stretches import Stretch, grouped_fields, name_of, value_of
+from thawline.verbs.stretches import Stretch, grouped_fields, name_of, shown_value, value_of
 from thawline.wording import counted, grouped
 
 LONGEST_UNIT = 64 << 20
@@ -25,6 +26,8 @@ one that does not fit."""
 RAW_ROWS = 64
 """Rows that are shown of a stretch that is no field."""
 MOST_SEPARATORS = 1_024
+SUSPECT_COLUMNS = ("nested_suspect", "suspect")
+"""What tables call the column that marks suspects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +74,20 @@ def inspect(
     view = _View(cold, target, spec_names=spec_names)
     stretches = tuple(view.stretches())
     span = target.span if target.span.size else Span(target.before.start, target.end)
-    content = cold.format.content(cold.source, target.span)
+    content = cold.kind.content(cold.source, target.span) if isinstance(cold.kind, Containing) else None
     held = inside(content, cold.source, spec_names=spec_names) if content else None
-    return Inspection(cold, target.title, span, stretches, tuple(view.notes), held, at)
+    notes = (*view.notes, *_values(cold, target))
+    return Inspection(cold, target.title, span, stretches, notes, held, at)
+
+
+def _values(cold: ColdFile, target: _Target) -> Iterator[str]:
+    """The columns of a unit, where no parser tells which byte is which field: those of a spec compiled at run time."""
+    if target.is_finding or specs.has_structure(cold.kind.spec_at(cold.source, target.span.start)):
+        return
+    unit = Run(target.span, 1, 1)
+    for item in cold.kind.rows(cold.source, [unit] if target.span.size else [], cold.table, cold.schema.names):
+        for batch in () if isinstance(item, Finding) else item[1]:
+            yield from (f"{name}: {shown_value(value)}" for row in batch.to_pylist() for name, value in row.items())
 
 
 # Which bytes.
@@ -172,12 +186,11 @@ def _unit_target(cold: ColdFile, found: _Item, run: Run, is_wanted: Callable[[in
     """
     name = cold.unit_name
     previous = run.span.start
-    units = cold.format.units(cold.source, run) if run.units else iter(())
+    units = cold.kind.units(cold.source, run) if run.units else iter(())
     for index, (unit, following) in enumerate(pairwise(chain(units, [Span(run.span.end, run.span.end)]))):
         if is_wanted(index, following.start):
-            # Labels that are columns too are facts about the rows, such as `nested_suspect`.
-            labels = [label.replace("_", " ") for label in run.labels if label in cold.schema.names]
-            title = ", ".join([f"{name} {found.units + index}", *labels])
+            marks = [mark.replace("_", " ") for mark in SUSPECT_COLUMNS if run.suspect and mark in cold.schema.names]
+            title = ", ".join([f"{name} {found.units + index}", *marks])
             return _Target(title, unit, Span(previous, unit.start), following.start)
         previous = unit.end
     return _Target(f"no {name}", Span(run.span.end, run.span.end), run.span, run.span.end)
@@ -185,7 +198,7 @@ def _unit_target(cold: ColdFile, found: _Item, run: Run, is_wanted: Callable[[in
 
 def _last_separator(cold: ColdFile, run: Run) -> Span:
     end = run.span.start
-    for unit in cold.format.units(cold.source, run) if run.units else ():
+    for unit in cold.kind.units(cold.source, run) if run.units else ():
         end = unit.end
     return Span(end, run.span.end)
 
@@ -199,7 +212,7 @@ class _View:
     def __init__(self, cold: ColdFile, target: _Target, *, spec_names: bool) -> None:
         self.cold, self.target, self.spec_names = cold, target, spec_names
         self.notes: list[str] = []
-        unit = cold.format.unit_at(cold.source, target.span.start)
+        unit = cold.kind.spec_at(cold.source, target.span.start)
         self.unit = unit
         # The table whose rows are the units: rows of the unit's spec, or of one that adds the separator behind it.
         rows = [table for table in TABLES.values() if table.spec == unit]

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
 from thawline.cold import ColdFile
 from thawline.errors import SourceError
 from thawline.faults import with_faults
-from thawline.model import OUT, Finding, Findings, Rescue, Run
+from thawline.formats.contract import ContentNamed, Cuttable, Indexed, Recovering, Salvaging
+from thawline.model import OUT, Finding, Findings, Run, Salvage
 from thawline.outputs import replacing
-from thawline.source import Source
 from thawline.wording import quoted
 
 __all__ = ["Cut", "Salvaged", "salvage", "truncate", "write_indexes"]
 
-SUSPECT = frozenset({"nested_suspect", "suspect", "one_tool_only"})
-"""Labels of runs whose units may be none, were changed, or are refused by a tool of the format."""
 PIECE = 4 << 20
 """Bytes that are copied in one go."""
 
@@ -36,7 +33,7 @@ class Salvaged:
     lost: Sequence[Finding]
     """Damage of the old file of which nothing was recovered."""
     recovered: tuple[Run, ...] = ()
-    """Units that a reader of the old file rejects; the label `recovered` is the code of the finding about them."""
+    """Units that a reader of the old file rejects; `Run.recovered` is the code of the finding about them."""
     suspects: int = 0
     """Units that were left out because they may lie in the payload of a broken one, or are shown to be changed."""
     repaired: tuple[str, ...] = ()
@@ -55,51 +52,6 @@ class Cut:
     """How much of the old file is not in it."""
 
 
-@runtime_checkable
-class Recovering(Protocol):
-    """A format that can prove units which its readers must reject."""
-
-    def recover(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[Run | Finding]:
-        """The items of a scan with proven units as runs, labelled `recovered` with the code of their finding."""
-        ...
-
-
-@runtime_checkable
-class Mending(Protocol):
-    """A format whose file is one unit, so that what still decodes of a broken one is all there is to save."""
-
-    def mend(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[Run | Finding]:
-        """The items of a scan with what still decodes as runs, labelled as those of `Recovering`."""
-        ...
-
-
-@runtime_checkable
-class Cuttable(Protocol):
-    """A format of which a start is a file by itself."""
-
-    def check_cut(self, source: Source, items: Iterator[Run | Finding], at: int) -> None:
-        """Raise a `ThawlineError` that names better places, unless the first `at` bytes are a file by themselves."""
-        ...
-
-
-@runtime_checkable
-class Indexed(Protocol):
-    """A format whose files have index files beside them."""
-
-    def indexes(self, source: Source) -> dict[str, bytes]:
-        """The bytes of each index file of an intact file, by the suffix that takes the place of its own."""
-        ...
-
-
-@runtime_checkable
-class Rescuing(Protocol):
-    """A format whose files are named by their content, so that a repair can be proven and a new file names itself."""
-
-    def rescue(self, source: Source, *, include_suspects: bool) -> Rescue:
-        """A new file with what is intact or proven."""
-        ...
-
-
 def salvage(
     cold: ColdFile, target: Path, *, overwrite: bool = False, recover: bool = False, include_suspects: bool = False
 ) -> Salvaged:
@@ -110,25 +62,25 @@ def salvage(
     the result says how many there were; to add one that never was a record of this log goes unnoticed for good.
     `recover` adds the units that are proven although readers reject them.
     """
-    if isinstance(cold.format, Rescuing):
-        return _rescue(cold, cold.format, target, overwrite=overwrite, include_suspects=include_suspects)
-    recovering = _recovering(cold) if recover and not isinstance(cold.format, Mending) else None
-    format_ = cold.format.for_salvage()
-    items = cold.watched(with_faults(format_.scan(cold.source), cold.source))
-    if isinstance(format_, Mending):
-        items = format_.mend(cold.source, items)
-    elif recovering:
+    kind = cold.kind
+    if isinstance(kind, ContentNamed):
+        found = kind.salvaged(cold.source, include_suspects=include_suspects)
+        return _written(found, target, overwrite=overwrite)
+    if not isinstance(kind, Salvaging):
+        raise SourceError(f"{cold.name}: of {cold.format.title} files no new ones are made")
+    recovering = _recovering(cold) if recover else None
+    items = cold.watched(with_faults(kind.intact(cold.source), cold.source))
+    if recovering:
         items = recovering.recover(cold.source, items)
     tally = _Tally(include_suspects=include_suspects)
     with replacing(target, overwrite=overwrite) as file:
-        pieces = format_.salvage(cold.source, tally.kept(items))
+        pieces = kind.salvage(cold.source, tally.kept(items))
         written = sum(file.write(piece) for piece in pieces)
     return tally.result(target, written)
 
 
-def _rescue(cold: ColdFile, rescuing: Rescuing, target: Path, *, overwrite: bool, include_suspects: bool) -> Salvaged:
-    """Write what is rescued; into a folder, under the name that its content gives it."""
-    found = rescuing.rescue(cold.source, include_suspects=include_suspects)
+def _written(found: Salvage, target: Path, *, overwrite: bool) -> Salvaged:
+    """Write a file that names itself; into a folder, under the name that its content gives it."""
     if target.is_dir():
         target /= found.name
     with replacing(target, overwrite=overwrite) as file:
@@ -142,9 +94,9 @@ def truncate(cold: ColdFile, target: Path, at: int, *, overwrite: bool = False) 
 
     Everything before the cut is copied as it is, damage included. `SourceError` for formats that cannot be cut.
     """
-    if not isinstance(cold.format, Cuttable):
+    if not isinstance(cold.kind, Cuttable):
         raise SourceError(f"{cold.name}: {cold.format.title} files have no places to cut at; salvage it without one")
-    cold.format.check_cut(cold.source, cold.scan(), at)
+    cold.kind.check_cut(cold.source, cold.scan(), at)
     with replacing(target, overwrite=overwrite) as file:
         for start in range(0, at, PIECE):
             file.write(cold.source.view(start, min(start + PIECE, at)))
@@ -154,10 +106,10 @@ def truncate(cold: ColdFile, target: Path, at: int, *, overwrite: bool = False) 
 
 def write_indexes(cold: ColdFile, target: Path, *, overwrite: bool = False) -> list[Path]:
     """Write the index files of a file, named as if it were at `target`; `SourceError` for formats without such."""
-    if not isinstance(cold.format, Indexed):
+    if not isinstance(cold.kind, Indexed):
         raise SourceError(f"{cold.name}: {cold.format.title} files have no index files")
     written = []
-    for suffix, data in cold.format.indexes(cold.source).items():
+    for suffix, data in cold.kind.indexes(cold.source).items():
         path = target.with_suffix(suffix)
         with replacing(path, overwrite=overwrite) as file:
             file.write(data)
@@ -166,9 +118,9 @@ def write_indexes(cold: ColdFile, target: Path, *, overwrite: bool = False) -> l
 
 
 def _recovering(cold: ColdFile) -> Recovering:
-    if not isinstance(cold.format, Recovering):
+    if not isinstance(cold.kind, Recovering):
         raise SourceError(f"{cold.name}: {cold.format.title} files have nothing to recover beyond what is intact")
-    return cold.format
+    return cold.kind
 
 
 @dataclass(slots=True)
@@ -185,7 +137,7 @@ class _Tally:
     def kept(self, items: Iterable[Run | Finding]) -> Iterator[Run | Finding]:
         """The items but for the suspects."""
         for item in items:
-            if isinstance(item, Run) and item.labels.keys() & SUSPECT and not self.include_suspects:
+            if isinstance(item, Run) and item.suspect and not self.include_suspects:
                 self.suspects += item.units
             else:
                 self._count(item)
@@ -195,7 +147,7 @@ class _Tally:
         if isinstance(item, Run):
             self.units += item.units
             self.rows += item.rows
-            self.recovered += [replace(item, span=item.given or item.span)] if "recovered" in item.labels else []
+            self.recovered += [replace(item, span=item.given or item.span)] if item.recovered else []
         elif item.severity == "error" and not item.is_given:
             self.lost.append(item)
 

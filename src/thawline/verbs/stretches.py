@@ -70,6 +70,13 @@ def value_of(field: Field) -> str:
     return f"{value} ({value:#x})" if "tag" in field.name.split("_") else str(value)
 
 
+def shown_value(value: object) -> str:
+    """A value of a row as text that fits a line and cannot disturb a terminal."""
+    if value is None:
+        return "null"
+    return _text(value, len(value)) if isinstance(value, bytes | str) else str(value)
+
+
 def _text(value: bytes | str, size: int) -> str:
     """Printable text in quotes, cut where it is long; of other bytes how many they are, since they stand beside it."""
     text = value if isinstance(value, str) else value.decode("utf-8", "replace")

@@ -9,7 +9,7 @@ writes, are fine either way.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import Literal, Self
@@ -18,7 +18,6 @@ import pyarrow as pa
 
 from thawline.errors import SourceError
 from thawline.folder import Folder
-from thawline.formats import Claim, Format, Member, Reading
 from thawline.formats.aerospike import folder, salvage
 from thawline.formats.aerospike.bins import BinColumns, Learning
 from thawline.formats.aerospike.choice import Choice
@@ -30,6 +29,8 @@ from thawline.formats.aerospike.soundness import quick_look
 from thawline.formats.aerospike.strictness import Strictness, strictness
 from thawline.formats.aerospike.tally import Tally
 from thawline.formats.aerospike.values import Decoded
+from thawline.formats.contract import Claim, Member, Reading
+from thawline.formats.legacy import LegacyFormat as Format
 from thawline.model import Finding, Report, Run, Span
 from thawline.source import Source
 
@@ -42,7 +43,7 @@ class Aerospike(Format):
 
     name = "aerospike"
     title = "Aerospike backup"
-    tables = ("records", "indexes", "udfs")
+    table_names = ("records", "indexes", "udfs")
     codes = CODES
     unit_name = "entry"
 
@@ -116,10 +117,6 @@ class Aerospike(Format):
         if is_expected:
             items = self.tally.watched(source.name, items, is_strict=self._rules.is_damage)
         return (item.shown for item in items)
-
-    def known(self) -> Mapping[str, object]:
-        """Nothing: every record says itself what namespace and set it is of."""
-        return {}
 
     def read(self, source: Source, table: str, columns: Collection[str]) -> Reading:
         """The same with rows, those of entries that count as damaged and can be read among them."""

@@ -9,7 +9,6 @@ from typing import Any
 
 from thawline.errors import SourceError
 from thawline.folder import Folder
-from thawline.formats import Claim, Format, Member
 from thawline.formats.aerospike.findings import (
     DUPLICATE_RECORDS,
     FIRST_FILES,
@@ -22,6 +21,8 @@ from thawline.formats.aerospike.reading import items_of
 from thawline.formats.aerospike.soundness import quick_look
 from thawline.formats.aerospike.strictness import LENIENTLY
 from thawline.formats.aerospike.tally import COUNTS, Account, Tally
+from thawline.formats.contract import Claim, Format, Member
+from thawline.formats.registry import prepared
 from thawline.model import Code, Finding, Report, Span
 from thawline.source import Source, open_source
 from thawline.wording import counted
@@ -48,7 +49,7 @@ def members(format_: Format, folder: Folder, tally: Tally) -> Iterator[Member]:
     """The files of a backup, by name; all of them have the same columns, and the tally sees them scanned."""
     names = list(files_of(folder))
     tally.expect(folder.path_of(name) for name in names)
-    told = format_.prepared(_opened(folder, names))
+    told = prepared(format_, _opened(folder, names))
     return (Member(folder.path_of(name), told) for name in names)
 
 

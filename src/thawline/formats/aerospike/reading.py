@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from thawline.formats import Claim
 from thawline.formats.aerospike.choice import Choice
 from thawline.formats.aerospike.findings import BROKEN, BROKEN_FRAME, ENCRYPTED, OTHER_FORMAT, TRUNCATED
 from thawline.formats.aerospike.parts import Part
@@ -17,6 +16,7 @@ from thawline.formats.aerospike.soundness import Soundness
 from thawline.formats.aerospike.strictness import Doubted, Found, Making, Strictness, nothing
 from thawline.formats.aerospike.text import ZSTD_MAGIC, Frame, PlainText, ZstdText, next_frame
 from thawline.formats.aerospike.walk import HEADER, HEADER_SIZE, Walk, has_entries, rest_of_entry
+from thawline.formats.contract import Claim
 from thawline.model import Code, Finding, Run, Span
 from thawline.source import Source
 from thawline.wording import quoted

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from thawline.errors import SourceError
 from thawline.folder import Folder
-from thawline.formats import Claim, Format, Member, Reading
 from thawline.formats.borg import proof
 from thawline.formats.borg.check import Check, index_items
 from thawline.formats.borg.findings import CODES
@@ -24,6 +23,9 @@ from thawline.formats.borg.repository import CONFIG, MANIFEST, Repository, is_re
 from thawline.formats.borg.rescue import rescue, surviving
 from thawline.formats.borg.rows import BLOBS, CONTENT, INDEX, PAYLOADS, SLOTS, Pack, blob_batches
 from thawline.formats.borg.walk import Depth, Stretch, Walk
+from thawline.formats.contract import Claim, Member, Reading
+from thawline.formats.contract import Depth as WalkDepth
+from thawline.formats.legacy import LegacyFormat as Format
 from thawline.model import Finding, Report, Rescue, Run, Span, report
 from thawline.source import LocalSource, Source, open_source
 
@@ -39,7 +41,7 @@ class Borg(Format):
 
     name = "borg"
     title = "Borg pack"
-    tables = ("blobs", "index")
+    table_names = ("blobs", "index")
     codes = CODES
     unit_name = "blob"
     has_heads = True
@@ -228,7 +230,12 @@ class Borg(Format):
         for member in self.members(folder):
             if member.path not in self.ledger.places:
                 with open_source(member.path) as source:
-                    report(member.path, self.name, source.size, member.format.scan(source))
+                    report(
+                        member.path,
+                        self.name,
+                        source.size,
+                        member.format.kind_of(source).walk(source, WalkDepth.EVERYTHING),
+                    )
         yield from self._side_files(repository)
         paths = {pack.name: pack.path for pack in repository.packs if pack.is_placed}
         whole = report(folder.path, self.name, 0, Check(repository, self.ledger, paths).findings())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import TracebackType
@@ -16,6 +17,7 @@ from thawline.formats.borg.check import SEALED_NAMES
 from thawline.formats.borg.naming import HEX_ID
 from thawline.formats.borg.repository import Repository, is_repository
 from thawline.formats.borg.store import Encrypted, LostChunk, Store
+from thawline.formats.contract import Depth
 from thawline.source import open_source
 from thawline.wording import printable
 
@@ -111,6 +113,5 @@ def locate(repository: Repository, borg: Borg, *, contents: bool = False) -> dic
     """Enter all packs into the ledger of a format; their paths by id."""
     for member in borg.members(repository.folder):
         with open_source(member.path) as source:
-            for _ in member.format.scan(source) if contents else member.format.outline(source):
-                pass
+            deque(member.format.kind_of(source).walk(source, Depth.EVERYTHING if contents else Depth.HEADS), maxlen=0)
     return {pack.name: pack.path for pack in repository.packs if pack.is_placed}

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from thawline.batches import last
 from thawline.errors import SourceError
 from thawline.folder import Folder
-from thawline.formats import Claim, Content, Format, Member, Reading
+from thawline.formats.contract import Claim, Content, Member, Reading
 from thawline.formats.kafka import checkpoints, messages, partition, records, rescue, sidecars, tables
 from thawline.formats.kafka.checks import Checksums
 from thawline.formats.kafka.contents import content_of
@@ -33,6 +33,7 @@ from thawline.formats.kafka.rows import EXTRAS, RECORDS, Part, Request
 from thawline.formats.kafka.segment import Segment, Stretch, in_order, nowhere, together
 from thawline.formats.kafka.selection import Selection
 from thawline.formats.kafka.transactions import Transactions
+from thawline.formats.legacy import LegacyFormat as Format
 from thawline.model import Finding, Report, Run, Span
 from thawline.source import Source
 
@@ -48,7 +49,7 @@ class Kafka(Format):
 
     name = "kafka"
     title = "Kafka log segment"
-    tables = ("records", "batches", "control", *sidecars.SCHEMAS)
+    table_names = ("records", "batches", "control", *sidecars.SCHEMAS)
     codes = CODES
     unit_name = "batch"
     has_heads = True
@@ -284,7 +285,8 @@ class Kafka(Format):
         """The segments in the order of their offsets, each with what the partition says about it."""
         topic, number = partition.topic_partition(folder.name)
         known = replace(self, topic=topic, partition=number, transactions=partition.transactions_of(folder))
-        return (Member(folder.path_of(name), known) for name in partition.segments(folder))
+        same = {name: value for name, value in (("topic", topic), ("partition", number)) if value is not None}
+        return (Member(folder.path_of(name), known, same) for name in partition.segments(folder))
 
     def holdings(self, folder: Folder) -> Iterator[str]:
         """Segments and snapshots, whatever has become of them, index files, and the text files of the partition."""

@@ -8,7 +8,7 @@ from thawline import codecs
 from thawline.engine import columns
 from thawline.engine.chunks import Chunk
 from thawline.errors import CodecError
-from thawline.formats import Content
+from thawline.formats.contract import Content
 from thawline.formats.kafka.heads import HEAD_SIZE, LATEST_MAGIC, MESSAGES, Heads, head_at
 from thawline.model import Span
 from thawline.source import Source

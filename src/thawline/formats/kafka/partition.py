@@ -9,7 +9,7 @@ from itertools import chain
 
 from thawline import formats
 from thawline.folder import Folder
-from thawline.formats import Claim
+from thawline.formats.contract import Claim, Depth
 from thawline.formats.kafka import checkpoints, sidecars
 from thawline.formats.kafka.comparisons import Misfits, compared_transactions, transaction_entries
 from thawline.formats.kafka.control import control_batches
@@ -209,7 +209,7 @@ class _Partition:
         for name in self.folder.files():
             if CHECKPOINT.fullmatch(name) and (self.names or name != segments(self.folder)[0]):
                 with self.folder.open(name) as source:
-                    items: Iterable[Run | Finding] = formats.get("kafka").scan(source)
+                    items: Iterable[Run | Finding] = formats.get("kafka").kind_of(source).walk(source, Depth.EVERYTHING)
                     yield report(source.name, "kafka", source.size, chain(items, _unfinished(source)))
 
     # The folder itself.

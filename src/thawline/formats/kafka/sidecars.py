@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from thawline import checksums, specs
 from thawline.engine import columns
 from thawline.engine.chunks import Break, Chunk, Ranges
-from thawline.formats import Claim
+from thawline.formats.contract import Claim
 from thawline.formats.kafka.checks import rising
 from thawline.formats.kafka.findings import (
     BAD_INDEX,

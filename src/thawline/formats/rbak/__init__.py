@@ -20,7 +20,8 @@ import pyarrow as pa
 
 from thawline.errors import FormatError
 from thawline.folder import Folder
-from thawline.formats import Claim, Content, Format, Member, Reading
+from thawline.formats.contract import Claim, Content, Member, Reading
+from thawline.formats.legacy import LegacyFormat as Format
 from thawline.formats.rbak import backup, findings, messages, rescue, segments
 from thawline.formats.rbak.contents import content_of
 from thawline.formats.rbak.manifest import Listed
@@ -71,11 +72,10 @@ class Rbak(Format):
 
     name = "rbak"
     title = "RabbitMQ backup segment (RBAK)"
-    tables = ("messages", "segments")
+    table_names = ("messages", "segments")
     codes = findings.CODES
     unit_name = "segment"
     has_heads = True
-    spared = (findings.NOT_READ, findings.OTHER_QUEUE)
 
     def claim(self, source: Source) -> Claim | None:
         """A segment starts with RBAK; one that lost its beginning still ends with KABR."""

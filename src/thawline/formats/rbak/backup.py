@@ -14,7 +14,7 @@ from thawline.checksums import sha256
 from thawline.codecs import decompress
 from thawline.errors import FormatError, SourceError
 from thawline.folder import Folder
-from thawline.formats import Claim, Member
+from thawline.formats.contract import Claim, Member
 from thawline.formats.rbak import findings, manifest
 from thawline.formats.rbak.manifest import Listed, Manifest
 from thawline.formats.rbak.segment import FOOTER, HEADER, LEAST, MAGIC, Header, Segment
@@ -141,7 +141,8 @@ def members(rbak: Rbak, folder: Folder) -> Iterator[Member]:
     backup = Backup(folder)
     listed, _ = backup.pairs()
     for path in (*listed, *(path for path in backup.files if path not in listed)):
-        yield Member(folder.path_of(path), replace(rbak, listed=listed.get(path), key=path))
+        told = replace(rbak, listed=listed.get(path), key=path)
+        yield Member(folder.path_of(path), told, told.known())
 
 
 def holdings(folder: Folder) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from thawline.codecs import decompress_chunks, rbak_codec
 from thawline.errors import FormatError
-from thawline.formats import Content
+from thawline.formats.contract import Content
 from thawline.formats.rbak.lz4_prefix import decoded_prefix
 from thawline.formats.rbak.segment import END_MAGIC, FOOTER, HEADER, LEAST, header_of
 from thawline.model import Span

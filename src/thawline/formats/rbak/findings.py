@@ -245,6 +245,7 @@ NOT_READ = Code(
     "note",
     "The header says that all records are older or newer than what was asked for, by more than an hour. Clocks that "
     "stepped may make it wrong: --prune off reads every segment, --prune strict takes the header at its word.",
+    is_pruning=True,
 )
 UNPROVEN = Code(
     "RBK304",
@@ -259,6 +260,7 @@ OTHER_QUEUE = Code(
     "The manifest says that the segment holds messages of a queue, or of a virtual host, that was not asked for, and "
     "the folder that it lies in is called like that. --prune off reads every segment, --prune strict takes the "
     "manifest at its word.",
+    is_pruning=True,
 )
 
 CODES = (

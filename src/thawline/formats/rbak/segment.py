@@ -97,7 +97,9 @@ def _proven(source: Source) -> Iterator[Segment]:
     if whole := _whole(source):
         yield whole
         return
-    starts, ends = places(source, MAGIC), array("q", (at - CHECKSUM for at in places(source, END_MAGIC)))
+    # An end magic before the end of the first header ends nothing; its checksum may lie before the file.
+    marks = (at for at in places(source, END_MAGIC) if at >= HEADER + CHECKSUM)
+    starts, ends = places(source, MAGIC), array("q", (at - CHECKSUM for at in marks))
     position = 0
     for start, proof, proving in merge(
         _by(CRC32, meetings(source, starts, ends, crc32)), _by(CRC32C, meetings(source, starts, ends, crc32c))

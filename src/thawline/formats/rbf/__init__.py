@@ -15,7 +15,8 @@ from itertools import zip_longest
 import pyarrow as pa
 
 from thawline.batches import last
-from thawline.formats import Claim, Format, Reading
+from thawline.formats.contract import Claim, Reading
+from thawline.formats.legacy import LegacyFormat as Format
 from thawline.formats.rbf import salvage
 from thawline.formats.rbf.findings import CODES, LONGEST_TORN, NEWER_LAYOUT, TOO_SHORT, Gaps
 from thawline.formats.rbf.frames import FENCE, LEAST_FRAME, Segment, may_start_before, read_backward, read_forward
@@ -36,7 +37,7 @@ class Rbf(Format):
 
     name = "rbf"
     title = "RBF log (Reversible Binary Framing)"
-    tables = ("frames",)
+    table_names = ("frames",)
     codes = CODES
     unit_name = "frame"
 

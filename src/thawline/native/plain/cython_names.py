@@ -29,6 +29,20 @@ def loaded(name: str) -> ModuleType:
         return importlib.import_module(name)
 
 
+def executed(text: str) -> dict[str, Any]:
+    """What a source in Cython's pure Python mode defines, uncompiled."""
+    made: dict[str, Any] = {"__name__": "thawline.compiled"}
+    with LOADING:
+        had = "cython" in sys.modules
+        sys.modules.setdefault("cython", stand_in())
+        try:
+            exec(text, made)  # noqa: S102 - the compiler's own text, made of names and numbers that it has checked
+        finally:
+            if not had:
+                del sys.modules["cython"]
+    return made
+
+
 def _with_stand_in(name: str) -> ModuleType:
     # Only during the import: other packages may look for cython, and must not find it.
     sys.modules["cython"] = stand_in()

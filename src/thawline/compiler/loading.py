@@ -1,0 +1,67 @@
+"""Tables of a spec that is compiled at run time. Their kernels are what `make generate` writes, run as Python."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+from thawline.compiler.emission import HEADER, emit
+from thawline.compiler.lowering import lower
+from thawline.compiler.subset import tables
+from thawline.engine.tables import Table
+from thawline.errors import SourceError
+from thawline.ksy.documents import SCHEMAS, Spec, load_spec
+from thawline.native.plain.cython_names import executed
+
+__all__ = ["compiled", "imported"]
+
+
+def compiled(specs: dict[str, Spec]) -> dict[str, Table]:
+    """The tables of some specs by name; `SpecError` at the place of what cannot be compiled."""
+    found = {}
+    for name, type_ in tables(specs):
+        table, text = emit(lower(name, type_, specs))
+        kernel = executed(HEADER + text)[f"scan_{name}"]
+        found[name] = replace(table, kernel=_viewing(kernel))
+    return found
+
+
+def imported(file: Path) -> dict[str, Spec]:
+    """A spec and its imports, by id. Imports are beside it, or among the specs of thawline."""
+    found: dict[str, Spec] = {}
+    waiting = [file]
+    while waiting:
+        spec = _read(waiting.pop())
+        if spec.id not in found:
+            found[spec.id] = spec
+            waiting += [_import(spec, name) for name in (spec.data.get("meta") or {}).get("imports") or ()]
+    return found
+
+
+def _read(file: Path) -> Spec:
+    try:
+        return load_spec(file)
+    except OSError as error:
+        raise SourceError(f"{file}: {error.strerror or error}") from error
+
+
+def _import(spec: Spec, name: object) -> Path:
+    places = [Path(spec.file).parent / f"{name}.ksy", SCHEMAS / f"{name}.ksy"]
+    found = next((place for place in places if place.is_file()), None)
+    if found is None:
+        raise spec.error(("meta", "imports"), f"there is no spec {name}")
+    return found
+
+
+def _viewing(kernel: Callable[..., int]) -> Callable[..., int]:
+    """The kernel with arrays passed as views, which have a shape: compiled code takes any buffer."""
+
+    @wraps(kernel)
+    def called(*arguments: Any) -> int:
+        return kernel(*(memoryview(it) if isinstance(it, array | bytes | bytearray) else it for it in arguments))
+
+    return called

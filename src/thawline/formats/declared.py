@@ -1,0 +1,284 @@
+"""A format from its spec alone: a self-delimiting unit, its fixed contents to resynchronise by, a checksum to prove it.
+
+>>> from thawline.formats.registry import FORMATS
+>>> "mylog" in FORMATS
+False
+
+`registry.declare("mylog.ksy")` adds one. What a spec cannot say (nesting, transactions, what a folder means) is what
+the other packages of `formats` add by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+
+from thawline.compiler.loading import compiled, imported
+from thawline.compiler.subset import tables
+from thawline.engine import columns as engine
+from thawline.engine.chunks import Break, Chunk, Ranges, schema_of
+from thawline.engine.tables import Table as Layout
+from thawline.errors import SourceError
+from thawline.formats.contract import Claim, Depth, Format, Kind, Reading, Table
+from thawline.ksy.documents import Spec, TypeDef, contents_bytes
+from thawline.ksy.names import find_type
+from thawline.model import Code, Finding, Run, Span
+from thawline.source import Source
+from thawline.wording import quoted
+
+__all__ = ["Broken", "Declared", "Stretch", "Units", "forward"]
+
+NO_UNIT = Code(
+    "DCL101",
+    "these bytes are no unit",
+    "error",
+    "The spec cannot read these bytes. The next bytes that are a unit of the spec, with a right checksum where the "
+    "spec has one, end the stretch. `thawline inspect` shows it; `thawline salvage` writes a file without it.",
+)
+WRONG_CHECKSUM = Code(
+    "DCL102",
+    "a unit whose checksum is wrong",
+    "error",
+    "The unit can be read, but its bytes are not those that its checksum was made of. Its rows are not given. "
+    "`thawline salvage` writes a file without it.",
+)
+CODES = (NO_UNIT, WRONG_CHECKSUM)
+BUDGET = 32
+"""How many times the size of a file may be read for candidates of a unit: hostile ones nest, each of them long."""
+LEAST_BUDGET = 1 << 20
+LEAST_COST = 64
+"""What trying a candidate costs at least, in bytes."""
+DEEPEST = 16
+"""Types within types that are asked for the fixed contents of a unit."""
+BLOCK = 1 << 20
+"""Bytes that are searched for fixed contents in one go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Intact units that follow one another."""
+
+    start: int
+    end: int
+    units: int
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """Where the units of a file end before the file does, and why."""
+
+    start: int
+    code: Code
+    reason: str
+
+
+def forward(layout: Layout | str, source: Source, start: int, checksum: str = "") -> Iterator[Stretch | Broken]:
+    """The intact units from a position on, and what ends them unless the file does.
+
+    `checksum` is the column that stores the checksum of a unit; empty where it has none.
+    """
+    for item in engine.scan_source(layout, source, start, columns=(checksum,) if checksum else ()):
+        if isinstance(item, Break):
+            yield Broken(item.start, NO_UNIT, f"{item.failure.reason} at {item.at:#x}")
+            return
+        intact = first_mismatch(item, checksum)
+        if intact:
+            yield Stretch(item.starts[0].as_py(), item.ends[intact - 1].as_py(), intact)
+        if intact < len(item):
+            yield Broken(item.starts[intact].as_py(), WRONG_CHECKSUM, "")
+            return
+
+
+def first_mismatch(chunk: Chunk, checksum: str) -> int:
+    """Index of the first unit whose checksum is wrong; the number of units if all are right."""
+    if not checksum or chunk.checksums is None:
+        return len(chunk)
+    index = pc.index(pc.not_equal(chunk.batch[checksum], chunk.checksums), True).as_py()
+    return len(chunk) if index < 0 else int(index)
+
+
+@dataclass(frozen=True, slots=True)
+class Units(Kind):
+    """Files of one spec's units, back to back."""
+
+    format: str
+    layout: Layout
+    magic: bytes = b""
+    """The fixed contents that a unit starts with."""
+    suffixes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """What the spec calls a unit."""
+        return self.unit_name
+
+    @property
+    def unit_name(self) -> str:  # type: ignore[override]
+        """The last word of the spec."""
+        return self.layout.spec.rpartition("::")[2].rpartition("_")[2]
+
+    @property
+    def checksum(self) -> str:
+        """The column that stores the checksum of a unit; empty where there is none."""
+        return self.layout.checksum.column if self.layout.checksum else ""
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """The rows of the spec."""
+        return {self.layout.name: Table(schema_of(self.layout.columns))}
+
+    def claim(self, source: Source) -> Claim | None:
+        """A file that starts with an intact unit, with its fixed contents, or is named as the spec says."""
+        if source.size and self.tried(source, 0)[1]:
+            sure = bool(self.magic or self.checksum)
+            return Claim(self.format, "", f"starts with a {self.unit_name}", "certain" if sure else "possible")
+        if self.magic and bytes(source.view(0, min(len(self.magic), source.size))) == self.magic:
+            return Claim(self.format, "", f"starts as a {self.unit_name} does, which is damaged", "likely")
+        if source.name.endswith(self.suffixes or ("\0",)):
+            return Claim(self.format, "", "is named like one, but does not start with an intact unit", "possible")
+        return None
+
+    def walk(self, source: Source, depth: Depth) -> Iterator[Run | Finding]:
+        """Intact units and damage; a unit is never found inside of an intact one."""
+        position, search = 0, _Search(self, source)
+        while position < source.size:
+            broken: Broken | None = None
+            for item in forward(self.layout, source, position, self.checksum):
+                if isinstance(item, Broken):
+                    broken = item
+                else:
+                    yield Run(Span(item.start, item.end), item.units, item.units)
+                    position = item.end
+            if broken:
+                end = search.following(broken.start)
+                yield _finding(broken, Span(position, end), source)
+                position = end
+
+    def rows(self, source: Source, items: Iterable[Run | Finding], table: str, columns: Collection[str]) -> Reading:
+        """Runs with their rows."""
+        for item in items:
+            yield item if isinstance(item, Finding) else (item, self._batches(source, item.span, columns))
+
+    def _batches(self, source: Source, span: Span, columns: Collection[str]) -> Iterator[Any]:
+        for chunk in engine.scan(self.layout, source.view(span.start, span.end), columns=columns, checksums=False):
+            if isinstance(chunk, Break):
+                at = span.start + chunk.start
+                raise SourceError(f"{source.name}: the {self.unit_name} at {at:#x} changed while the file was read")
+            yield chunk.batch
+
+    def units(self, source: Source, run: Run) -> Iterator[Span]:
+        """The units of a run."""
+        start = run.span.start
+        for chunk in engine.scan(self.layout, source.view(start, run.span.end), columns=(), checksums=False):
+            if isinstance(chunk, Chunk):
+                for first, end in zip(chunk.starts.to_pylist(), chunk.ends.to_pylist(), strict=True):
+                    yield Span(start + first, start + end)
+
+    def spec_at(self, source: Source, position: int) -> str:
+        """The spec."""
+        return self.layout.spec
+
+    def intact(self, source: Source) -> Iterator[Run | Finding]:
+        """The items of a walk."""
+        return self.walk(source, Depth.EVERYTHING)
+
+    def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
+        """The intact units, one after the other."""
+        return (source.view(item.span.start, item.span.end) for item in items if isinstance(item, Run))
+
+    def tried(self, source: Source, at: int) -> tuple[int, bool]:
+        """Where what starts at a position ends as far as it can be read, and whether it is an intact unit."""
+        view = source.view(at, source.size)
+        wanted = (self.checksum,) if self.checksum else ()
+        item = next(iter(engine.scan(self.layout, view, Ranges.of([(0, len(view), 1)]), columns=wanted)))
+        if isinstance(item, Break):
+            return at + item.at, False
+        return at + int(item.ends[0].as_py()), first_mismatch(item, self.checksum) > 0
+
+
+@dataclass(slots=True)
+class _Search:
+    """The search for the next intact unit, with a budget for the whole file."""
+
+    kind: Units
+    source: Source
+    spent: int = 0
+
+    def following(self, broken: int) -> int:
+        """Where the next intact unit after a broken one starts; the end of the file where none is found."""
+        limit = max(BUDGET * self.source.size, LEAST_BUDGET)
+        for at in self._candidates(broken + 1):
+            if self.spent > limit:
+                break
+            end, is_unit = self.kind.tried(self.source, at)
+            self.spent += max(end - at, LEAST_COST)
+            if is_unit:
+                return at
+        return self.source.size
+
+    def _candidates(self, start: int) -> Iterator[int]:
+        magic, size = self.kind.magic, self.source.size
+        if not magic:
+            yield from range(start, size)
+            return
+        while start < size:
+            block = bytes(self.source.view(start, min(start + BLOCK + len(magic) - 1, size)))
+            at = block.find(magic)
+            while at >= 0:
+                yield start + at
+                at = block.find(magic, at + 1)
+            start += BLOCK
+
+
+def _finding(broken: Broken, span: Span, source: Source) -> Finding:
+    detail = {"reason": broken.reason} if broken.reason else {}
+    return Finding(broken.code, span, detail, f"thawline salvage {quoted(source.name)} -o salvaged")
+
+
+@dataclass(frozen=True, slots=True)
+class Declared(Format):
+    """A format of one kind of file, as a spec describes it."""
+
+    name: str
+    title: str
+    units: Units
+
+    @property
+    def codes(self) -> tuple[Code, ...]:  # type: ignore[override]
+        """What can be found in files of any such format."""
+        return CODES
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The units of the spec."""
+        return (self.units,)
+
+    @classmethod
+    def of(cls, file: Path) -> Declared:
+        """The format that a `.ksy` describes: the rows of its first table."""
+        specs = imported(file)
+        spec = next(iter(specs.values()))
+        own = [table for table in compiled(specs).values() if table.spec.partition("::")[0] == spec.id]
+        if not own:
+            raise spec.error(("meta",), "no type of it has rows: `-columnar: {rows: <table>}` says which one does")
+        meta = spec.data.get("meta") or {}
+        suffixes = meta.get("file-extension") or ()
+        endings = tuple(f".{suffix}" for suffix in ([suffixes] if isinstance(suffixes, str) else suffixes))
+        units = Units(spec.id, own[0], _magic(dict(tables(specs))[own[0].name], specs), endings)
+        return cls(spec.id, str(meta.get("title") or spec.id), units)
+
+
+def _magic(type_: TypeDef | None, specs: Mapping[str, Spec]) -> bytes:
+    """The fixed contents that the first field of a unit has, however deep it lies."""
+    for _ in range(DEEPEST):
+        first = next(iter((type_.data.get("seq") if type_ else None) or ()), None)
+        if type_ is None or first is None or "if" in first or "repeat" in first:
+            return b""
+        if "contents" in first:
+            return contents_bytes(first["contents"])
+        type_ = find_type(str(first.get("type")), type_, specs)
+    return b""
