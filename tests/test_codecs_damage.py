@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 import tracemalloc
 import zlib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from compressors import (
@@ -160,3 +163,26 @@ def test_members_of_a_bomb_share_one_bound() -> None:
         packed = COMPRESS[codec](bytes(MIB)) * 5
         output, error = salvage(codec, packed, max_bytes=3 * MIB)
         assert (output, type(error)) == (bytes(3 * MIB), OutputTooLarge)
+
+
+SQUEEZED = """
+import resource, sys
+from thawline import codecs
+codec, data, room = sys.argv[1], sys.stdin.buffer.read(), codecs.Room(1 << 20)
+pages = int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (4096 * pages + (6 << 20),) * 2)
+for read in (codecs.decompress, room.add):
+    try:
+        read(codec, data, max_bytes=128 << 20)
+    except MemoryError:
+        print("not enough memory")
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="/proc says how much memory there is")
+@CODECS
+def test_memory_that_ends_is_an_error_and_no_crash(codec: str) -> None:
+    data = COMPRESS[codec](bytes(64 * MIB))
+    command = [sys.executable, "-c", SQUEEZED, codec]
+    ran = subprocess.run(command, input=data, capture_output=True, check=False)
+    assert (ran.returncode, ran.stdout.split(b"\n")[:2]) == (0, [b"not enough memory"] * 2), ran.stderr[-500:]

@@ -1,7 +1,7 @@
 """Seeded damage to whole files, as disks, cut copies and careless editors do it: `python -m tools.damage --help`.
 
-It is the same for every format. `tools.mutants` makes mutants of single structures, with lengths that are wrong on
-purpose; damage that both have in common comes from there.
+It is the same for every format. Mutants of single structures, with lengths that are wrong on purpose, are made by
+`tools.mutants`, from which the damage that both have in common is taken.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TAIL = "tail"
 
 SECTOR = 512
 SIZES = (1, 2, 3, 4, 7, 8, 16, 64, SECTOR, 4096)
-"""Sizes of damaged blocks; most are not multiples of four, so that the bytes after them are misaligned."""
+"""Bytes of a block that is damaged; most are not multiples of four, so that what follows is misaligned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Damage:
     kind: str
     data: bytes
     at: int
-    """The first byte of the damaged file that may differ from the intact one."""
+    """Byte of the damaged file at which it starts to differ from the whole one, at the earliest."""
     what: str
 
 
@@ -46,7 +46,7 @@ Done = tuple[bytes, int, str]
 
 
 def flip(random: Random, data: bytes) -> Done:
-    """One bit flipped, anywhere."""
+    """One bit turned over, anywhere."""
     at = _place(random, data)
     bit = random.randrange(8)
     return mutants.patched(data, at, bytes(byte ^ 1 << bit for byte in data[at : at + 1])), at, f"bit {bit} turned over"
@@ -59,13 +59,13 @@ def cut(random: Random, data: bytes) -> Done:
 
 
 def insert(random: Random, data: bytes) -> Done:
-    """Random bytes inserted."""
+    """Random bytes put in."""
     at, size = _place(random, data), random.choice(SIZES)
     return data[:at] + random.randbytes(size) + data[at:], at, f"{size} bytes put in"
 
 
 def delete(random: Random, data: bytes) -> Done:
-    """A block removed."""
+    """A block taken out."""
     at, end = _block(random, data)
     return data[:at] + data[end:], at, f"{end - at} bytes taken out"
 
@@ -83,7 +83,7 @@ def duplicate(random: Random, data: bytes) -> Done:
 
 
 def swap(random: Random, data: bytes) -> Done:
-    """Two blocks exchanged, neighbours or not."""
+    """Two blocks in each other's place, neighbours or not."""
     first, second = sorted((_block(random, data), _block(random, data)))
     second = (max(first[1], second[0]), max(first[1], second[1]))
     swapped = data[: first[0]] + data[slice(*second)] + data[first[1] : second[0]] + data[slice(*first)]
@@ -97,7 +97,7 @@ def head(random: Random, data: bytes) -> Done:
 
 
 def tail(random: Random, data: bytes) -> Done:
-    """Garbage after the last byte."""
+    """Garbage behind the last byte."""
     size = random.choice(SIZES)
     return data + random.randbytes(size), len(data), f"{size} bytes of garbage behind the end"
 
@@ -114,7 +114,7 @@ def damaged(data: bytes, kind: str, seed: int) -> Damage:
     >>> damaged(b"RBF1", "tail", 0).data[:4]
     b'RBF1'
     """
-    # The kind is part of the seed, so that not all kinds damage the same place.
+    # The kind is part of the seed, so that not all kinds of damage befall the same place.
     random = Random(f"{kind} {seed}")  # noqa: S311 - damage is no secret
     done, at, what = KINDS[kind](random, data)
     return Damage(kind, done, at, what)
@@ -142,7 +142,7 @@ def _block(random: Random, data: bytes) -> tuple[int, int]:
 
 
 def main() -> None:
-    """Write a damaged copy of a file, and print what was done."""
+    """Write a damaged copy of a file and say what was done."""
     parser = argparse.ArgumentParser(prog="python -m tools.damage", description="Write a damaged copy of a file.")
     parser.add_argument("file", type=Path, help="the file, which is left alone")
     parser.add_argument("--kind", choices=KINDS, default=FLIP, help="what to do to it (default: %(default)s)")

@@ -1,4 +1,4 @@
-"""`make demo`: cold files of a shop that lost its brokers, ingested on Spark, and queries of the result."""
+"""`make demo`: cold files of a shop that lost its brokers, taken in on Spark, and questions to what came out."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def harm(folder: Path) -> None:
 
 
 def main() -> int:
-    """Build, damage, ingest and query."""
+    """Build, damage, take in, and ask."""
     begun = time.monotonic()
     shutil.rmtree(PLACE, ignore_errors=True)
     cold, lake = PLACE / "cold", PLACE / "lake"

@@ -1,7 +1,8 @@
-"""Seeded mutants of a parser's input, as a damaged or hostile file may hold them.
+"""Seeded mutants of a parser's input: what a damaged or hostile file may hand to it.
 
-Every kind of mutation is a function of a random generator and the bytes; `mutants` draws from all of them. The same
-seed gives the same mutants. `tools.damage` damages whole files.
+Every kind of mutation is a function of a random generator and the bytes; `mutants` draws from
+all of them. The same seed gives the same mutants. Damage as it befalls whole files, which
+tests of the verbs need, is not made here.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from random import Random
 Mutation = Callable[[Random, bytes], bytes]
 
 HEAD = 64
-"""Half of all places are in this many first bytes, where most lengths and magics are."""
+"""Half of all places lie in this many first bytes, where most lengths and magics are."""
 WIDTHS = (1, 2, 4, 8)
 LONGEST_BLOCK = 32
 DIGITS, LETTERS = b"0123456789", b"BCDEGHIJKLMNPRSXYZabdeghiknostuvTF"
@@ -24,11 +25,11 @@ DECIMALS = (
     b"9223372036854775807", b"9223372036854775808", b"-9223372036854775808", b"-9223372036854775809",
     b"18446744073709551615", b"18446744073709551616", b"99999999999999999999999",
 )  # fmt: skip
-"""Numbers at the limits of their fields, and text that only a careless reader takes for a number."""
+"""Numbers at the edges of their fields, and what only a careless reader takes for a number."""
 
 
 def flip_bit(random: Random, data: bytes) -> bytes:
-    """One bit flipped."""
+    """One bit turned over."""
     at = _place(random, data)
     return patched(data, at, bytes(byte ^ 1 << random.randrange(8) for byte in data[at : at + 1]))
 
@@ -50,13 +51,13 @@ def cut_front(random: Random, data: bytes) -> bytes:
 
 
 def insert(random: Random, data: bytes) -> bytes:
-    """Some random bytes inserted."""
+    """Some random bytes put in."""
     at = _place(random, data)
     return data[:at] + random.randbytes(random.choice((1, 1, 2, 3, 4, 8, LONGEST_BLOCK))) + data[at:]
 
 
 def delete(random: Random, data: bytes) -> bytes:
-    """Some bytes removed."""
+    """Some bytes taken out."""
     at, end = _block(random, data)
     return data[:at] + data[end:]
 
@@ -71,7 +72,7 @@ def overwrite_number(random: Random, data: bytes) -> bytes:
 
 
 def overwrite_varint(random: Random, data: bytes) -> bytes:
-    """A zigzag varint of an interesting length, some with more bytes than needed, in place of one byte."""
+    """A zig-zag varint of an interesting length, some with more bytes than they need, put in for one byte."""
     at = _place(random, data)
     number = random.choice(_edges(random.choice((32, 64)), len(data), len(data) - at))
     groups = varint(number % (1 << random.choice((32, 64, 70))))
@@ -87,7 +88,7 @@ def zero_block(random: Random, data: bytes) -> bytes:
 
 
 def swap_blocks(random: Random, data: bytes) -> bytes:
-    """Two neighbouring stretches exchanged."""
+    """Two neighbouring stretches in each other's place."""
     at, middle = _block(random, data)
     end = min(len(data), middle + random.randint(1, LONGEST_BLOCK))
     return data[:at] + data[middle:end] + data[at:middle] + data[end:]
@@ -106,7 +107,7 @@ def swap_character(random: Random, data: bytes) -> bytes:
 
 
 def overwrite_decimal(random: Random, data: bytes) -> bytes:
-    """A decimal number replaced by another, or by what looks like one; unchanged if there is none."""
+    """A decimal number replaced by another, or by what looks like one; the bytes as they are if there is none."""
     numbers = list(re.finditer(rb"-?[0-9]+", data))
     if not numbers:
         return data
@@ -132,7 +133,7 @@ def mutants(data: bytes, seed: int, count: int) -> Iterator[bytes]:
 
 
 def varint(number: int) -> bytes:
-    """Groups of seven bits, least significant first, without the zigzag.
+    """Groups of seven bits, least significant first, without the zig-zag.
 
     >>> varint(300).hex()
     'ac02'
@@ -145,7 +146,7 @@ def varint(number: int) -> bytes:
 
 
 def _edges(bits: int, size: int, left: int) -> list[int]:
-    """Numbers at which lengths of some bits go wrong, given the number of bytes in all and of those left."""
+    """Numbers at which lengths of so many bits go wrong, given the size of all bytes and of those that are left."""
     limits = [0, 1, -1, -2, 1 << bits - 1, (1 << bits - 1) - 1, 1 << bits - 2]
     near = [base + by for base in (size, left, 2 * left) for by in (-8, -4, -2, -1, 0, 1, 2, 4)]
     return limits + near
@@ -168,7 +169,7 @@ def patched(data: bytes, at: int, patch: bytes) -> bytes:
 
 
 def splice(random: Random, data: bytes, other: bytes) -> bytes:
-    """Parts of two files in one: start and end, one inside the other, or one after the other."""
+    """Parts of two files in one: the start of one and the end of the other, one inside the other, or both in a row."""
     at, end = sorted((_anywhere(random, data), _anywhere(random, data)))
     first, last = sorted((_anywhere(random, other), _anywhere(random, other)))
     return random.choice(

@@ -15,7 +15,7 @@ from tools.bench.hostile_files import HOSTILE
 from tools.bench.measure import compare
 
 WORST = "hostile"
-"""The name of the worst cases, which are compared with bounds, not with other readers."""
+"""What is measured by itself: worst cases, against bounds and not against other readers."""
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ def contenders() -> list[Contender]:
 
 
 def _records_by_loop(data: bytes) -> Iterator[object]:
-    """Read the lines of records without key and set; names are assumed to have no escapes."""
+    """Go through the lines that records without key and set have; names are taken to be free of escapes."""
     at = 0
     while at < len(data):
         namespace, at = _line(data, at, b"+ n ")

@@ -2,7 +2,7 @@
 
 Writes a backup of records with a key, a set and six bins (integer, string, double, boolean, compact bytes, list) to a
 temporary folder and measures, each in a process of its own: `verify`, and all rows as Arrow. With `--size`, also the
-peak of memory over a file of that many megabytes. CPU time is that of one core; wall time depends on what else the
+peak of memory over a file of so many megabytes. CPU time is what one core needs; wall time depends on what else the
 machine does.
 """
 
@@ -28,7 +28,7 @@ RECORDS_IN_BLOCK = 50_000
 
 
 def records(count: int) -> Iterator[bytes]:
-    """Records as asbackup writes them, with valid digests."""
+    """Records as asbackup writes them, with digests that are right."""
     random = Random(0)  # noqa: S311 - no secret
     for number in range(count):
         key = b"user-%08d" % number
@@ -54,7 +54,7 @@ def records(count: int) -> Iterator[bytes]:
 
 
 def write(path: Path, count: int, size: int) -> None:
-    """A backup of `count` records, repeated until it has the size."""
+    """A backup of so many records, and of the first of them over and over until it has the size."""
     block = b"".join(records(min(count, RECORDS_IN_BLOCK) if size else count))
     with path.open("wb") as file:
         file.write(HEADER)

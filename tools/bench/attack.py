@@ -1,7 +1,7 @@
 """Hostile RBF files, and how much longer it takes to verify them than a clean one: `python -m tools.bench.attack`.
 
 A reverse scan that computes the checksum of every candidate frame by itself is quadratic on `nested_pairs`: candidates
-are nested, each takes 24 bytes of the file, and its checksum covers half of the file on average.
+lie in each other, each costs 24 bytes of file and its checksum covers half of the file on average.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from thawline.cold import open_cold
 FENCE = b"RBF1"
 RUNS = 5
 MOST_TIMES_CLEAN = 20
-"""The bound: what `nested_pairs` may take, as a multiple of the clean file."""
+"""The bound of the promise: what `nested_pairs` may take, in units of the clean file."""
 STATUS = b"\x03\x03\x03\x03"
 WRONG_STATUS = b"\x07\x07\x07\x07"
 
@@ -53,16 +53,16 @@ def clean(size: int, len_payload: int = 1024) -> bytes:
 
 
 def nested_pairs(size: int, status: bytes = STATUS) -> bytes:
-    """Nested candidates, valid in everything but the checksum.
+    """Candidates in each other, all of them right in everything but the checksum.
 
-    With an empty `status` a pair takes only 20 bytes, and the last byte of a fence is in the place of the status, which
-    a reader may check first.
+    With an empty `status` a pair takes 20 bytes only, and the last byte of a fence stands where the status should: a
+    reader that checks the status first is not impressed.
     """
     count = size // (8 + len(status) + 12)
     heads, tails = [], []
     total = 8 * count + (len(status) + 12) * count
     for index in range(count):
-        # The frame starts with its HeadLen, after `index` whole pairs of fence and HeadLen and one fence.
+        # The frame starts with its HeadLen, behind `index` whole pairs of fence and HeadLen and one fence.
         length = (total - index * (8 + len(status) + 12) - 8).to_bytes(4, "little")
         heads.append(FENCE + length)
         tails.append(status + length + b"\xba\xad\xc3\xc3" + FENCE)
@@ -70,7 +70,7 @@ def nested_pairs(size: int, status: bytes = STATUS) -> bytes:
 
 
 def nested_around_frames(size: int) -> bytes:
-    """Nested pairs with an intact frame inside the head of each, so that there is a gap before each."""
+    """Nested pairs with an intact frame inside the head of each, so that there is a gap to be explained before each."""
     inner = FENCE + frame() + FENCE
     count = size // (8 + len(inner) + len(STATUS) + 12)
     heads, tails = [FENCE], []
@@ -83,7 +83,7 @@ def nested_around_frames(size: int) -> bytes:
 
 
 def long_claims(size: int) -> bytes:
-    """Intact frames between HeadLens that claim half of the file, where another fence and TailLen match them."""
+    """Intact frames between HeadLens that claim half of the file, where another fence and TailLen agree with them."""
     one = frame() + FENCE
     count = size // 2 // (12 + len(one) + 16)
     gap = 8 + len(FENCE) + len(one)
@@ -95,19 +95,19 @@ def long_claims(size: int) -> bytes:
 
 
 def speckled(size: int) -> bytes:
-    """Intact frames with a gap between each two."""
+    """As many gaps as fit between as many intact frames."""
     one = frame() + FENCE + b"gap!" + FENCE
     return FENCE + one * (size // len(one))
 
 
 def by_turns(size: int, broken: bytes, good: int = 1) -> bytes:
-    """Intact frames, with a broken one and its fence after a number of them."""
+    """Intact frames, and behind so many of them a broken one with its fence."""
     part = (frame() + FENCE) * good + broken
     return FENCE + part * (size // len(part))
 
 
 def changed(at: int, patch: bytes) -> bytes:
-    """A frame with its fence, with some bytes replaced."""
+    """A frame with its fence, and other bytes at a place of it."""
     one = frame() + FENCE
     return one[:at] + patch + one[at + len(patch) :]
 
@@ -134,7 +134,7 @@ ATTACKS: dict[str, Callable[[int], bytes]] = {
 
 
 def cpu_seconds(data: bytes, runs: int = RUNS) -> float:
-    """CPU time of the best run of `verify`."""
+    """CPU time of the best of some runs of `verify`."""
     return min(_verify(data) for _ in range(runs))
 
 

@@ -1,7 +1,7 @@
 """Figures of Borg: `python -m tools.bench.borg_packs [--blobs 1000000] [--garbage 1000]`.
 
 CPU time of one core: headers of small blobs in the kernel, their rows through the public interface, names of packs, and
-the search for the next blob in bytes without any.
+the search for the next blob in bytes that hold none.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ SESSION = bytes(range(24))
 
 
 def sealed_blob(number: int) -> bytes:
-    """A small encrypted blob, as far as one without the key can see."""
+    """The outside of a small encrypted blob."""
     slots = [b"\x10\0" + iv.to_bytes(6, "big") + SESSION + bytes(16 + 40) for iv in (2 * number + 1, 2 * number)]
     return pack_header(2, number.to_bytes(32, "big"), *map(len, slots)) + b"".join(slots)
 
 
 def packs(blobs: int) -> list[bytes]:
-    """Packs of this many blobs in total, as large as borg makes them."""
+    """Packs of this many blobs in all, each as large as borg makes them."""
     size = len(sealed_blob(0))
     each = max(PACK_SIZE // size, 1)
     ranges = [range(first, min(first + each, blobs)) for first in range(0, blobs, each)]
@@ -51,7 +51,7 @@ def best(work: Callable[[], int], expected: int) -> float:
 
 
 def in_kernel(data: Sequence[bytes]) -> int:
-    """Headers read and checked by the kernel, with one column, so that little else is measured."""
+    """Headers read and checked by the kernel; one column, so that hardly anything else is measured."""
     chunks = (chunk for pack in data for chunk in columns.scan("borg_blobs", pack, columns=("version",)))
     return sum(len(chunk) for chunk in chunks if isinstance(chunk, Chunk))
 

@@ -1,4 +1,4 @@
-"""The cases: data, contenders, and targets of our own reader."""
+"""The cases: which data, which contenders, and which figures our own reader has to reach."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WITH_COPY = f"{OURS}, JSON copied"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A target against a contender: at least how many times faster, or at most how many times slower."""
+    """A figure to reach against a contender: how many times faster than it, or how many times slower at most."""
 
     contender: str
     factor: float
@@ -38,7 +38,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One data set and its contenders; the floor is first, ours second."""
+    """One data set and those who read it; the floor comes first, ours second."""
 
     name: str
     title: str
@@ -75,7 +75,7 @@ KAFKA_V1 = Case(
     ),
 )
 KAFKA_RECORDS = 502_000
-"""The number that the targets were taken with."""
+"""As many as the figures that the readers are held to were taken with."""
 
 
 def _kafka_segment(compression: str) -> Case:

@@ -1,7 +1,7 @@
 """Descriptions that construct can compile and that only read.
 
-Those of `tools/samples` also build, with functions that construct's compiler does not accept, except for Borg and RBAK,
-where they are used as they are.
+Those of `tools/samples` build too, with functions that construct's compiler does not take; where it does, for Borg
+and RBAK, they are used as they are.
 """
 
 from __future__ import annotations

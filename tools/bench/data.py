@@ -1,4 +1,4 @@
-"""Data sets that are the same in every run: many records of one size, as a system would write them."""
+"""Data sets that are the same in every run: many records of one size, with the bytes that a system would write."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from crc32c import crc32c
 from thawline.formats.kafka.write import KafkaSegmentWriter
 
 START = 1_735_689_600_000
-"""Milliseconds of the first day of 2025."""
+"""Milliseconds: the first day of 2025."""
 RECORDS_IN_BATCH = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """Bytes of some records, in units of one size, between any two of which they can be cut."""
+    """Bytes that hold so many records, in units of one size that can be cut off anywhere between two of them."""
 
     data: bytes
     records: int
@@ -37,11 +37,11 @@ class DataSet:
 
     @property
     def units(self) -> int:
-        """The number of units, such as batches or frames."""
+        """The number of batches, frames or whatever stands one behind the other."""
         return self.records // self.records_in_unit
 
     def first(self, share: int) -> DataSet:
-        """The first of several equal shares, at least one unit."""
+        """The first of so many equal shares, or one unit where that would be none."""
         if share == 1:
             return self
         units = max(self.units // share, 1)
@@ -109,7 +109,7 @@ def _texts(records: int) -> Iterator[pa.RecordBatch]:
 
 
 def zigzag(number: int) -> bytes:
-    r"""A number as a zigzag varint.
+    r"""A number as a zig-zag varint.
 
     >>> zigzag(-1), zigzag(80)
     (b'\x01', b'\xa0\x01')
@@ -137,7 +137,7 @@ def _kafka_messages() -> Iterator[bytes]:
 
 
 def rbf(records: int) -> DataSet:
-    """RBF frames with a 64-byte payload and the fence after each, without the first fence of the file."""
+    """RBF frames with a 64-byte payload and the fence behind each; the file's first fence is not there."""
     return DataSet(b"".join(islice(_rbf_entries(), records)), records)
 
 
@@ -174,7 +174,7 @@ RBAK_MESSAGE = {
 
 
 def rbak_payload(records: int) -> DataSet:
-    """A decompressed RBAK payload: JSON documents of 551 bytes, each after its length."""
+    """A decompressed RBAK payload: JSON documents of 551 bytes, each behind its length."""
     text = json.dumps(RBAK_MESSAGE, separators=(",", ":")).ljust(551).encode()
     before, after = (struct.pack("<I", len(text)) + text).split(b"1000000")
     documents = (before + b"%07d" % (1_000_000 + number % 9_000_000) + after for number in range(records))
@@ -206,7 +206,7 @@ def _aerospike_records() -> Iterator[bytes]:
 
 
 def _noise(seed: str, size: int) -> Iterator[bytes]:
-    """Endless blocks of random bytes."""
+    """Blocks of bytes without a pattern, without end."""
     number = 0
     while True:
         block = shake_128(f"{seed} {number}".encode()).digest(1000 * size)

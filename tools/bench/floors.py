@@ -1,4 +1,4 @@
-"""The least cost of reading some bytes."""
+"""The least that reading some bytes can cost."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ DECOMPRESSORS: dict[str, Callable[[memoryview], bytes | memoryview]] = {
 
 
 def decompress_checksum_and_copy(compression: str) -> Contender:
-    """What every reader of Kafka's batches does: the checksum of each, its decompression and one copy."""
+    """What no reader of Kafka's batches can leave out: the checksum of each, its decompression and one copy."""
     name = "floor: crc32c + memcpy" if compression == "none" else f"floor: {compression} + crc32c + memcpy"
     note = "batch by batch; no record is looked at"
     return Contender(name, lambda: _read_batches(DECOMPRESSORS[compression]), note=note)
@@ -70,7 +70,7 @@ def _read_batches(decompress: Callable[[memoryview], bytes | memoryview]) -> Rea
 
 
 def copy_of_heads(unit: int, head: int) -> Contender:
-    """One copy of the first bytes of every unit, given that all units have one size."""
+    """One copy of the first bytes of every unit, where someone has said that all units have one size."""
 
     def read(data: bytes) -> int:
         units = pa.Array.from_buffers(pa.binary(unit), len(data) // unit, [None, pa.py_buffer(data)])

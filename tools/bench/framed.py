@@ -1,4 +1,4 @@
-"""Contenders for RBF, Borg and RBAK: units with a head that has their length."""
+"""Contenders for RBF, Borg and RBAK: units of a head that says how long the rest is."""
 
 from __future__ import annotations
 

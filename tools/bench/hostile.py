@@ -1,7 +1,7 @@
 """What worst cases cost: `python -m tools.bench --only hostile`, or `python -m tools.bench.hostile --help`.
 
-Each is verified and read in a process of its own, at 1, 2, 4 and 8 MB. Seconds are CPU seconds, without the start of
-Python. A row that exceeds the bounds of SECURITY.md says so.
+Each is verified and read in a process of its own, at 1, 2, 4 and 8 MB. Seconds are those of the CPU, without the start
+of Python. Beyond the bounds that SECURITY.md states, a line says so.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from tools.bench.worst_cases import Hostile
 MEGABYTE = 1_000_000
 SIZES = (1, 2, 4, 8)
 SLOWEST, LARGEST, STEEPEST = 2.0, 300 * MEGABYTE, 2.5
-"""Seconds for a megabyte, bytes of memory, and growth for twice the size."""
+"""Seconds a megabyte, bytes of memory, and growth for twice the size."""
 TOO_QUICK = 0.1
-"""Below this many seconds, growth is noise."""
+"""Growth of what takes less is noise."""
 GIVEN_UP, MOST_MEMORY = 20, 6 << 30
 COMMANDS = {"verify": ["verify", "{at}"], "cat": ["cat", "{at}", "--format", "arrow"]}
 ON_FOLDERS = {"verify": COMMANDS["verify"]}
@@ -35,7 +35,7 @@ MORE = {
     "borg": {"items": ["borg", "items", "{at}", "arc"]},
     "rbak": {"manifest": ["rbak", "manifest", "{at}", "-o", "{at}/../new.json"]},
 }
-"""More commands, for folders of a format."""
+"""Commands that folders of a format are given to, besides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Cost:
     seconds: float
     memory: int
     ended: bool = True
-    """Whether it ended by itself, with an exit code of thawline."""
+    """Whether it ended by itself, with an exit code of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def commands(hostile: Hostile) -> dict[str, list[str]]:
 
 
 def measured(hostile: Hostile, arguments: Sequence[str], sizes: Sequence[int]) -> dict[int, Cost]:
-    """The cost for each size; after one that is given up, larger ones are not tried."""
+    """The cost for each size; larger ones are not tried once one is given up."""
     costs: dict[int, Cost] = {}
     for size in sizes:
         with tempfile.TemporaryDirectory(prefix="thawline-hostile-") as folder:
@@ -123,7 +123,7 @@ def cost(arguments: Sequence[str]) -> Cost:
 
 
 def child(arguments: list[str]) -> None:
-    """Run a command in this process, under limits, and print to stderr what it took."""
+    """Run a command here, under limits, and say on stderr what it took."""
     from thawline.cli import run  # noqa: PLC0415 - the limits are set first
 
     resource.setrlimit(resource.RLIMIT_CPU, (GIVEN_UP, GIVEN_UP))
@@ -135,7 +135,7 @@ def child(arguments: list[str]) -> None:
 
 
 def show(found: Iterator[Row], sizes: Sequence[int]) -> int:
-    """Print a table row by row; returns how many rows break a bound."""
+    """Print a table as it comes; how many rows break a bound."""
     heads = "".join(f"{f'{size} MB':>8}" for size in sizes)
     print(f"{'format':<10}{'worst case':<42}{'command':<9}{heads}{'growth':>8}{'memory':>9}  beyond the bounds")
     broken = 0

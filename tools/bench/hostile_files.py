@@ -1,6 +1,6 @@
-"""Files and folders that cost as much as possible: a worst case for each format and each kind of file.
+"""Files and folders that cost as much as they can: a worst case for each format and each kind of file.
 
-Each is built for a size in bytes, of repeated parts or of nested claims.
+Each is built for a size in bytes. What repeats is laid end to end; nested claims lie in each other.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from tools.bench.worst_cases import Files, Hostile, noise, numbered, repeated, s
 
 
 def segment(payload: bytes, count: int, codec: int = 0) -> bytes:
-    """A segment with a valid checksum."""
+    """A segment with a right checksum."""
     covered = b"RBAK" + struct.pack("<BBHQqq", 1, codec, 0, count, 1, 1) + payload
     return covered + crc32(covered).to_bytes(4, "little") + b"KABR"
 
 
 def _versioned(version: int, codec: int) -> bytes:
-    """An empty segment with a valid checksum, of any version and compression."""
+    """An empty segment with a right checksum, of any version and compression."""
     covered = b"RBAK" + bytes([version, codec]) + bytes(26)
     return covered + crc32(covered).to_bytes(4, "little") + b"KABR"
 
@@ -60,7 +60,7 @@ def _message(**fields: object) -> bytes:
 
 
 def _many_headers(size: int) -> bytes:
-    """Messages with a megabyte of headers each, compressed to a 64th."""
+    """Messages of a megabyte of headers each, compressed; what is decoded is 64 times the size."""
     text = _message(headers=[["k", 1]] * 100_000)
     return _payload([text] * max(64 * size // len(text), 1), 1)
 
@@ -180,7 +180,7 @@ def plain(data: bytes, kind: str = "F", key_type: int = 2, chunk_id: bytes | Non
 
 
 def _nested(size: int) -> bytes:
-    """Nested blobs, each of which contains all that follow and has a wrong id."""
+    """Blobs in each other, each of which holds all that follow and has a wrong id."""
     heads, left = [], size
     while left > 200:  # noqa: PLR2004 - room for another
         left -= 96
@@ -322,12 +322,12 @@ def _bin(kind: bytes, value: bytes) -> bytes:
 
 INDEX, UDF = b"* i test demo ix N 1 a N\n", b"* u L a 1 x\n"
 SHORTEST = b"+ n \n+ d " + DIGEST + b"\n"
-"""The shortest start of a record."""
+"""The least that is taken for the start of a record."""
 FRAME = bytes.fromhex("28b52ffd")
 RAW = b"\x20\x02\x08\x00\x00\n"
 """The head of a frame and a block of one byte that is not the last."""
 RESERVED = b"\x06\x00\x00"
-"""The head of a block of a reserved type."""
+"""The head of a block of a kind that there is not."""
 
 
 def _old(name: str, part: bytes) -> Hostile:

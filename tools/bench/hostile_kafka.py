@@ -1,4 +1,4 @@
-"""Kafka segments, and files beside them, that cost as much as possible."""
+"""Kafka segments, and files beside them, that cost as much as they can."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tools.bench.worst_cases import Hostile, noise, numbered, repeated, single
 
 
 def batch(offset: int, records: bytes, count: int, codec: int = 0) -> bytes:
-    """A batch with a valid checksum, whatever its records are."""
+    """A batch with a right checksum, whatever its records are."""
     covered = struct.pack(">hiqqqhii", codec, max(count - 1, 0), 0, 0, -1, -1, -1, count) + records
     body = struct.pack(">iBI", 0, 2, crc32c(covered)) + covered
     return struct.pack(">qi", offset, len(body)) + body
 
 
 def message(offset: int, value: bytes = b"", magic: int = 0) -> bytes:
-    """A message of v0 or v1 with a valid checksum."""
+    """A message of v0 or v1 with a right checksum."""
     times = struct.pack(">q", 0) if magic else b""
     covered = struct.pack(">BB", magic, 0) + times + struct.pack(">i", -1) + struct.pack(">i", len(value)) + value
     return struct.pack(">qiI", offset, len(covered) + 4, crc32(covered)) + covered
@@ -42,7 +42,7 @@ def _outliers(number: int) -> bytes:
 
 
 def _claims(size: int) -> bytes:
-    """Nested heads, each of which claims all bytes after it."""
+    """Heads that lie in each other, each of which claims all bytes behind it."""
     count = size // 61
     heads = (struct.pack(">qiiBI", n, (count - n) * 61 - 12, 0, 2, 0) + bytes(40) for n in range(count))
     return ONE + b"".join(heads) + ONE
@@ -71,7 +71,7 @@ def _cut(number: int) -> bytes:
 
 
 def _headless(number: int) -> bytes:
-    """A message, and a compressed one without its head, whose content is visible."""
+    """A message, and a compressed one without its head: what is in it can be seen."""
     return message(9 * number, b"x") + _gzip(message(9 * number + 4))[:-8] + bytes(8)
 
 

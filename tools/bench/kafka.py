@@ -80,7 +80,7 @@ def contenders_v1() -> list[Contender]:
 
 
 def _client(module: str, rows: Callable[[Any], Iterable[object]]) -> Read:
-    """Read the batches of a client's MemoryRecords."""
+    """Go through the batches of a client's MemoryRecords."""
     memory_records = importlib.import_module(module).MemoryRecords
     return counted(lambda data: rows(memory_records(data)))
 
@@ -103,7 +103,7 @@ COLUMNS = {"offset": pa.int64(), "timestamp": pa.int64(), "key": pa.binary(), "v
 
 
 def _to_arrow(data: bytes) -> int:
-    """Collect the attributes in lists, and make a record batch of them."""
+    """Collect the attributes in lists and make a record batch of them."""
     records = importlib.import_module(AIOKAFKA).MemoryRecords(data)
     lists: tuple[list[object], ...] = tuple([] for _ in COLUMNS)
     for row in _touch(records):
@@ -114,7 +114,7 @@ def _to_arrow(data: bytes) -> int:
 
 
 def _ksc(data: bytes) -> int:
-    """Read `kafka_segment` entry by entry, so that memory remains small, with its lazy values."""
+    """Read `kafka_segment`, entry by entry so that memory stays small, and the values that it leaves for later."""
     entry = specs.parser("kafka_segment::entry")
     stream = kaitaistruct.KaitaiStream(kaitaistruct.BytesIO(data))
     rows = 0

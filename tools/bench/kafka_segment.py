@@ -1,8 +1,8 @@
 """Figures of large Kafka segments: `python -m tools.bench.kafka_segment [--size 4000] [--compression zstd]`.
 
 Writes a segment of 134-byte records to a temporary folder and measures, each in a process of its own: `batches`,
-`verify` and `verify --heads-only`, with the peak of memory. CPU time is that of one core; wall time depends on other
-load on the machine.
+`verify` and `verify --heads-only`, with the peak of memory. CPU time is what one core needs; wall time depends on what
+else the machine does.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ MEASURED: dict[str, Callable[[ColdFile], int]] = {
 
 
 def write(path: Path, size: int, compression: str) -> int:
-    """A segment of at least this size, although no broker writes more than 2 GB; returns the number of its records.
+    """A segment of at least this size, of which no broker would write more than 2 GB; gives the number of its records.
 
-    The same batches are repeated with other base offsets, which no checksum covers.
+    The same batches come again and again with other base offsets, which no checksum covers.
     """
     block = bytearray(data.kafka_segment(RECORDS_AT_ONCE, compression).data)
     starts = _starts(block)

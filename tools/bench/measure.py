@@ -1,4 +1,4 @@
-"""CPU time of contenders that read the same data, in turns, so that a noisy moment affects all of them."""
+"""CPU time of contenders that read the same data, taken in turns so that a noisy moment hits all of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RUNS = 9
 RUNS_ON_SHARE = 2
 
 Read = Callable[[bytes], int | None]
-"""Reads all records of some bytes; returns how many there are, or None if it does not read records."""
+"""Reads all records of some bytes and returns how many there are; None where it does not look for records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,9 @@ class Contender:
 
     name: str
     prepare: Callable[[], Read]
-    """Import what it needs, which is not measured."""
+    """Import what it needs; that takes no part in the measured time."""
     share: int = 1
-    """It reads the first of this many parts of the data."""
+    """It reads the first of so many parts of the data."""
     needs: str | None = None
     """The module without which it is listed as not installed."""
     note: str = ""
@@ -47,7 +47,7 @@ class Contender:
 
 @dataclass(slots=True)
 class Timing:
-    """The best run of a contender, per record; None if it is not installed."""
+    """The best run of a contender, per record; no number where it is not installed."""
 
     contender: Contender
     records: int
@@ -55,7 +55,7 @@ class Timing:
     ns_per_record: float | None = None
 
     def add(self, seconds: float) -> None:
-        """Add a run."""
+        """Take another run into account."""
         found = seconds * 1e9 / self.records
         self.ns_per_record = min(found, self.ns_per_record or found)
 

@@ -1,6 +1,6 @@
 """Scan a large file and print the most memory that this process ever had: `python -m tools.bench.memory FILE`.
 
-The file is mapped, and pages that were read are released, so that they do not count.
+The file is mapped, and what has been read is given back to the system, so that pages of the file do not count.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def scan_file(path: Path) -> int:
 def peak() -> int:
     """The most bytes of memory this process has had at one time.
 
-    Not `ru_maxrss`, which starts from the peak of the parent process.
+    Not `ru_maxrss`: that one starts from the peak of the process that started this one.
     """
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     return 1024 * int(next(line.split()[1] for line in lines if line.startswith("VmHWM:")))

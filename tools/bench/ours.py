@@ -1,7 +1,8 @@
-"""The columnar backend, from bytes to record batches, which are dropped one by one, as verbs do."""
+"""The columnar backend, from bytes to record batches that are dropped one by one, as the verbs do."""
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Collection, Iterator
 
 import pyarrow as pa
@@ -9,14 +10,13 @@ import pyarrow.compute as pc
 
 from thawline.cold import open_cold
 from thawline.engine import columns
-from thawline.engine.buffers import copied_numbers
 from thawline.engine.chunks import Break, Chunk, Ranges
 from tools.bench.measure import Read
 
 BATCH_HEAD_SIZE = 61
 HEADS = ("base_offset", "base_timestamp", "num_records", "crc")
 BYTES_OF_BATCHES = 32 << 20
-"""Batches whose records are read together."""
+"""Batches whose records are read in one go."""
 
 
 def reader(table: str, checksum: str | None = None, wanted: Collection[str] | None = None) -> Read:
@@ -44,13 +44,13 @@ def kafka_records_kept(data: bytes) -> int:
 
 
 def kafka_batches(data: bytes) -> Iterator[pa.RecordBatch]:
-    """Record batches of a segment of magic 2, with checksums verified, and offset and timestamp of each record."""
+    """Record batches of a segment of magic 2 whose checksums are right, with offset and timestamp of each record."""
     for heads in _chunks("kafka_batches", data, wanted=HEADS, max_bytes=BYTES_OF_BATCHES):
         _check(heads, "crc")
         records = Ranges(
-            copied_numbers(pc.add(heads.starts, BATCH_HEAD_SIZE)),
-            copied_numbers(heads.ends),
-            copied_numbers(heads.batch["num_records"].cast(pa.int64())),
+            _int64s(pc.add(heads.starts, BATCH_HEAD_SIZE)),
+            _int64s(heads.ends),
+            _int64s(heads.batch["num_records"].cast(pa.int64())),
         )
         for chunk in _chunks("kafka_records", data, records):
             yield _absolute(chunk, heads.batch)
@@ -88,3 +88,9 @@ def _chunks(
 def _check(chunk: Chunk, column: str) -> None:
     if not chunk.batch[column].equals(chunk.checksums):
         raise ValueError("a checksum is wrong")
+
+
+def _int64s(values: pa.Int64Array) -> array[int]:
+    numbers = array("q")
+    numbers.frombytes(memoryview(values.buffers()[1])[8 * values.offset : 8 * (values.offset + len(values))])
+    return numbers

@@ -29,7 +29,7 @@ def by_loop(rows: Rows, share: int = 10) -> Contender:
 
 
 def by_ksc(spec: str, share: int, touch: Callable[[Any], object] | None = None) -> Contender:
-    """The parser by the Kaitai Struct compiler; `touch` evaluates its lazy values."""
+    """The parser by the Kaitai Struct compiler; `touch` does what the spec leaves to the caller."""
 
     def prepare() -> Read:
         parser = specs.parser(spec)
@@ -50,7 +50,7 @@ def by_ksc(spec: str, share: int, touch: Callable[[Any], object] | None = None) 
 
 
 def by_construct(rows: Callable[[Compile], Callable[[io.BytesIO], Iterable[object]]], share: int) -> Contender:
-    """A compiled construct; `rows` makes of it a function that yields what it reads from a stream."""
+    """A compiled construct; `rows` asks for it and gives a function that yields what it reads from a stream."""
 
     def prepare() -> Read:
         from tools.bench import constructs  # noqa: PLC0415 - construct may be missing
@@ -67,6 +67,6 @@ def at_end(stream: io.BytesIO) -> bool:
 
 
 def agree(computed: int, stored: int) -> None:
-    """Raise ValueError if a checksum is wrong."""
+    """Raise ValueError where a checksum is wrong."""
     if computed != stored:
         raise ValueError(f"checksum {computed:#x} is not {stored:#x}")

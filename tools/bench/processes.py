@@ -1,4 +1,4 @@
-"""What only a fresh process shows: how long imports take, and how much memory a scan of a large file needs."""
+"""What only a fresh process can tell: how long imports take, and how much memory a scan of a large file needs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def import_times() -> dict[str, float]:
 
 
 def _import_time(module: str, before: str) -> float:
-    """Time of one import, after its dependencies."""
+    """Time of one import; what it needs has been imported before."""
     command = [sys.executable, "-c", IMPORT.format(module=module, before=before)]
     return min(1000 * float(_output(command)) for _ in range(RUNS))
 

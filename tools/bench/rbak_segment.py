@@ -1,8 +1,8 @@
 """Figures of RBAK: `python -m tools.bench.rbak_segment [--records 40000] [--segments 10000]`.
 
-Decodes a zstd segment to Arrow, compared with zstandard, orjson and `bytes` of each body's list; its JSON alone; `info`
-of many segments; and the peak of memory, the last two in a process of their own. Times are CPU times, the best of nine
-runs in turns.
+Decoding of a zstd segment to Arrow beside zstandard, orjson and `bytes` of each body's list; of its JSON alone; `info`
+of many segments; and the peak of memory, each of the last two in a process of its own. Times are CPU times, best of
+nine runs in turns.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def read(data: bytes) -> int:
 
 
 def read_by_objects(data: bytes) -> int:
-    """The same rows as Python objects, as one would write it, without checks."""
+    """The same rows as Python objects, the way one would write it; nothing is checked."""
     payload = zstandard.ZstdDecompressor().decompressobj().decompress(data[32:-8])
     position, rows = 0, 0
     while position < len(payload):
@@ -100,7 +100,7 @@ def decode(payload: bytes) -> int:
 
 
 def contenders() -> tuple[Contender, ...]:
-    """The readers of the segment."""
+    """Those who read the segment."""
     return Contender(OURS, lambda: read), Contender(THEIRS, lambda: read_by_objects)
 
 

@@ -1,7 +1,7 @@
 """Figures of RBF: `python -m tools.bench.rbf_verify [--size 1000] [--damaged]`.
 
 Writes a file of frames with payloads of 1 KB to a temporary folder and measures, each in a process of its own: `verify`
-with its peak of memory, and `tail`. CPU time is that of one core; wall time depends on what else the machine does.
+with its peak of memory, and `tail`. CPU time is what one core needs; wall time depends on what else the machine does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The report: a table for each case, the targets, and all of it as JSON."""
+"""The report: one table for each case, the figures to reach, and all of it as JSON."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _show_row(cells: Sequence[str]) -> None:
 
 
 def show_processes(imports: dict[str, float], memory: dict[str, Any] | None) -> None:
-    """Print the figures of fresh processes."""
+    """Print what fresh processes told."""
     print("\nImports, fresh process, wall time, best of 5; what a module needs is there already")
     for module, milliseconds in imports.items():
         limit = f"  (limit {LIMITS[module]:.0f})" if module in LIMITS else ""

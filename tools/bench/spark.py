@@ -1,8 +1,8 @@
 """Figures of Kafka segments on Spark: `python -m tools.bench.spark [--size 2000] [--repeat 3]`.
 
-Writes an uncompressed segment and the same rows as Parquet, and reads both in sessions of their own, on two cores and
+Writes an uncompressed segment and the same rows as Parquet, and reads both in sessions of their own: on two cores, and
 on one. Ratios are those of the least times in one run; CPU time is that of Java, the driver and all workers. With
-`binaryFile` and aiokafka a file is one task, since it cannot be cut; both sides count rows of the same columns.
+`binaryFile` and aiokafka a file is one task, since nothing can cut it; both sides count rows of the same columns.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from tools.bench.kafka_segment import write
 
 COLUMNS = "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int"
 COUNTED = (("offset",), ("offset", "timestamp", "key", "value"))
-"""Columns that both sides read: what a count needs, and what a consumer gets."""
+"""Columns that both sides are asked for: what a count needs, and what a consumer gets."""
 LONGS = {"offset", "timestamp"}
 SMALL_FILES = 10_000
 
 
 PINNED, BESIDE = "local[1] on one core", "local[2] beside aiokafka"
 SESSIONS = {"local[2]": "local[2]", "local[1]": "local[1]", PINNED: "local[1]", BESIDE: "local[2]"}
-"""Sessions by what is measured in them. Java and the Python worker of one task run in parallel, so on two cores
-`local[1]` uses more than one; only on one core does the ratio show what a second one adds."""
+"""Sessions by what is measured in them. Java and the Python worker of one task run side by side, so on two cores
+`local[1]` has more than one of them; only where it is held to one core does the ratio say what a second one brings."""
 
 
 def tree() -> list[int]:
-    """This process and all its descendants."""
+    """This process and all that it has started, and they in turn."""
     parents = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
@@ -54,7 +54,7 @@ def tree() -> list[int]:
 
 
 def cpu_seconds() -> float:
-    """What the tree has used, with processes that have ended."""
+    """What the tree has used, with those of it that have ended."""
     ticks = 0
     for process in tree():
         try:
@@ -65,7 +65,7 @@ def cpu_seconds() -> float:
 
 
 def largest_worker() -> int:
-    """The peak of memory of the Python processes of the tree, without this one, in bytes."""
+    """The most memory that a Python process of the tree has had, other than this one, in bytes."""
     most = 0
     for process in tree()[1:]:
         try:
@@ -78,7 +78,7 @@ def largest_worker() -> int:
 
 
 def by_aiokafka(columns: Sequence[str]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What one would write without thawline: a whole file, its records one by one, checked as a consumer does."""
+    """What one would write without thawline: a file in one piece, its records one by one, checked like a consumer."""
 
     def decoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from aiokafka.record import MemoryRecords  # type: ignore[import-untyped]  # noqa: PLC0415 - in a worker
@@ -128,7 +128,7 @@ def measured(folder: Path, kind: str, repeat: int) -> dict[str, Any]:
         "Parquet to Parquet": lambda: spark.read.parquet(copy).write.parquet(str(out)),
     }
     if kind == BESIDE:
-        jobs.clear()  # aiokafka holds the whole file several times, also in the memory of Java
+        jobs.clear()  # aiokafka holds the whole file more than once, in the memory of Java, too
         piece = str(folder / "piece")
         files = spark.read.format("binaryFile").load(piece).select("content")
         for columns in COUNTED:
@@ -140,7 +140,7 @@ def measured(folder: Path, kind: str, repeat: int) -> dict[str, Any]:
             jobs[f"piece, {named}"] = lambda same=same: same.load(piece).count()  # type: ignore[misc]
         jobs["plan of small files"] = lambda: _partitions(spark.read.format("rbf").load(str(small)))
     found: dict[str, Any] = {}
-    for _ in range(repeat):  # in turns, so that other load affects all of them
+    for _ in range(repeat):  # in turn, so that what else the machine does hits all of them
         for name, job in jobs.items():
             used = _once(job, out)
             found[name] = [min(pair) for pair in zip(found.get(name, used), used, strict=True)]
@@ -150,12 +150,12 @@ def measured(folder: Path, kind: str, repeat: int) -> dict[str, Any]:
 
 
 def _partitions(frame: Any) -> int:
-    """The number of partitions that are planned for a frame, without reading it."""
+    """How many partitions a frame is planned to have; nothing of it is read."""
     return int(frame.rdd.getNumPartitions())
 
 
 class Watch(threading.Thread):
-    """Measures the memory of workers while a job runs."""
+    """Looks at the memory of workers while a job runs."""
 
     most = 0
 
@@ -164,7 +164,7 @@ class Watch(threading.Thread):
         self.over = threading.Event()
 
     def run(self) -> None:
-        """Measure twice a second."""
+        """Look twice a second."""
         while not self.over.wait(0.5):
             Watch.most = max(Watch.most, largest_worker())
 
@@ -182,7 +182,7 @@ def _once(job: Callable[[], Any], out: Path) -> tuple[float, float]:
 
 
 def build(folder: Path, size: int) -> None:
-    """The segment, a smaller one for slow readers, and many small files."""
+    """The segment, a smaller one for what is slow, and many small files."""
     for name, bytes_ in (("orders-0", size), ("piece", size // 2)):
         (folder / name).mkdir()
         path = folder / name / "00000000000000000000.log"

@@ -1,4 +1,4 @@
-"""What a worst case is, and how its bytes are built, for `hostile_files` and `hostile_kafka`."""
+"""What a worst case is, and how its bytes are put together: for `hostile_files` and `hostile_kafka`."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ Files = dict[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Hostile:
-    """A worst case: its name, its files for a size, and the arguments of the commands."""
+    """A worst case: what it is called, its files for a size, and what the commands are given."""
 
     format: str
     name: str
     build: Callable[[int], Files]
     at: str
     decoded: float = 1
-    """How many times its size it decompresses to, which is what time is compared with."""
+    """How many times its size comes out of it: time is counted for these bytes."""
 
     @property
     def is_folder(self) -> bool:
-        """Whether commands get a folder."""
+        """Whether commands are given a folder."""
         return "." not in self.at
 
 
@@ -32,7 +32,7 @@ def single(format_name: str, name: str, at: str, build: Callable[[int], bytes], 
 
 
 def repeated(part: bytes, size: int) -> bytes:
-    """A part, as often as it fits, at least once."""
+    """A part as often as it fits, once at least."""
     return part * max(size // len(part), 1)
 
 
@@ -42,7 +42,7 @@ def noise(size: int, seed: int = 0) -> bytes:
 
 
 def numbered(make: Callable[[int], bytes], size: int) -> bytes:
-    """Parts one after the other, each made from its number, up to a size."""
+    """Parts one after another, each made for its number, up to a size."""
     parts: list[bytes] = []
     at = 0
     while at < size:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import Any
 
 from thawline.compiler import ir
 from thawline.compiler.bounds import bounds
@@ -275,41 +276,18 @@ class _Emitter:
                 for statement in group:
                     self.statement(statement)
 
-    def statement(self, statement: ir.Statement) -> None:  # noqa: C901, PLR0912 - one case for each kind
-        match statement:
-            case ir.ReadInteger():
-                self.read_integer(statement)
-            case ir.ReadBits():
-                self.read_bits(statement)
-            case ir.Expect():
-                self.expect(statement)
-            case ir.Take():
-                self.take(statement)
-            case ir.TakeUntil():
-                self.take_until(statement)
-            case ir.ReadZigzag():
-                self.read_zigzag(statement)
-            case ir.ReadDecimal():
-                self.read_decimal(statement)
-            case ir.Assign():
-                self.write(f"{statement.target.name} = {_bare(statement.value)}")
-            case ir.Check():
-                self.check(_bare(statement.condition), statement.failure, _bare(statement.at))
-            case ir.Elsewhere():
-                self.elsewhere(statement)
-            case ir.Stream():
-                self.stream(statement)
-            case ir.When():
-                self.when(statement)
-            case ir.Loop():
-                self.loop(statement)
-            case ir.Store():
-                name = _array_name(_stored(statement), statement.part)
-                self.write(f"{name}[{statement.rows.counter}] = {_bare(statement.value)}")
-            case ir.Copy():
-                self.copy(statement)
-            case ir.Gather():
-                self.gather(statement)
+    def statement(self, statement: ir.Statement) -> None:
+        _WAYS[type(statement)](self, statement)
+
+    def assign(self, assign: ir.Assign) -> None:
+        self.write(f"{assign.target.name} = {_bare(assign.value)}")
+
+    def rule(self, check: ir.Check) -> None:
+        self.check(_bare(check.condition), check.failure, _bare(check.at))
+
+    def store(self, store: ir.Store) -> None:
+        name = _array_name(_stored(store), store.part)
+        self.write(f"{name}[{store.rows.counter}] = {_bare(store.value)}")
 
     def copy(self, copy: ir.Copy) -> None:
         name, start, size = _array_name(_stored(copy), "bytes"), copy.start.name, copy.size
@@ -476,6 +454,27 @@ class _Emitter:
             if loop.rows is not None:
                 self.write(f"{loop.rows.counter} += 1")
             self.write(f"{turn} += 1")
+
+
+_WAYS: dict[type, Callable[[_Emitter, Any], None]] = {
+    ir.ReadInteger: _Emitter.read_integer,
+    ir.ReadBits: _Emitter.read_bits,
+    ir.Expect: _Emitter.expect,
+    ir.Take: _Emitter.take,
+    ir.TakeUntil: _Emitter.take_until,
+    ir.ReadZigzag: _Emitter.read_zigzag,
+    ir.ReadDecimal: _Emitter.read_decimal,
+    ir.Assign: _Emitter.assign,
+    ir.Check: _Emitter.rule,
+    ir.Elsewhere: _Emitter.elsewhere,
+    ir.Stream: _Emitter.stream,
+    ir.When: _Emitter.when,
+    ir.Loop: _Emitter.loop,
+    ir.Store: _Emitter.store,
+    ir.Copy: _Emitter.copy,
+    ir.Gather: _Emitter.gather,
+}
+"""How each kind of statement is written."""
 
 
 def _has_slices(columns: tuple[Column, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""Tables of a spec that is compiled now: their kernels run as Python, the same text that `make generate` writes."""
+"""Tables of a spec that is compiled at run time. Their kernels are what `make generate` writes, run as Python."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["compiled", "imported"]
 
 
 def compiled(specs: dict[str, Spec]) -> dict[str, Table]:
-    """The tables of some specs by name; `SpecError` names the place of what cannot be compiled."""
+    """The tables of some specs by name; `SpecError` at the place of what cannot be compiled."""
     found = {}
     for name, type_ in tables(specs):
         table, text = emit(lower(name, type_, specs))
@@ -31,7 +31,7 @@ def compiled(specs: dict[str, Spec]) -> dict[str, Table]:
 
 
 def imported(file: Path) -> dict[str, Spec]:
-    """A spec and what it imports, by id; imports lie beside it, or are those that thawline comes with."""
+    """A spec and its imports, by id. Imports are beside it, or among the specs of thawline."""
     found: dict[str, Spec] = {}
     waiting = [file]
     while waiting:
@@ -58,7 +58,7 @@ def _import(spec: Spec, name: object) -> Path:
 
 
 def _viewing(kernel: Callable[..., int]) -> Callable[..., int]:
-    """The kernel, with arrays passed as views: compiled code takes any buffer, and asks for its shape."""
+    """The kernel with arrays passed as views, which have a shape: compiled code takes any buffer."""
 
     @wraps(kernel)
     def called(*arguments: Any) -> int:

@@ -67,7 +67,7 @@ class Table:
     """The least size of a row, which bounds how many there can be."""
     checksum: Checksum | None = None
     kernel: Callable[..., int] | None = field(default=None, compare=False, repr=False)
-    """The kernel of a table that was compiled at run time; None for those of the native module."""
+    """The kernel of a table that is compiled at run time; None for those of the native module."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ PARTICLE_OTHER = 24
 
 # The texts that JSON is written with: keys of eight characters for bytes, base-64's alphabet, hexadecimal digits.
 PARTICLE_KEY = 8
-ALPHABET_START, ALPHABET_END = 200, 264
-HEXES_START, HEXES_END = 264, 280
+ALPHABET_START = 200
+HEXES_START = 264
 
 # The words of JSON, which stand one after the other: where each starts, and its size.
 NULL_AT, NULL_SIZE = 0, 4

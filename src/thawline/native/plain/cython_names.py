@@ -30,7 +30,7 @@ def loaded(name: str) -> ModuleType:
 
 
 def executed(text: str) -> dict[str, Any]:
-    """What a text that is written for Cython defines, as the Python that it is."""
+    """What a source in Cython's pure Python mode defines, uncompiled."""
     made: dict[str, Any] = {"__name__": "thawline.compiled"}
     with LOADING:
         had = "cython" in sys.modules

@@ -46,6 +46,7 @@ if not cython.compiled:
         _is_usual_double,
     )
     from thawline.native.sources.asb_values import _put_key_number, _put_key_type
+    from thawline.native.sources.checksums import _first_byte
     from thawline.native.sources.utf8 import _is_utf8
     from thawline.ripemd160 import ripemd160
 
@@ -172,7 +173,7 @@ def _is_sound_data(
     if length < 0:
         return False
     if letter in (BIN_TYPE_STRING, BIN_TYPE_GEOJSON):
-        return _is_utf8(buf, start, start + length)
+        return _is_utf8(_first_byte(buf), start, start + length)
     if is_compact and letter != BIN_TYPE_BASE64_STRING:
         if letter in (BIN_TYPE_LIST, BIN_TYPE_MAP):
             return _is_collection(names, words, buf, start, start + length, letter, room, place)
@@ -183,7 +184,7 @@ def _is_sound_data(
     if letter in (BIN_TYPE_LIST, BIN_TYPE_MAP):
         return after >= 0 and _is_collection(names, words, room, 0, after, letter, room, place)
     if letter == BIN_TYPE_BASE64_STRING:
-        return after >= 0 and _is_utf8(room, 0, after)
+        return after >= 0 and _is_utf8(_first_byte(room), 0, after)
     return after >= 0 and (letter != BIN_TYPE_HLL or _is_sketch(room, 0, after))
 
 

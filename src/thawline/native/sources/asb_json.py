@@ -11,14 +11,12 @@ if cython.compiled:
 else:
     from thawline.generated.kernels.constants import BIN_TYPE_MAP
     from thawline.native.constants.aerospike import (
-        ALPHABET_END,
         ALPHABET_START,
         BASE64_BYTES,
         DEEPEST_COLLECTION,
         FALSE_AT,
         FALSE_SIZE,
         FEWEST_DIGITS,
-        HEXES_END,
         HEXES_START,
         INFINITY_AT,
         INFINITY_SIZE,
@@ -85,6 +83,7 @@ else:
         MSGPACK_UNUSED,
     )
     from thawline.native.sources.asb_msgpack import _extension, _msgpack_double, _msgpack_integer, _msgpack_length
+    from thawline.native.sources.checksums import _first_byte
     from thawline.native.sources.gather import BASE64
     from thawline.native.sources.utf8 import _is_utf8
 
@@ -171,7 +170,7 @@ def _put_integer(
 @cython.nogil
 @cython.exceptval(check=False)
 def _put_string(
-    hexes: cython.const[cython.uchar][::1],
+    names: cython.const[cython.uchar][::1],
     buf: cython.const[cython.uchar][::1],
     pos: cython.longlong,
     end: cython.longlong,
@@ -198,8 +197,8 @@ def _put_string(
                 out[at + 1] = LOWER_U
                 out[at + 2] = DIGIT_0
                 out[at + 3] = DIGIT_0
-                out[at + 4] = hexes[byte >> 4]
-                out[at + 5] = hexes[byte & 15]
+                out[at + 4] = names[HEXES_START + (byte >> 4)]
+                out[at + 5] = names[HEXES_START + (byte & 15)]
             at += 6
         else:
             if writing:
@@ -214,7 +213,7 @@ def _put_string(
 @cython.nogil
 @cython.exceptval(check=False)
 def _put_base64(
-    alphabet: cython.const[cython.uchar][::1],
+    names: cython.const[cython.uchar][::1],
     buf: cython.const[cython.uchar][::1],
     pos: cython.longlong,
     end: cython.longlong,
@@ -236,10 +235,10 @@ def _put_base64(
             word |= buf[pos + 1] << 8
         if left >= BASE64_BYTES:
             word |= buf[pos + 2]
-        out[at] = alphabet[word >> 18]
-        out[at + 1] = alphabet[(word >> 12) & 63]
-        out[at + 2] = alphabet[(word >> 6) & 63] if left > 1 else EQUALS
-        out[at + 3] = alphabet[word & 63] if left >= BASE64_BYTES else EQUALS
+        out[at] = names[ALPHABET_START + (word >> 18)]
+        out[at + 1] = names[ALPHABET_START + ((word >> 12) & 63)]
+        out[at + 2] = names[ALPHABET_START + ((word >> 6) & 63)] if left > 1 else EQUALS
+        out[at + 3] = names[ALPHABET_START + (word & 63)] if left >= BASE64_BYTES else EQUALS
         at += 4
         pos += 3
     out[at] = QUOTE
@@ -313,10 +312,10 @@ def _put_particle(
     if size > 0:
         kind = buf[pos]
         pos += 1
-    if kind in (PARTICLE_STRING, PARTICLE_GEOJSON) and _is_utf8(buf, pos, end):
-        return _put_string(names[HEXES_START:HEXES_END], buf, pos, end, out, at, writing)
+    if kind in (PARTICLE_STRING, PARTICLE_GEOJSON) and _is_utf8(_first_byte(buf), pos, end):
+        return _put_string(names, buf, pos, end, out, at, writing)
     if is_key:
-        return _put_base64(names[ALPHABET_START:ALPHABET_END], buf, pos, end, out, at, writing)
+        return _put_base64(names, buf, pos, end, out, at, writing)
     kind = min(kind, PARTICLE_OTHER)
     while names[PARTICLE_KEY * kind + length - 1] == SPACE:
         length -= 1
@@ -328,7 +327,7 @@ def _put_particle(
         out[at] = QUOTE
         out[at + 1] = COLON
         out[at + 2] = SPACE
-    at = _put_base64(names[ALPHABET_START:ALPHABET_END], buf, pos, end, out, at + 3, writing)
+    at = _put_base64(names, buf, pos, end, out, at + 3, writing)
     if writing:
         out[at] = CLOSING_BRACE
     return at + 1
@@ -574,7 +573,7 @@ def _put_key(
     after = _put_value(names, words, buf, pos, end, depth, out, place, False, False)
     place[0] = before
     if after >= 0:
-        place[0] = _put_base64(names[ALPHABET_START:ALPHABET_END], buf, pos, after, out, before, writing)
+        place[0] = _put_base64(names, buf, pos, after, out, before, writing)
     return after
 
 

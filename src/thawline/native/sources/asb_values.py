@@ -57,6 +57,7 @@ if not cython.compiled:
         _is_sketch,
         _is_usual_double,
     )
+    from thawline.native.sources.checksums import _first_byte
     from thawline.native.sources.utf8 import _is_utf8
 
 PROBLEMS = (BAD_NAME, BAD_DOUBLE, BAD_BASE64, BAD_TEXT, BAD_MSGPACK, BAD_SKETCH)
@@ -126,12 +127,12 @@ def _decode_text(
         after = _decode_base64(sextet_of, data, start, end, text, before)
         if after < 0:
             return BAD_BASE64
-        if not _is_utf8(text, before, after):
+        if not _is_utf8(_first_byte(text), before, after):
             totals[BYTES_END] = _copied(text, before, after - before, out, totals[BYTES_END])
             return BAD_TEXT
         totals[TEXTS_END] = after
         return 0
-    if not _is_utf8(data, start, end):
+    if not _is_utf8(_first_byte(data), start, end):
         totals[BYTES_END] = _copied(data, start, end - start, out, totals[BYTES_END])
         return BAD_TEXT
     totals[TEXTS_END] = _copied(data, start, end - start, text, before)

@@ -59,6 +59,8 @@ def crc32_ranges(
 @cython.exceptval(check=False)
 def _first_byte(buf: cython.const[cython.uchar][::1]) -> cython.pointer(cython.const[cython.uchar]):
     """The address of the first byte. An empty buffer has one, too: C has no ranges of a null pointer."""
+    if not cython.compiled:
+        return buf
     return cython.address(buf[0]) if buf.shape[0] else no_bytes  # noqa: F821 - of bytes.h
 
 

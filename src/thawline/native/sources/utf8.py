@@ -57,20 +57,13 @@ def _utf8_size(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _is_utf8(buf: cython.const[cython.uchar][::1], pos: cython.longlong, end: cython.longlong) -> cython.bint:
+def _is_utf8(p: cython.pointer(cython.const[cython.uchar]), pos: cython.longlong, end: cython.longlong) -> cython.bint:
     """Whether all bytes of `[pos, end)` are UTF-8."""
     size: cython.longlong
     word: cython.ulonglong = 0
-    p: cython.pointer(cython.const[cython.uchar])
     # The highest bit of each byte. Cython takes a literal beyond 31 bits for a Python object.
     tops: cython.ulonglong = 0x40404040
     tops = (tops << 1) | (tops << 33)
-    if pos >= end:
-        return True
-    if cython.compiled:  # noqa: SIM108 - two types, of which C has one
-        p = cython.address(buf[0])
-    else:
-        p = buf
     while pos < end:
         if cython.compiled and end - pos >= WORD:
             # Most text is ASCII, which eight bytes at a time show.
