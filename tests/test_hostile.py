@@ -249,8 +249,8 @@ STATED = {
     "a manifest of an RBAK backup | 64 MiB": ("rbak.manifest", "LARGEST", 64 << 20),
     "2 097 152 values": ("rbak.manifest", "MOST_VALUES", 2_097_152),
     "the definitions of an RBAK backup | 32 MiB": ("rbak.folder", "LARGEST_DEFINITIONS", 32 << 20),
-    "64 MiB an index": ("kafka.lookup", "LARGEST_INDEX", 64 << 20),
-    "16 MiB a checkpoint": ("kafka.checkpoints", "LARGEST", 16 << 20),
+    "64 MiB an index": ("kafka.walk", "LARGEST_INDEX", 64 << 20),
+    "16 MiB a checkpoint": ("kafka.sidecars", "LARGEST_TEXT", 16 << 20),
 }
 """What the page says, and the constant that makes it so."""
 

@@ -90,7 +90,7 @@ def manifest(
     ),
     click.option("--segment-max-bytes", type=SIZE, default="128MiB", show_default=True, metavar="SIZE",
                  help="A segment ends when its records reach this size."),
-    click.option("--backup-id", default="", metavar="NAME", help="What the new backup is to be called."),
+    click.option("--backup-id", default="", metavar="NAME", help="The id of the new backup."),
     OVERWRITE,
     TALKING,
     EXIT_ZERO,

@@ -135,6 +135,8 @@ class Format(Protocol):
 
     def kind_of(self, source: Source) -> Kind:
         """The kind that claims a file with the highest confidence; the first kind if none claims it."""
+        if len(self.kinds) == 1:
+            return self.kinds[0]  # nothing to fetch of a remote file
         best = _best_claim(self.kinds, source)
         return best[0] if best else self.kinds[0]
 

@@ -132,11 +132,15 @@ def _is_one(kind: Kind, source: Source) -> bool:
 
 
 def _grouped(items: Iterable[Item], size: int) -> Iterator[tuple[Item, ...]]:
-    """Consecutive items in groups of at most `size` bytes; an item without bytes joins the one before it."""
+    """Consecutive items in groups of at most `size` bytes; an item without bytes joins the one before it.
+
+    A run of rows that count as damaged stays with the finding about them, which says whether they are given.
+    """
     group: list[Item] = []
     weight = 0
     for item in items:
-        if group and item.span.size and weight + item.span.size > size:
+        is_with_rows = bool(group) and isinstance(group[-1], Run) and group[-1].given is not None
+        if group and item.span.size and weight + item.span.size > size and not is_with_rows:
             yield tuple(group)
             group, weight = [], 0
         group.append(item)

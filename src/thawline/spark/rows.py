@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -184,16 +184,25 @@ def _by_run(items: Reading, pruned: _Pruned) -> Placed:
 def _by_unit(kind: Kind, source: Source, part: Part, table: str, columns: list[str], pruned: _Pruned) -> Placed:
     """The batches of each unit with the unit's span."""
     items = kind.walk(source, kind.tables[table].depth) if part.items is None else part.items
+    for unit in _units(kind, source, items):
+        first = unit[0]
+        span = next(kind.units(source, first), first.span) if isinstance(first, Run) else first.span
+        for piece in kind.rows(source, unit, table, columns):
+            pruned.note(piece)
+            if isinstance(piece, Finding):
+                yield piece
+            else:
+                yield from ((span, batch) for batch in piece[1])
+
+
+def _units(kind: Kind, source: Source, items: Iterable[Run | Finding]) -> Iterator[Sequence[Run | Finding]]:
+    """Units and findings one by one; rows that count as damaged come with the finding about them."""
+    damaged: list[Run | Finding] = []
     for item in items:
         if isinstance(item, Finding):
-            pruned.note(item)
-            yield item
-            continue
-        for run in cut(kind, source, item, 1):
-            span = next(kind.units(source, run), run.span)
-            for piece in kind.rows(source, [run], table, columns):
-                pruned.note(piece)
-                if isinstance(piece, Finding):
-                    yield piece
-                else:
-                    yield from ((span, batch) for batch in piece[1])
+            yield [*damaged, item]
+            damaged = []
+        elif item.given:
+            damaged = [item]
+        else:
+            yield from ([run] for run in cut(kind, source, item, 1))

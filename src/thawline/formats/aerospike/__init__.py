@@ -183,6 +183,8 @@ class Backup(Kind):
         self, source: Source, run: Run, table: str, columns: Collection[str]
     ) -> tuple[Run, Iterable[pa.RecordBatch]]:
         place, choice = entries_of(run), self.format.choice if table == "records" else None
+        if choice and run.units and run.left_out and run.left_out.units == run.units:
+            return run, ()
         if place.part and isinstance(place.part.content, Decoded | GlobalRows):
             return run, self._batches([place.part], table, columns)
         if run.left_out and not run.units:
