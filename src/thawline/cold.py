@@ -6,7 +6,6 @@ import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 from functools import cached_property
 from types import TracebackType
 from typing import Any, NoReturn, Self, TypeVar
@@ -17,19 +16,18 @@ from thawline import formats
 from thawline.batches import last
 from thawline.damage import CORRUPT, OnError, kept
 from thawline.errors import SourceError, UnknownFormat
-from thawline.faults import UNREADABLE, readable, with_faults
+from thawline.faults import with_faults
 from thawline.files import Group, Tree
 from thawline.folder import File, Folder, Unread
-from thawline.formats.contract import Claim, Depth, Foldered, Format, Member, Reading, Tailing, read
+from thawline.formats.contract import Claim, Depth, Foldered, Format, Member, Tailing, read
 from thawline.formats.registry import claim_folder
-from thawline.model import Finding, Report, Run, Span, report
+from thawline.model import Finding, Report, Run
 from thawline.notebook import card
 from thawline.source import Readable, Source, open_source
+from thawline.verbs.verify import verify, verify_folder
 from thawline.wording import printable
 
 Item = TypeVar("Item")
-FORMAT_COMMANDS = ("thawline verify ", "thawline inspect ", "thawline salvage ", "thawline cat ")
-"""Commands that take `--input-format`."""
 
 
 class ArrowRows(ABC):
@@ -135,14 +133,7 @@ class ColdFile(ArrowRows):
 
         With `heads_only`, intact means that the heads of the units are consistent with each other and with the file.
         """
-        items = self.scan(Depth.HEADS if heads_only else Depth.EVERYTHING)
-        return report(self.name, self.format.name, self.size, items if self.claim else map(self._with_format, items))
-
-    def _with_format(self, item: Run | Finding) -> Run | Finding:
-        """An item whose hint names the format: the command in it would not recognise this file."""
-        if not isinstance(item, Finding) or not item.hint.startswith(FORMAT_COMMANDS):
-            return item
-        return replace(item, hint=f"{item.hint} --input-format {self.format.name}")
+        return verify(self, heads_only=heads_only)
 
     def batches(self, columns: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Rows of the table with the requested columns.
@@ -152,11 +143,9 @@ class ColdFile(ArrowRows):
         """
         schema = self.projected(columns)
         wanted = [name for name in schema.names if name != CORRUPT]
-        reading: Reading = self.watched(with_faults(read(self.kind, self.source, self.table, wanted), self.source))
-        for item in reading:
+        for item in self.watched(read(self.kind, self.source, self.table, wanted)):
             if not isinstance(item, Finding):
-                for batch in readable(*item, self.source):
-                    yield _widened(batch, schema)
+                yield from (_widened(batch, schema) for batch in item[1])
             elif (corrupt := kept(item, self.source, self.on_error)) is not None:
                 yield pa.RecordBatch.from_pylist([{CORRUPT: corrupt}], schema=schema)
 
@@ -277,7 +266,7 @@ class ColdFolder(ArrowRows):
 
         A file that cannot be opened gives a warning, or an error with `on_error="raise"`.
         """
-        for file in self._opened():
+        for file in self.opened():
             if isinstance(file, ColdFile):
                 yield file
             elif self.on_error == "raise":
@@ -285,7 +274,7 @@ class ColdFolder(ArrowRows):
             else:
                 warnings.warn(f"{printable(file.path)}: not read: {printable(file.reason)}", stacklevel=2)
 
-    def _opened(self) -> Iterator[ColdFile | Unread]:
+    def opened(self) -> Iterator[ColdFile | Unread]:
         """Each file that holds rows, or why it cannot be opened, which does not affect the others."""
         for member in self.members:
             try:
@@ -304,16 +293,7 @@ class ColdFolder(ArrowRows):
 
     def reports(self) -> Iterator[Report]:
         """The report on each file, on its sidecars, and on the folder as a whole."""
-        for file in self._opened():
-            yield file.verify() if isinstance(file, ColdFile) else self._unread(file)
-        try:
-            yield from self.format.accounts(self.folder) if isinstance(self.format, Foldered) else ()
-        except SourceError as error:  # an unreadable file may prevent a report on the whole folder
-            yield self._unread(Unread(self.name, str(error)))
-
-    def _unread(self, unread: Unread) -> Report:
-        """The report on a file that could not be read: an error, since it should have been read."""
-        return report(unread.path, self.format.name, 0, [Finding(UNREADABLE, Span(0, 0), {"reason": unread.reason})])
+        return verify_folder(self)
 
     def __enter__(self) -> Self:
         return self

@@ -15,6 +15,7 @@ from typing import Literal, Protocol, Self, runtime_checkable
 import pyarrow as pa
 
 from thawline.errors import CodecError, SourceError
+from thawline.faults import readable, with_faults
 from thawline.folder import Folder
 from thawline.model import Code, Finding, Report, Run, Salvage, Span
 from thawline.source import Source
@@ -106,11 +107,22 @@ class Kind(Protocol):
         ...
 
 
-def read(kind: Kind, source: Source, table: str, columns: Collection[str]) -> Reading:
-    """The rows of a file with its findings, in one pass; `SourceError` if a file of this kind has no such table."""
+def read(
+    kind: Kind, source: Source, table: str, columns: Collection[str], items: Iterable[Run | Finding] | None = None
+) -> Reading:
+    """The rows of a file with its findings, in one pass; with `items`, those of a part of the file.
+
+    Rows from bytes that the disk did not give are left out. `SourceError` if a file of this kind has no such table.
+    """
     if table not in kind.tables:
         raise SourceError(f"{source.name}: holds the table {', '.join(kind.tables)}, not {table}")
-    return kind.rows(source, kind.walk(source, kind.tables[table].depth), table, columns)
+    walked = kind.walk(source, kind.tables[table].depth) if items is None else items
+    return _readable(kind.rows(source, walked, table, columns), source)
+
+
+def _readable(reading: Reading, source: Source) -> Reading:
+    for item in with_faults(reading, source):
+        yield item if isinstance(item, Finding) else (item[0], readable(*item, source))
 
 
 class Format(Protocol):

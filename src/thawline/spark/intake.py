@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +15,17 @@ import pyarrow as pa
 from thawline import formats
 from thawline.errors import ThawlineError, UnknownFormat
 from thawline.folder import Folder
-from thawline.formats.contract import Claim, Foldered, Format
+from thawline.formats.contract import Claim, Foldered
 from thawline.formats.recognition import unrecognised
-from thawline.model import Finding, Report, Run
+from thawline.model import Report
 from thawline.source import LocalSource, RemoteSource, Source, open_source
 from thawline.spark.discovery import Work
 from thawline.spark.files import Members
 from thawline.spark.lake import LakeError, Output
 from thawline.spark.planning import Part
-from thawline.spark.rows import items_of
 from thawline.spark.tables import Tables
 from thawline.values import well_formed
+from thawline.verbs.load import load
 
 PIECE = 4 << 20
 FILES = pa.schema(
@@ -213,7 +213,8 @@ def _file_account(share: Share, members: Members | None, tables: Tables) -> Acco
             if share.work.beside == format_.name:
                 account.apart = "beside"
                 return account
-            _read(format_, source, share, account.report, tables)
+            sink = partial(tables.add, format_.name, share.work.key, source.name)
+            load(format_.kind_of(source), source, sink, account.report, share.part.items)
     except LakeError:
         raise  # the output failed, not this file
     except MemoryError:
@@ -233,35 +234,6 @@ def _identified(source: Source) -> Claim:
         return formats.identify(source)
     except UnknownFormat as error:
         raise unrecognised(source) from error
-
-
-def _read(format_: Format, source: LocalSource | RemoteSource, share: Share, report: Report, tables: Tables) -> None:
-    """Write the rows of every table of a file; the report is that of the first table."""
-    first, *others = format_.kind_of(source).tables
-    report.position = share.part.start
-    for item in _written(format_, source, share, first, tables):
-        report.add(item)
-        source.release(item.span.start)
-    for table in others:
-        deque(_written(format_, source, share, table, tables), maxlen=0)
-
-
-def _written(
-    format_: Format, source: LocalSource | RemoteSource, share: Share, table: str, tables: Tables
-) -> Iterator[Run | Finding]:
-    """The items of a share, after their rows are written; each run has its number of rows."""
-    kind = format_.kind_of(source)
-    for item in items_of(kind, source, share.part, table, kind.tables[table].schema.names):
-        if isinstance(item, Finding):
-            yield item
-            continue
-        run, batches = item
-        rows = 0
-        for batch in batches:
-            if batch.num_rows:
-                rows += batch.num_rows
-                tables.add(f"{format_.name}_{table}", batch, share.work.key, source.name)
-        yield replace(run, rows=rows)
 
 
 def _sha256(source: LocalSource | RemoteSource) -> str:

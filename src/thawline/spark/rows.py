@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from thawline.damage import kept
 from thawline.errors import SourceError
-from thawline.faults import readable, with_faults
 from thawline.formats.contract import Format, Kind, Reading, read
 from thawline.model import Finding, LeftOut, Run, Span
 from thawline.options import BadOption
@@ -101,7 +100,7 @@ class Reader:
         if START in self.schema.names or END in self.schema.names:
             yield from _by_unit(kind, source, part, table, columns, pruned)
         else:
-            yield from _by_run(items_of(kind, source, part, table, columns), pruned)
+            yield from _by_run(read(kind, source, table, columns, part.items), pruned)
         if pruned.size:
             units = f"{pruned.units} of {pruned.seen} units"
             self.log(f"{source.name}: skipped {units}, {pruned.size} of {part.weight} bytes")
@@ -140,16 +139,6 @@ def _cast(array: pa.Array, field: pa.Field, file: str) -> pa.Array:
         return array.cast(field.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise BadOption(f"{file}: column {field.name} cannot be read as {field.type}: {error}") from error
-
-
-def items_of(kind: Kind, source: Source, part: Part, table: str, columns: list[str]) -> Reading:
-    """The runs of a part with their rows, and its findings; rows that cannot be read are left out."""
-    if part.items is None:
-        reading = read(kind, source, table, columns)
-    else:
-        reading = kind.rows(source, part.items, table, columns)
-    for item in with_faults(reading, source):
-        yield item if isinstance(item, Finding) else (item[0], readable(*item, source))
 
 
 @dataclass(slots=True)

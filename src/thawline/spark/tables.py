@@ -128,10 +128,10 @@ class Tables:
         self._done: list[_Open] = []
         self._buffered = 0
 
-    def add(self, table: str, batch: pa.RecordBatch, work: str, file: str) -> None:
-        """Add rows of a table, such as `rbf_frames`, from a file."""
+    def add(self, format_name: str, work: str, file: str, table: str, batch: pa.RecordBatch) -> None:
+        """Add rows from a file to a table of its format."""
         batch = batch.append_column("_file", pa.repeat(pa.scalar(utf8(file)), batch.num_rows))
-        for place, rows in _partitioned(table, batch):
+        for place, rows in _partitioned(f"{format_name}_{table}", batch):
             target = self._file(place, rows.schema)
             target.waiting.add(rows)
             target.works.add(work)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from thawline.batches import first, last
-from thawline.cold import ColdFile
 from thawline.conditions import matching
 from thawline.values import COMPANION, base64ed
 from thawline.wording import is_utf8, raw, utf8
+
+if TYPE_CHECKING:
+    from thawline.cold import ColdFile
 
 EVERY: Mapping[str, str] = {}
 """The condition that every row meets."""

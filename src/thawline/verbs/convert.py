@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from thawline.cold import ColdFile
 from thawline.errors import ThawlineError
 from thawline.outputs import replacing
 from thawline.sinks import FileKind, file_sink
 from thawline.values import Bytes
 from thawline.verbs.cat import EVERY, FileColumns, cat, columns_of
+
+if TYPE_CHECKING:
+    from thawline.cold import ColdFile
 
 SUFFIXES: dict[str, FileKind] = {".parquet": "parquet", ".arrow": "arrow-file", ".jsonl": "jsonl", ".csv": "csv"}
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from thawline.cold import ColdFile
+if TYPE_CHECKING:
+    from thawline.cold import ColdFile
 
 
 def identify(cold: ColdFile) -> dict[str, Any]:

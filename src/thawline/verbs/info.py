@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from thawline.cold import ColdFile
 from thawline.formats.contract import Tailing
 from thawline.values import listed
 from thawline.verbs.identify import identify
+from thawline.verbs.verify import verify
+
+if TYPE_CHECKING:
+    from thawline.cold import ColdFile
 
 
 def info(cold: ColdFile) -> dict[str, Any]:
     """Format, version, counts and tables of a file, from its heads if its kind has heads, else from all of it."""
-    report = cold.verify(heads_only=True)
+    report = verify(cold, heads_only=True)
     return {
         **identify(cold),
         "title": cold.format.title,

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thawline import checksums, specs
-from thawline.cold import ColdFile
 from thawline.engine import columns
 from thawline.engine.chunks import Chunk, Ranges
 from thawline.errors import FormatError
@@ -18,7 +17,11 @@ from thawline.model import Finding, Run, Span
 from thawline.tracing import MAX_FIELDS, Field, Trace, trace
 from thawline.verbs.contents import Inside, inside
 from thawline.verbs.stretches import Stretch, grouped_fields, name_of, shown_value, value_of
+from thawline.verbs.verify import verify
 from thawline.wording import counted, grouped
+
+if TYPE_CHECKING:
+    from thawline.cold import ColdFile
 
 LONGEST_UNIT = 64 << 20
 """Fields are read from at most this many bytes, which takes about four times as much memory. A longer unit shows the
@@ -138,7 +141,7 @@ def _at(cold: ColdFile, at: int) -> _Target:
 def _unit(cold: ColdFile, number: int) -> _Target:
     placed = next((placed for placed in _items(cold) if placed.units <= number < placed.units_after), None)
     if placed is None:
-        name, count = cold.unit_name, cold.verify().units
+        name, count = cold.unit_name, verify(cold).units
         has = f"the file has {counted(count, name)}, counted from 0"
         raise ValueError(f"{cold.name}: there is no {name} {number}; {has}")
     before = placed.units
@@ -149,7 +152,7 @@ def _finding(cold: ColdFile, number: int) -> _Target:
     findings = (placed for placed in _items(cold) if isinstance(placed.item, Finding))
     placed = next((placed for placed in findings if placed.findings + 1 == number), None)
     if placed is None:
-        has = f"the file has {counted(len(cold.verify().findings), 'finding')}, counted from 1"
+        has = f"the file has {counted(len(verify(cold).findings), 'finding')}, counted from 1"
         raise ValueError(f"{cold.name}: there is no finding {number}; {has}")
     return _target(cold, placed)
 

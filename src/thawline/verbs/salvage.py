@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from thawline.cold import ColdFile
 from thawline.errors import SourceError
 from thawline.faults import with_faults
 from thawline.formats.contract import ContentNamed, Cuttable, Indexed, Recovering, Salvaging
 from thawline.model import OUT, Finding, Findings, Run, Salvage
 from thawline.outputs import replacing
 from thawline.wording import quoted
+
+if TYPE_CHECKING:
+    from thawline.cold import ColdFile
 
 __all__ = ["Cut", "Salvaged", "salvage", "truncate", "write_indexes"]
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline.cold import ColdFile
 from thawline.values import is_bytes, iso_time
+
+if TYPE_CHECKING:
+    from thawline.cold import ColdFile
 
 MOST_VALUES = 1000
 """At most this many distinct values of a column are counted; with more, no most frequent values are given."""

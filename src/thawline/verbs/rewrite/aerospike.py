@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from thawline.cold import ColdFile
 from thawline.conditions import value_of
 from thawline.errors import SourceError
 from thawline.formats.aerospike import Aerospike
@@ -15,6 +15,9 @@ from thawline.formats.aerospike.salvage import chosen
 from thawline.formats.aerospike.strictness import strictness
 from thawline.model import Finding, Run
 from thawline.outputs import replacing
+
+if TYPE_CHECKING:
+    from thawline.cold import ColdFile
 
 
 @dataclass(frozen=True, slots=True)

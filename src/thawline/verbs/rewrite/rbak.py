@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from json import JSONDecoder
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline.cold import ColdFile
 from thawline.conditions import matching
 from thawline.formats.rbak.write import Coding, RbakWriter, SegmentBuilder
 from thawline.outputs import replacing
+
+if TYPE_CHECKING:
+    from thawline.cold import ColdFile
 
 DECODER = JSONDecoder(parse_int=str, parse_float=str)
 """Numbers stay text: their values do not matter, and thousands of digits take long."""

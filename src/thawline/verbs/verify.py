@@ -1,0 +1,49 @@
+"""Reports: every byte of a file, and every file of a folder, is intact, damaged, or described by a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from thawline.errors import SourceError
+from thawline.faults import UNREADABLE
+from thawline.folder import Unread
+from thawline.formats.contract import Depth, Foldered
+from thawline.model import Finding, Report, Run, Span, report
+
+if TYPE_CHECKING:
+    from thawline.cold import ColdFile, ColdFolder
+
+FORMAT_COMMANDS = ("thawline verify ", "thawline inspect ", "thawline salvage ", "thawline cat ")
+"""Commands that take `--input-format`."""
+
+
+def verify(cold: ColdFile, *, heads_only: bool = False) -> Report:
+    """The report on a file; with `heads_only`, intact means that the heads of the units are consistent."""
+    items = cold.scan(Depth.HEADS if heads_only else Depth.EVERYTHING)
+    told = items if cold.claim else (_with_format(item, cold.format.name) for item in items)
+    return report(cold.name, cold.format.name, cold.size, told)
+
+
+def _with_format(item: Run | Finding, name: str) -> Run | Finding:
+    """An item whose hint names the format: the command in it would not recognise this file."""
+    if not isinstance(item, Finding) or not item.hint.startswith(FORMAT_COMMANDS):
+        return item
+    return replace(item, hint=f"{item.hint} --input-format {name}")
+
+
+def verify_folder(folder: ColdFolder) -> Iterator[Report]:
+    """The report on each file of a folder, on its sidecars, and on the folder as a whole."""
+    name = folder.format.name
+    for file in folder.opened():
+        yield _unread(file, name) if isinstance(file, Unread) else verify(file)
+    try:
+        yield from folder.format.accounts(folder.folder) if isinstance(folder.format, Foldered) else ()
+    except SourceError as error:  # an unreadable file may prevent a report on the whole folder
+        yield _unread(Unread(folder.name, str(error)), name)
+
+
+def _unread(unread: Unread, name: str) -> Report:
+    """The report on a file that could not be read: an error, since it should have been read."""
+    return report(unread.path, name, 0, [Finding(UNREADABLE, Span(0, 0), {"reason": unread.reason})])
