@@ -206,7 +206,7 @@ def _is_offset(bound: ast.expr | None) -> bool:
     return _is_number(bound, least=2)
 
 
-def _is_number(node: ast.expr | None, least: int = 1) -> bool:
+def _is_number(node: ast.AST | None, least: int = 1) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) is int and node.value >= least
 
 
