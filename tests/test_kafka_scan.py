@@ -192,7 +192,7 @@ def test_one_record_is_told_in_the_singular() -> None:
     (finding,) = findings_of(batches[0] + b"x" * 30 + batches[2])
     assert finding.detail["lost"] == "records in offset 3692"
     (finding,) = findings_of(batches[0] + b"x" * 30 + batches[1])
-    assert finding.detail["lost"] == "nothing: offsets run on behind"
+    assert finding.detail["lost"] == "nothing: the offsets continue after it"
 
 
 @settings(deadline=None)  # the machine may be busy
@@ -467,5 +467,5 @@ def test_damage_over_several_batches_tells_all_offsets_that_are_lost(tmp_path: P
         rows = {offset for batch in cold.batches(["offset"]) for offset in batch["offset"].to_pylist()}
     lost = sorted(set(range(1001)) - rows)
     assert finding.detail["lost"] == (
-        f"1 batch of 143 records, offsets {lost[0]} to 428, and records in offsets 429 to {lost[-1]} behind it"
+        f"1 batch of 143 records, offsets {lost[0]} to 428, and records in offsets 429 to {lost[-1]} after it"
     )

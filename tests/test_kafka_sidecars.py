@@ -312,7 +312,7 @@ def test_an_entry_may_name_the_last_offset_of_several_batches(tmp_path: Path) ->
 def test_an_index_tells_that_its_segment_was_cut(tmp_path: Path) -> None:
     found = list(with_files(tmp_path, log=log(BATCHES[:2])))
     reasons = {(code, detail["reason"]) for _, code, detail in found}
-    assert ("KAF120", "it points behind the end of the segment, which was cut") in reasons
+    assert ("KAF120", "it points beyond the end of the segment, which was cut") in reasons
     assert ("KAF121", "the segment has no such offset") in reasons
 
 

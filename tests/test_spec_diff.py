@@ -187,7 +187,7 @@ def test_the_json_of_a_review_has_its_keys(tmp_path: Path) -> None:
     assert found["layouts"][0]["lines"][1] == {
         "mark": "+", "name": "b", "before": None, "after": {"offset": "4", "size": "2", "type": "u2le"},
     }  # fmt: skip
-    assert found["behaviour"]["skipped"] == found["derived"]["skipped"] == "only the structure was asked for"
+    assert found["behaviour"]["skipped"] == found["derived"]["skipped"] == "only the structure was requested"
 
 
 # Versions: files, folders, commits.

@@ -97,9 +97,9 @@ def head(random: Random, data: bytes) -> Done:
 
 
 def tail(random: Random, data: bytes) -> Done:
-    """Garbage behind the last byte."""
+    """Garbage after the last byte."""
     size = random.choice(SIZES)
-    return data + random.randbytes(size), len(data), f"{size} bytes of garbage behind the end"
+    return data + random.randbytes(size), len(data), f"{size} bytes of garbage after the end"
 
 
 KINDS: dict[str, Callable[[Random, bytes], Done]] = {

@@ -444,7 +444,7 @@ def _zstd_head(limit: int, data: memoryview, at: int) -> tuple[memoryview, zstan
 def _zstd_steps(
     decoder: zstandard.ZstdDecompressor, head: memoryview, frame: zstandard.FrameParameters, data: memoryview, at: int
 ) -> Iterator[tuple[int, bytes]]:
-    """The byte behind each step through a frame, and what it yields (RFC 8878, section 3.1.1)."""
+    """The byte after each step through a frame, and what it yields (RFC 8878, section 3.1.1)."""
     stream = decoder.decompressobj()
     stream.decompress(head)
     at, last, size = at + len(head), 0, len(data)

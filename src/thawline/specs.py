@@ -184,7 +184,7 @@ class Part:
     index: int | None
     start: int
     end: int
-    """Behind its last byte; of a field that was not read to its end, behind the last byte that could be its own."""
+    """After its last byte; of a field that was not read to its end, after the last byte that could be its own."""
     value: Any
     spec: str
     path: str

@@ -62,7 +62,7 @@ def nested_pairs(size: int, status: bytes = STATUS) -> bytes:
     heads, tails = [], []
     total = 8 * count + (len(status) + 12) * count
     for index in range(count):
-        # The frame starts with its HeadLen, behind `index` whole pairs of fence and HeadLen and one fence.
+        # The frame starts with its HeadLen, after `index` whole pairs of fence and HeadLen and one fence.
         length = (total - index * (8 + len(status) + 12) - 8).to_bytes(4, "little")
         heads.append(FENCE + length)
         tails.append(status + length + b"\xba\xad\xc3\xc3" + FENCE)
@@ -101,7 +101,7 @@ def speckled(size: int) -> bytes:
 
 
 def by_turns(size: int, broken: bytes, good: int = 1) -> bytes:
-    """Intact frames, and behind so many of them a broken one with its fence."""
+    """Intact frames, and after so many of them a broken one with its fence."""
     part = (frame() + FENCE) * good + broken
     return FENCE + part * (size // len(part))
 

@@ -37,7 +37,7 @@ class DataSet:
 
     @property
     def units(self) -> int:
-        """The number of batches, frames or whatever stands one behind the other."""
+        """The number of batches, frames or whatever stands one after the other."""
         return self.records // self.records_in_unit
 
     def first(self, share: int) -> DataSet:
@@ -137,7 +137,7 @@ def _kafka_messages() -> Iterator[bytes]:
 
 
 def rbf(records: int) -> DataSet:
-    """RBF frames with a 64-byte payload and the fence behind each; the file's first fence is not there."""
+    """RBF frames with a 64-byte payload and the fence after each; the file's first fence is not there."""
     return DataSet(b"".join(islice(_rbf_entries(), records)), records)
 
 
@@ -174,7 +174,7 @@ RBAK_MESSAGE = {
 
 
 def rbak_payload(records: int) -> DataSet:
-    """A decompressed RBAK payload: JSON documents of 551 bytes, each behind its length."""
+    """A decompressed RBAK payload: JSON documents of 551 bytes, each after its length."""
     text = json.dumps(RBAK_MESSAGE, separators=(",", ":")).ljust(551).encode()
     before, after = (struct.pack("<I", len(text)) + text).split(b"1000000")
     documents = (before + b"%07d" % (1_000_000 + number % 9_000_000) + after for number in range(records))

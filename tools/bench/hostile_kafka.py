@@ -42,7 +42,7 @@ def _outliers(number: int) -> bytes:
 
 
 def _claims(size: int) -> bytes:
-    """Heads that lie in each other, each of which claims all bytes behind it."""
+    """Heads that lie in each other, each of which claims all bytes after it."""
     count = size // 61
     heads = (struct.pack(">qiiBI", n, (count - n) * 61 - 12, 0, 2, 0) + bytes(40) for n in range(count))
     return ONE + b"".join(heads) + ONE

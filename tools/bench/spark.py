@@ -27,7 +27,7 @@ from tools.bench.kafka_segment import write
 
 COLUMNS = "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int"
 COUNTED = (("offset",), ("offset", "timestamp", "key", "value"))
-"""Columns that both sides are asked for: what a count needs, and what a consumer gets."""
+"""Columns that both sides are asked to give: what a count needs, and what a consumer gets."""
 LONGS = {"offset", "timestamp"}
 SMALL_FILES = 10_000
 

@@ -205,7 +205,7 @@ def scattered(view: memoryview, how: How) -> None:
 
 
 def units(view: memoryview, how: How) -> None:
-    """Where units may start behind damage, and their checksums."""
+    """Where units may start after damage, and their checksums."""
     offsets = array("q", [0, 1 << 62]) if how.is_gathered else array("q", [1, 1 << 20])
     at = 0
     while at < len(view):
@@ -235,7 +235,7 @@ def follow(view: memoryview, how: How) -> None:
         spans = [*zip(units[: 2 * state[3] : 2], units[1 : 2 * state[3] : 2], strict=True)]
         spans += [*zip(holes[: 4 * state[4] : 4], holes[1 : 4 * state[4] : 4], strict=True)]
         if [at for span in sorted(spans) for at in span][1:-1:2] != [span[0] for span in sorted(spans)[1:]]:
-            raise AssertionError(f"units and gaps that are not one behind the other: {sorted(spans)}")
+            raise AssertionError(f"units and gaps that are not one after the other: {sorted(spans)}")
         if not before <= state[0] <= size:
             raise AssertionError(f"units are followed from {before} to {state[0]} of {size} bytes")
         if state[0] == before:

@@ -32,7 +32,7 @@ HEAD = 2
 
 
 def main() -> None:
-    """Fuzz the format that is the first argument, with the arguments of libFuzzer behind it."""
+    """Fuzz the format that is the first argument, with the arguments of libFuzzer after it."""
     name = sys.argv.pop(1)
     sys.argv[0] = os.environ.get("THAWLINE_FUZZER", sys.argv[0])
     sys.unraisablehook = _stop

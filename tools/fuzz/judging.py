@@ -145,7 +145,7 @@ def _same(one: pa.Table, other: pa.Table) -> bool:
 
 
 def _values(table: pa.Table) -> list[list[object]]:
-    """The values of each column; times as numbers, since Python has none behind the year 9999."""
+    """The values of each column; times as numbers, since Python has none after the year 9999."""
     plain = (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column for column in table.columns)
     return [column.to_pylist() for column in plain]
 

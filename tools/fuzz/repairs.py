@@ -1,4 +1,4 @@
-"""Checksums, sizes and ids of damaged files made right again, so that the damage reaches the code behind them.
+"""Checksums, sizes and ids of damaged files made right again, so that the damage reaches the code that it is meant for.
 
 A repair goes from unit to unit as far as lengths lead and leaves the rest as it is. A `deep` repair changes what units
 hold in between: the payload is decompressed, changed, compressed again, and everything around it is made to fit.

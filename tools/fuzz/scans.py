@@ -233,7 +233,7 @@ class Scan:
         at = 0
         for start, end in zip(self.places[0].array[:rows], self.places[1].array[:rows], strict=True):
             if not at <= start <= end <= size:
-                raise AssertionError(f"{self.table.name}: a row at {start}..{end} of {size} bytes behind {at}")
+                raise AssertionError(f"{self.table.name}: a row at {start}..{end} of {size} bytes after {at}")
             at = end
 
     def found(self, rows: int) -> Places:

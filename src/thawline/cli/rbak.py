@@ -105,7 +105,7 @@ def rewrite(run: Session, target: str, **given: Any) -> int:
 
     \b
       thawline rbak rewrite backup/ --to part/ --where queue=orders --drop-header authorization
-    """  # noqa: D301 - click keeps the lines behind a \b as they are
+    """  # noqa: D301 - click keeps the lines after a \b as they are
     done, written = _rewritten(run, Path(target), given)
     _say(run, target, done, written)
     return run.exit_code

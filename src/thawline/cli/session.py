@@ -245,7 +245,7 @@ class Session:
         return self.open(self.inputs[0])
 
     def open(self, given: Input) -> WatchedFile:
-        """An input, with the table and the columns that were asked for."""
+        """An input, with the table and the columns that were requested."""
         path = given.path
         source = open_source(path)
         try:
@@ -330,7 +330,7 @@ class Session:
             self.say(text)
 
     def say(self, text: str) -> None:
-        """Say something on stderr, behind what has been written to stdout."""
+        """Say something on stderr, after what has been written to stdout."""
         self.progress.clear()
         sys.stdout.flush()
         say(sys.stderr, f"thawline: {text}")

@@ -236,8 +236,8 @@ def _cause(cold: ColdFile, report: Report, damaged: list[Span]) -> str:
     if damaged[0].end == report.size:
         return "an unfinished write or a cut copy: only the end is affected"
     if damaged[0].start == 0:
-        return "a lost beginning: everything behind it is intact"
-    return "a media or copy error, not a crash: the data before and behind it is intact"
+        return "a lost beginning: everything after it is intact"
+    return "a media or copy error, not a crash: the data before and after it is intact"
 
 
 def _next_commands(cold: ColdFile, report: Report) -> Iterator[str]:

@@ -21,7 +21,7 @@ from thawline.review.recut import recuts_of
 from thawline.review.structure import changes_of
 from thawline.review.toolchain import make
 
-NOT_ASKED = "only the structure was asked for"
+NOT_ASKED = "only the structure was requested"
 
 
 def compared(old: Version, new: Version) -> Review:

@@ -36,10 +36,10 @@ class Recut:
             return change
         if self.was_reserved:
             names = ", ".join(sorted(path.rpartition(".")[2] for path in self.old))
-            reason = f"part of {names}, which meant nothing; nothing behind it moves"
+            reason = f"part of {names}, which meant nothing; nothing after it moves"
             return replace(change, verdict=Verdict.EXTENSION, reason=reason)
         if change.kind in {"added", "removed"}:
-            reason = "the same bytes cut into other fields; nothing behind them moves"
+            reason = "the same bytes cut into other fields; nothing after them moves"
             return replace(change, verdict=Verdict.API, reason=reason, breaks_api=True)
         return change
 

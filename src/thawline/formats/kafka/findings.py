@@ -36,7 +36,7 @@ BAD_CHECKSUM = Code(
     "checksum mismatch",
     "error",
     "The batch is where its length says, but its bytes are not the ones that were written. One batch is lost. A broker "
-    "that recovers this segment cuts the file here and loses every batch behind it as well; this reader goes on with "
+    "that recovers this segment cuts the file here and loses every batch after it as well; this reader goes on with "
     "the next one.",
 )
 TORN_TAIL = Code(
@@ -87,7 +87,7 @@ BAD_RECORDS = Code(
     "the records do not fit their batch",
     "error",
     "The checksum is right, but the records cannot be read as the head counts them: a field that breaks its rule, a "
-    "count, an offset delta that does not rise, or bytes behind the last record. No record of the batch is returned.",
+    "count, an offset delta that does not rise, or bytes after the last record. No record of the batch is returned.",
 )
 TOO_LARGE = Code(
     "KAF109",
@@ -109,16 +109,16 @@ MISSING_SEGMENT = Code(
     "records are missing from the partition",
     "error",
     "Offsets run on without a gap everywhere but between two segments, where a file is missing; or the high watermark, "
-    "a producer snapshot or the leader epochs name offsets behind the last record that is there; the detail says "
+    "a producer snapshot or the leader epochs name offsets beyond the last record that is there; the detail says "
     "which. Gaps that compaction leaves are no loss and not reported.",
 )
 BAD_INDEX = Code(
     "KAF120",
     "the offset index does not fit its segment",
     "error",
-    "An entry of the .index file points at a place where no batch starts, or at a batch behind its offset, or breaks "
+    "An entry of the .index file points at a place where no batch starts, or at a batch after its offset, or breaks "
     "the rising order, or the file ends inside one. Readers that trust it skip records. The segment itself is not "
-    "affected, unless entries point behind its end: then the segment was cut. Kafka rebuilds an index that is deleted.",
+    "affected, unless entries point beyond its end: then the segment was cut. Kafka rebuilds an index that is deleted.",
 )
 BAD_TIME_INDEX = Code(
     "KAF121",
@@ -389,8 +389,8 @@ class Explanations:
             if fits and last - floor < MOST_OFFSETS:
                 is_more = HEAD_SIZE <= claimed_size(self.source, span.start) < span.size and not self._proven(span)
                 after = _between(last, following) if is_more else ""
-                return lost_batch(count, base, last) + (f", and {after} behind it" if after else "")
-        return _between(floor, following) or "nothing: offsets run on behind"
+                return lost_batch(count, base, last) + (f", and {after} after it" if after else "")
+        return _between(floor, following) or "nothing: the offsets continue after it"
 
 
 def _between(last: int, following: int | None) -> str:
@@ -484,7 +484,7 @@ class OffsetIndex:
         """Judge the entries after the last unit."""
         for entry in self.entries.until(lambda _: False):
             if entry.second >= size:
-                self._misfit("it points behind the end of the segment, which was cut", entry)
+                self._misfit("it points beyond the end of the segment, which was cut", entry)
         # A follower's entry may name the last offset of several batches (KAFKA-806), but never one that is not there.
         if self.latest and self.latest.first > self.last and not self.is_damaged:
             self._misfit("the segment has no such offset", self.latest)
