@@ -293,3 +293,14 @@ def test_what_no_pack_can_hold_is_refused(
 def test_a_writer_that_makes_no_sense_is_refused(tmp_path: Path, options: Any) -> None:
     with pytest.raises(BadBlob):
         PackWriter(tmp_path, **options)
+
+
+def test_what_verify_refuses_by_the_name_of_a_pack_is_not_called_undamaged(tmp_path: Path) -> None:
+    """Repositories whose packs are named by BLAKE3 have no key type 0x80."""
+    data = (GOLDEN / "borg/none-sha256.pack").read_bytes()
+    path = tmp_path / blake3(data).hexdigest()
+    path.write_bytes(data)
+    assert not thawline.verify(path).ok
+    found = salvaged(path)
+    assert found.lost
+    assert not any("not damaged" in line for line in found.advice)

@@ -40,16 +40,14 @@ from thawline.formats.borg.blobs import (
     decompress,
     header_at,
     header_by_meta,
-    id_in,
     known_mode,
     mode_of,
     opened,
-    pack_rule,
     read_meta,
 )
 from thawline.formats.borg.findings import BAD_DATA, BAD_NAME
 from thawline.formats.borg.folder import Repository, repository_of
-from thawline.formats.borg.rows import ENVELOPE_COLUMNS, Stretch, judge_envelopes
+from thawline.formats.borg.rows import ENVELOPE_COLUMNS, Stretch, judge_envelopes, proven_pack
 from thawline.formats.borg.walk import TABLE, Located, Walk
 from thawline.formats.contract import Depth
 from thawline.model import OUT, Finding, Salvage, Span
@@ -105,8 +103,8 @@ class _DamagedPack:
     def __init__(self, source: Source, repository: Repository | None, version: int | None) -> None:
         self.source, self.repository = source.on_disk(), repository
         self.view = self.source.view(0, self.source.size)
-        self.pack_id = id_in(source.name)
-        self.given = version or (repository.version if repository else None)
+        self.pack = proven_pack(self.source, version or (repository.version if repository else None))
+        self.pack_id, self.given = self.pack.pack_id, self.pack.repository_version
         located = repository.located(self.pack_id) if repository and self.pack_id else {}
         self.items = list(Walk(self.source, Depth.EVERYTHING, self.given, located).items())
         self.version = self.given if self.given in HASH_RULES else _generation(self.view, self.items)
@@ -120,7 +118,7 @@ class _DamagedPack:
         """The whole pack if its name proves it, else what is left of it."""
         if not self.pack_id:
             return self._remains(include_suspects=include_suspects)
-        if pack_rule(self.view, self.pack_id, self.given) == "none":
+        if self.pack.rule == "none":
             original = self.originals.by_name(self.items)
             return self._whole(original) if original else self._remains(include_suspects=include_suspects)
         if self.has_errors:
