@@ -78,8 +78,8 @@ NO_HEADER = Code(
     "ASB108",
     "no valid header line",
     "error",
-    "A backup starts with `Version 3.0`, `3.1` or `3.2` and a line feed. Without it no tool reads the file; records "
-    "behind it may be whole, and salvage writes them with a header.",
+    "A backup starts with `Version 3.0`, `3.1` or `3.2` and a line feed. Without it no tool reads the file; the records "
+    "after it may be intact, and salvage writes them with a header.",
 )
 ENCRYPTED = Code(
     "ASB109",
