@@ -78,7 +78,7 @@ NO_HEADER = Code(
     "ASB108",
     "no valid header line",
     "error",
-    "A backup starts with `Version 3.0`, `3.1` or `3.2` and a line feed. Without it no tool reads the file; the records "
+    "A backup starts with `Version 3.0`, `3.1` or `3.2` and a line feed. Without it no tool reads the file; records "
     "after it may be intact, and salvage writes them with a header.",
 )
 ENCRYPTED = Code(
