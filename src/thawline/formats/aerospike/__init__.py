@@ -43,9 +43,10 @@ from thawline.formats.aerospike.text import (
     ZstdText,
     entries_of,
     first_bytes,
+    given,
     is_asbx,
     is_noise,
-    with_rows,
+    uncounted,
 )
 from thawline.formats.aerospike.walk import items_of, pruned_stretches, stretches_of, unit_spans
 from thawline.formats.contract import Claim, Depth, Format, Kind, Member, Reading, Table
@@ -148,7 +149,7 @@ class Aerospike(Format):
         return replace(self, bins=learning.columns(name for name in taken if name != "bins"))
 
     def _learn(self, learning: LearnedBins, source: Source) -> None:
-        items = (given for item in items_of(source, self.rules) for given in item.given())
+        items = (each for item in items_of(source, self.rules) for each in item.given())
         for item in items:
             if item.stretch and isinstance(item.stretch.content, Decoded):
                 learning.add(item.stretch.content, item.stretch.first, item.stretch.units)
@@ -239,11 +240,10 @@ class Backup(Kind):
     def _readable(self, source: Source) -> Iterator[Run | Finding]:
         """The same, with entries that count as damaged but can be read before the finding about them."""
         for item in items_of(source, self.format.rules, selection=self.format.selection, is_written=False):
-            given = item.doubted() if isinstance(item.shown, Finding) else None
-            if given and isinstance(given.shown, Run) and isinstance(item.shown, Finding):
-                # Entries of a finding do not count as intact, even if their rows are given.
-                yield replace(given.shown, units=0)
-                yield with_rows(item.shown)
+            doubted = item.doubted() if isinstance(item.shown, Finding) else None
+            if doubted and isinstance(doubted.shown, Run) and isinstance(item.shown, Finding):
+                yield uncounted(doubted.shown)
+                yield given(item.shown)
             else:
                 yield item.shown
 
@@ -252,7 +252,7 @@ class Backup(Kind):
         is_withheld = False
         for item in items:
             if isinstance(item, Finding):
-                yield replace(item, is_given=False) if is_withheld else item
+                yield given(item, is_given=False) if is_withheld else item
                 is_withheld = False
             elif item.given and entries_of(item).table != table:
                 is_withheld = True
@@ -293,7 +293,7 @@ class Backup(Kind):
 
     def intact(self, source: Source) -> Iterator[Run | Finding]:
         """The items of a walk, with doubted entries as runs: salvage writes them so that both tools read them."""
-        return (given.shown for item in items_of(source, self.format.rules) for given in item.given())
+        return (each.shown for item in items_of(source, self.format.rules) for each in item.given())
 
     def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
         """A backup that both tools read, of everything that is intact."""

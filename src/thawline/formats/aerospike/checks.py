@@ -442,10 +442,11 @@ class Globals:
 
     def _refused(self, row: int, notes: Sequence[Note], verdict: Verdict | None, nested_to: int) -> Stretch:
         """An entry that one tool refuses. An ordinary one is parsed only if its bytes are requested."""
-        stretch = replace(self._stretch(row, row + 1, nested_to), refused_by=REFUSED_BY[refusal(notes)])
+        span, refused_by = self._span(row, row + 1), REFUSED_BY[refusal(notes)]
+        stretch = Stretch(span, 1, self._rows.table, self._rows, row, nested(span, nested_to), refused_by)
         if not self._judge.is_written:
             return stretch
-        verdict = verdict or self._verdict(stretch.span)
+        verdict = verdict or self._verdict(span)
         written = encode(verdict.entry, self._judge.version)
         return replace(stretch, canonical=written, is_lasting=verdict.is_lasting)
 

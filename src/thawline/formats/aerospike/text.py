@@ -389,14 +389,14 @@ class Item:
         found = self.doubted()
         if found and isinstance(self.shown, Finding):
             yield found
-            yield Item(with_rows(self.shown))
+            yield Item(given(self.shown))
         else:
             yield self
 
 
-def with_rows(finding: Finding) -> Finding:
+def given(finding: Finding, *, is_given: bool = True) -> Finding:
     """The finding, marked as one whose entries are given. `replace` would be slow for a finding on every line."""
-    return Finding(finding.code, finding.span, finding.detail, finding.hint, is_given=True)
+    return Finding(finding.code, finding.span, finding.detail, finding.hint, is_given)
 
 
 def plain_item(found: Found, version: str) -> Item:
@@ -415,29 +415,50 @@ def pruned_run(span: Span, place: Entries) -> Run:
     return Run(span, 0, 0, left_out=LeftOut(0, span.size), payload=place)
 
 
-def _run(stretch: Stretch, span: Span, place: Entries) -> Run:
-    suspect = stretch.suspect or ""
-    payload = replace(
-        place,
-        table=stretch.table,
-        suspect=suspect,
-        canonical=stretch.canonical,
-        is_header=stretch.is_header,
-        stretch=stretch,
+def _run(stretch: Stretch, span: Span, place: Entries, finding: Finding | None = None) -> Run:
+    """The run of a stretch; `finding` is about it if it is doubted. `replace` would be slow for a run on every line."""
+    suspect, requested = stretch.suspect or "", stretch.requested
+    payload = Entries(
+        stretch.table,
+        place.version,
+        suspect,
+        place.text,
+        place.frame,
+        place.segment,
+        stretch.canonical,
+        stretch.is_header,
+        stretch,
     )
-    requested = stretch.requested
-    left_out = None if requested is None else LeftOut(stretch.units - requested, stretch.left_out_bytes)
-    suspect = suspect or ("one tool only" if stretch.is_lasting else "")
-    return Run(span, stretch.units, stretch.rows, suspect=suspect, left_out=left_out, payload=payload)
+    return Run(
+        span,
+        stretch.units,
+        stretch.rows,
+        suspect=suspect or ("one tool only" if stretch.is_lasting else ""),
+        recovered=finding.code.id if finding else "",
+        given=finding.span if finding else None,
+        left_out=None if requested is None else LeftOut(stretch.units - requested, stretch.left_out_bytes),
+        payload=payload,
+    )
 
 
 def _doubted_run(finding: Finding, make: Making, at: int, place: Entries) -> Item | None:
     """Entries that count as damaged but are given: a run with an empty span, since the bytes are the finding's."""
     stretch = make()
-    if stretch is None:
-        return None
-    run = replace(_run(stretch, Span(at, at), place), recovered=finding.code.id, given=finding.span)
-    return Item(run, stretch)
+    return None if stretch is None else Item(_run(stretch, Span(at, at), place, finding), stretch)
+
+
+def uncounted(run: Run) -> Run:
+    """The run of doubted entries, which do not count as intact although their rows are given."""
+    return Run(
+        run.span,
+        0,
+        run.rows,
+        suspect=run.suspect,
+        recovered=run.recovered,
+        given=run.given,
+        left_out=run.left_out,
+        payload=run.payload,
+    )
 
 
 class Frames:
@@ -478,8 +499,8 @@ class Frames:
 
     def _inside(self, code: Code, span: Span, detail: Mapping[str, object], hint: str) -> Finding:
         """A finding about the text. The frames are intact, so it covers none of their bytes."""
-        place = {"text_start": span.start, "text_end": span.end}
-        return Finding(code, Span(self.position, self.position), {**detail, **place}, hint)
+        detail = {**detail, "text_start": span.start, "text_end": span.end}
+        return Finding(code, Span(self.position, self.position), detail, hint)
 
     def moved(self, finding: Finding) -> Finding:
         """A finding of a walk, whose span is one of the text."""
