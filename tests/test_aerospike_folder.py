@@ -15,7 +15,6 @@ from engines import plainly
 import thawline
 from thawline.errors import SourceError
 from thawline.formats import aerospike
-from thawline.formats.aerospike import digests as digests_module
 from thawline.formats.aerospike import folder as folder_module
 from thawline.model import Finding
 from thawline.source import Source
@@ -65,7 +64,7 @@ def test_records_of_other_namespaces_are_others(backup: Path) -> None:
 def test_repeated_records_are_found_also_where_they_do_not_fit_into_memory(
     backup: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(digests_module, "KEPT", 24)
+    monkeypatch.setattr(folder_module, "KEPT", 24)
     (backup / "test_00007.asb").write_bytes(HEADER + numbered(5) + numbered(25))
     assert [finding.detail["records"] for finding in findings(backup)] == [2]
 

@@ -13,7 +13,7 @@ from in_process import on_pipe
 from seeds import SEED
 
 import thawline
-from thawline.formats.aerospike.metadata import LARGEST, Metadata, NoMetadata, metadata_of
+from thawline.formats.aerospike.folder import LARGEST_METADATA, Metadata, NoMetadata, metadata_of
 from tools.mutants import mutants
 
 WRITTEN = b"""\
@@ -60,7 +60,7 @@ HOSTILE = {
     "deep questions": "? " * 7000,
     "a character that is none": 'record-count: "\\UFFFFFFFF"\n',
     "half a character": 'record-count: 1\nx: "\\uD800"\nx: 1\n',
-    "too large": "record-count: 1\n" + "#" * LARGEST,
+    "too large": "record-count: 1\n" + "#" * LARGEST_METADATA,
 }
 
 

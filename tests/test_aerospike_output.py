@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import thawline
-from thawline.formats.aerospike.writer import AsbWriter, BadEntry, Bin, Index, Key, Record, Udf, digest_of
+from thawline.formats.aerospike.write import AsbWriter, BadEntry, Bin, Index, Key, Record, Udf, digest_of
 from thawline.verbs.rewrite.aerospike import rewrite
 from thawline.verbs.salvage import salvage
 

@@ -15,8 +15,8 @@ from seeds import SEED
 import thawline
 from thawline import native
 from thawline.engine import columns
-from thawline.formats.aerospike import Aerospike, Backup, parts, text
-from thawline.formats.aerospike.reading import entries_of
+from thawline.formats.aerospike import Aerospike, Backup, rows, salvage, text
+from thawline.formats.aerospike.text import entries_of
 from thawline.formats.aerospike.walk import Walk
 from thawline.formats.contract import Depth, Kind, read
 from thawline.model import Finding, Run
@@ -133,7 +133,7 @@ def test_so_it_does_where_only_some_sets_are_requested(
 
 @needs_native
 def test_the_rows_of_a_chunk_are_made_once_however_many_of_them_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = counted(monkeypatch, parts, "record_batch")
+    calls = counted(monkeypatch, rows, "record_batch")
     with thawline.open(HEAD + 1000 * (RECORD + b"+ k I 1\n" + RECORD), "aerospike") as cold:
         suspects = [row["suspect"] for batch in cold.batches() for row in batch.to_pylist()]
     assert suspects == 1000 * [None, "digest"]
@@ -141,13 +141,11 @@ def test_the_rows_of_a_chunk_are_made_once_however_many_of_them_are_wrong(monkey
 
 
 def test_a_version_3_0_entry_with_a_backslash_needs_no_text_for_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    from thawline.formats.aerospike import mending  # noqa: PLC0415 - only here
-
-    calls = counted(monkeypatch, mending, "written_anew")
+    calls = counted(monkeypatch, salvage, "encode")
     data = b"Version 3.0\n" + 50 * RECORD.replace(b"demo", b"de\\mo")
     with thawline.open(data, "aerospike") as cold:
         assert {row["set"] for batch in cold.batches() for row in batch.to_pylist()} == {"de\\mo"}
-    assert not calls
+    assert len(calls) == 50, "each is encoded once, for the kernel"
 
 
 def test_bytes_that_start_no_frame_are_not_decompressed_to_see_that(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -196,7 +196,7 @@ def test_a_string_that_is_not_utf_8_is_kept_as_bytes() -> None:
 
 
 ONE_TOOL = [
-    (b"- I a-name-of-16-by 1", "ASB103", "bin name of 16 bytes; 15 are the most"),
+    (b"- I a-name-of-16-by 1", "ASB103", "bin name of 16 bytes; the limit is 15"),
     (b"- D d 0x1p-2", "ASB103", "double '0x1p-2'"),
     (b"- D d 1E5", "ASB103", "double '1E5'"),
     (b"- D d 1e400", "ASB104", "double '1e400'"),
@@ -243,7 +243,7 @@ def test_leniently_a_value_is_what_the_tool_that_reads_it_takes_it_for(
         (b"- B b 4 ====", "padding where none belongs"),
         (b"- U u 1 a", "large data type"),
         (b"- Q q 1 a", "no type of bin has the letter 'Q'"),
-        (b"- N n 1", "a value behind a bin that has none"),
+        (b"- N n 1", "a value after a bin that has none"),
         (b"- D d 0x1p99999", "is no number"),
         (b"- D d " + b"1" * 5000, "5 000 characters"),
         (b"- S s 99999999999 a", "is out of range"),

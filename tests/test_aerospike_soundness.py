@@ -14,7 +14,7 @@ import thawline
 from thawline.engine import columns
 from thawline.engine.chunks import Places
 from thawline.formats import aerospike
-from thawline.formats.aerospike import soundness
+from thawline.formats.aerospike import checks
 from thawline.model import Report
 from thawline.native import plain
 from tools.sanitize import exactly
@@ -34,7 +34,7 @@ def mutants(data: bytes, count: int) -> list[bytes]:
 
 def closely(data: bytes, monkeypatch: pytest.MonkeyPatch, **options: bool) -> Report:
     with monkeypatch.context() as patch:
-        patch.setattr(aerospike, "quick_look", lambda **_: None)
+        patch.setattr(aerospike, "quick_check", lambda **_: None)
         return thawline.open(data, "aerospike", **options).verify()
 
 
@@ -75,13 +75,13 @@ def test_one_wrong_record_among_many_is_found(record: bytes, monkeypatch: pytest
 
 def test_only_chunks_with_something_wrong_get_a_closer_look(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[bool] = []
-    holds = soundness.Soundness.holds
+    holds = checks.Soundness.holds
 
-    def watched(quick: soundness.Soundness, view: memoryview, found: Places) -> bool:
+    def watched(quick: checks.Soundness, view: memoryview, found: Places) -> bool:
         looks.append(holds(quick, view, found))
         return looks[-1]
 
-    monkeypatch.setattr(soundness.Soundness, "holds", watched)
+    monkeypatch.setattr(checks.Soundness, "holds", watched)
     monkeypatch.setattr(columns, "MAX_ROWS", 64)
     whole = [keyed(number) for number in range(640)]
     assert thawline.open(HEADER + b"".join(whole), "aerospike").verify().ok
@@ -107,12 +107,12 @@ def test_keys_and_sets_with_escapes_and_values_of_any_size_pass() -> None:
 
 @pytest.mark.parametrize("golden", [golden for golden in golden_files("aerospike") if len(golden.data) < 3000])
 def test_compiled_or_not_the_look_is_the_same(golden: Golden) -> None:
-    look = soundness.Soundness()
+    look = checks.Soundness()
     verdicts: set[bool] = set()
     for data in mutants(golden.data, 20):
         start = max(data.find(b"\n+ k "), data.find(b"\n+ n ")) + 1
         with exactly(data[start:]) as view:
-            for found in columns.places("aerospike_records", view, soundness.LOOKED_AT, 64):
+            for found in columns.places("aerospike_records", view, checks.QUICKLY_CHECKED, 64):
                 if isinstance(found, Places):
                     verdict = look.holds(view, found)
                     with calling(plain):

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import thawline
 from thawline import ripemd160
-from thawline.formats.aerospike import values
+from thawline.formats.aerospike import rows
 from thawline.formats.aerospike.rows import contexts_json
 from thawline.native import fast
 
@@ -132,7 +132,7 @@ def expected(value: object) -> object:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(TREES) | st.dictionaries(st.text(), TREES))
 def test_lists_and_maps_become_the_json_that_they_are(value: object) -> None:
-    found = values.json_of(packed(value))
+    found = rows.json_of(packed(value))
     assert found is not None
     assert orjson.loads(found) == expected(value)
 
@@ -142,10 +142,10 @@ def test_lists_and_maps_become_the_json_that_they_are(value: object) -> None:
 def test_broken_msgpack_is_never_read_beyond_its_end(value: object, data: st.DataObject) -> None:
     whole = packed(value)
     cut = data.draw(st.integers(0, len(whole) - 1))
-    assert values.json_of(whole[:cut]) is None
+    assert rows.json_of(whole[:cut]) is None
     mutant = bytearray(whole)
     mutant[cut] = data.draw(st.integers(0, 255))
-    found = values.json_of(bytes(mutant))
+    found = rows.json_of(bytes(mutant))
     if found is not None:
         orjson.loads(found)
 
@@ -153,12 +153,12 @@ def test_broken_msgpack_is_never_read_beyond_its_end(value: object, data: st.Dat
 def test_doubles_that_json_has_no_number_for_are_words() -> None:
     doubles = [math.nan, math.inf, -math.inf, 0.1, 1e300, -0.0, 5e-324]
     data = bytes([0x90 + len(doubles)]) + b"".join(b"\xcb" + struct.pack(">d", double) for double in doubles)
-    assert values.json_of(data) == '["nan", "inf", "-inf", 0.1, 1e+300, -0, 4.94065645841247e-324]'
+    assert rows.json_of(data) == '["nan", "inf", "-inf", 0.1, 1e+300, -0, 4.94065645841247e-324]'
 
 
 def test_deep_nesting_has_an_end() -> None:
-    assert values.json_of(b"\x91" * 63 + b"\x90") == "[" * 64 + "]" * 64
-    assert values.json_of(b"\x91" * 64 + b"\x90") is None
+    assert rows.json_of(b"\x91" * 63 + b"\x90") == "[" * 64 + "]" * 64
+    assert rows.json_of(b"\x91" * 64 + b"\x90") is None
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_deep_nesting_has_an_end() -> None:
      ("YQ=a", None), ("A===", None), ("YQ==YQ==", None)],
 )  # fmt: skip
 def test_base64_is_read_strictly(text: str, data: bytes | None) -> None:
-    assert values.bytes_of([b"YQ==", text.encode()]) == [b"a", data]
+    assert rows.bytes_of([b"YQ==", text.encode()]) == [b"a", data]
 
 
 def test_contexts_of_indexes_are_shown_as_steps() -> None:

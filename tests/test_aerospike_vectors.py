@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import thawline
-from thawline.formats.aerospike.units import LETTERS
-from thawline.formats.aerospike.values import json_of
+from thawline.formats.aerospike.rows import json_of
+from thawline.formats.aerospike.write import LETTERS
 
 REFUSED = {"ASB101", "ASB102", "ASB103", "ASB104", "ASB108", "ASB111"}
 """Findings that mean that one of the tools does not read the file."""

@@ -13,10 +13,9 @@ from click.testing import CliRunner
 
 import thawline
 from thawline.cli import commands, run
-from thawline.formats.aerospike.tolerant import Look
-from thawline.formats.aerospike.units import Meta, encode
-from thawline.formats.aerospike.writer import AsbWriter, BadEntry, Bin, Index, Key, Record, Udf
-from thawline.formats.aerospike.writer import digest_of as our_digest
+from thawline.formats.aerospike.entries import EntryReader
+from thawline.formats.aerospike.write import AsbWriter, BadEntry, Bin, Index, Key, Meta, Record, Udf, encode
+from thawline.formats.aerospike.write import digest_of as our_digest
 from thawline.verbs.rewrite.aerospike import rewrite
 from thawline.verbs.salvage import salvage
 
@@ -46,8 +45,8 @@ def test_entries_that_were_read_are_written_byte_for_byte(golden: Golden, tmp_pa
     version = golden.data[8:11].decode()
     units, at = [], 12
     while at < len(golden.data):
-        look = Look(memoryview(golden.data), at, version)
-        units.append(look.meta() if golden.data[at : at + 1] == b"#" else look.unit())
+        look = EntryReader(memoryview(golden.data), at, version)
+        units.append(look.meta() if golden.data[at : at + 1] == b"#" else look.entry())
         at = look.pos
     assert golden.data[:12] + b"".join(map(encode, units)) == golden.data
     entries = [unit for unit in units if not isinstance(unit, Meta)]

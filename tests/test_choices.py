@@ -14,10 +14,10 @@ import thawline
 from thawline import formats
 from thawline.engine import columns
 from thawline.formats import contract
-from thawline.formats.aerospike import judging, values
+from thawline.formats.aerospike import checks
+from thawline.formats.aerospike.rows import Decoded
 from thawline.formats.aerospike.text import ZstdText
-from thawline.formats.aerospike.units import Bin, Key, Record
-from thawline.formats.aerospike.writer import AsbWriter, digest_of
+from thawline.formats.aerospike.write import AsbWriter, Bin, Key, Record, digest_of
 from thawline.formats.rbak import rows as rbak_rows
 from thawline.formats.rbak.write import RbakWriter, record
 from thawline.formats.rbf.write import RbfWriter
@@ -121,12 +121,12 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many records were decoded, a number a chunk."""
     found: list[int] = []
 
-    class Watched(values.Decoded):
+    class Watched(Decoded):
         def __init__(self, chunk: Any) -> None:
             found.append(len(chunk))
             super().__init__(chunk)
 
-    monkeypatch.setattr(judging, "Decoded", Watched)
+    monkeypatch.setattr(checks, "Decoded", Watched)
     return found
 
 

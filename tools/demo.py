@@ -10,8 +10,7 @@ from random import Random
 
 from thawline.cli import run
 from thawline.cli.ingest import talking_to
-from thawline.formats.aerospike.units import Bin, Key, Record
-from thawline.formats.aerospike.writer import AsbWriter, digest_of
+from thawline.formats.aerospike.write import AsbWriter, Bin, Key, Record, digest_of
 from thawline.formats.kafka.write import KafkaSegmentWriter
 from thawline.formats.rbak.write import RbakWriter, record
 from thawline.formats.rbf.write import RbfWriter

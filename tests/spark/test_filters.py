@@ -12,8 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import EqualTo, GreaterThan, GreaterThanOrEqual, In, LessThan, LessThanOrEqual
 
 from thawline import codecs
-from thawline.formats.aerospike.units import Bin, Key, Record
-from thawline.formats.aerospike.writer import AsbWriter, digest_of
+from thawline.formats.aerospike.write import AsbWriter, Bin, Key, Record, digest_of
 from thawline.formats.kafka.write import KafkaSegmentWriter
 from thawline.formats.rbak import rows
 from thawline.formats.rbak.write import RbakWriter, record

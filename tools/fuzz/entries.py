@@ -18,7 +18,7 @@ from thawline.generated.kernels.tables import TABLES
 from thawline.engine.arrays import OFFSET
 from thawline.engine.probes import Probe
 from thawline.engine.tables import Table, arrays
-from thawline.formats.aerospike.soundness import LOOKED_AT, Soundness
+from thawline.formats.aerospike.checks import QUICKLY_CHECKED, Soundness
 from thawline.formats.kafka.records import OpenBatch
 from thawline.formats.kafka.resync import LONGEST_CHAIN
 from thawline.formats.kafka.rows import RecordColumns
@@ -130,7 +130,7 @@ watch(Soundness)
 
 
 def _sound() -> Entry:
-    scan = Scan(TABLES["aerospike_records"], is_gathered=False, wanted=LOOKED_AT)
+    scan = Scan(TABLES["aerospike_records"], is_gathered=False, wanted=QUICKLY_CHECKED)
     soundness = Soundness(keeps_digests=True)
 
     def read(view: memoryview, how: How) -> None:

@@ -26,7 +26,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from thawline.damage import CORRUPT
 from thawline.errors import SourceError
-from thawline.formats.aerospike.writer import AsbWriter
+from thawline.formats.aerospike.write import AsbWriter
 from thawline.formats.borg.blobs import HASHES, Rule
 from thawline.formats.borg.write import KEYLESS, PackWriter, enveloped
 from thawline.formats.kafka.write import KafkaSegmentWriter

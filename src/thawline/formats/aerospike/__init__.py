@@ -1,14 +1,15 @@
-"""Aerospike backups (.asb): records, secondary indexes and UDFs in a text that is read by lengths, not by lines.
+"""Aerospike backups (.asb): records, secondary indexes and UDFs in a text whose values have lengths, not line ends.
 
 Format: https://github.com/aerospike/aerospike-tools-backup/blob/d70f671/README.md#backup-file-format
 
-Two tools read these files, asrestore (C) and backup-go, and they differ. An entry is intact if both take it; leniently,
-if one of them does. Version 3.2, which only backup-go reads, and `-nan`, which only asrestore reads and asbackup
-writes, are fine either way.
+Two tools read these files, asrestore (C) and backup-go, and they differ. An entry is intact if both accept it, or, in a
+lenient reading, one of them. Two exceptions are always intact: version 3.2, which only backup-go reads, and `-nan`,
+which asbackup writes and only asrestore reads.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -16,32 +17,100 @@ from typing import Literal, Self
 
 import pyarrow as pa
 
-from thawline.errors import SourceError
+from thawline.errors import SourceError, ThawlineError
 from thawline.folder import Folder
-from thawline.formats.aerospike import folder, salvage
-from thawline.formats.aerospike.bins import BinColumns, Learning
-from thawline.formats.aerospike.choice import Choice
-from thawline.formats.aerospike.findings import CODES
-from thawline.formats.aerospike.parts import GlobalRows, Part
-from thawline.formats.aerospike.reading import (
-    entries_of,
-    given_too,
-    items_of,
-    parts_of,
-    recognised,
-    spared_parts,
-    unit_spans,
+from thawline.formats.aerospike import folder
+from thawline.formats.aerospike.checks import quick_check
+from thawline.formats.aerospike.findings import CODES, Stretch, Strictness, strictness
+from thawline.formats.aerospike.folder import Tally
+from thawline.formats.aerospike.rows import (
+    DOUBTED,
+    PLACE,
+    SCHEMAS,
+    TABLES,
+    VALUE_KINDS,
+    BinColumn,
+    BinColumns,
+    ChunkRows,
+    Decoded,
+    Selection,
 )
-from thawline.formats.aerospike.rows import DOUBTED, PLACE, SCHEMAS, TABLES
-from thawline.formats.aerospike.soundness import quick_look
-from thawline.formats.aerospike.strictness import Strictness, strictness
-from thawline.formats.aerospike.tally import Tally
-from thawline.formats.aerospike.values import Decoded
+from thawline.formats.aerospike.salvage import salvaged
+from thawline.formats.aerospike.text import (
+    HEADER,
+    HEADER_SIZE,
+    ZSTD_MAGIC,
+    ZstdText,
+    entries_of,
+    first_bytes,
+    given,
+    is_asbx,
+    is_noise,
+    uncounted,
+)
+from thawline.formats.aerospike.walk import items_of, pruned_stretches, stretches_of, unit_spans
 from thawline.formats.contract import Claim, Depth, Format, Kind, Member, Reading, Table
 from thawline.model import Finding, LeftOut, Report, Run, Span
 from thawline.source import Source
 
+__all__ = ["Aerospike", "Backup", "LearnedBins", "TooManyBins"]
+
+ANY_VERSION = re.compile(rb"Version [0-9][0-9.]*\n")
+MOST_BINS = 4096
+"""The most names of bins that become columns."""
+CHUNKS_AT_ONCE = 4
+"""The most chunks whose stretches may alternate."""
 SPECS = {"records": "aerospike_record", "indexes": "aerospike_index", "udfs": "aerospike_udf"}
+
+
+class TooManyBins(ThawlineError, ValueError):
+    """The file has more names of bins than a table may have columns."""
+
+
+class LearnedBins:
+    """Names and kinds of the bins that have been seen."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[str, set[str]] = {}
+        self._seen: dict[Decoded, list[tuple[int, int]]] = {}
+        """Records to learn from, by chunk, since many stretches may share one."""
+
+    def add(self, decoded: Decoded, first: int, rows: int) -> None:
+        """Learn the bins of some records."""
+        if decoded not in self._seen and len(self._seen) >= CHUNKS_AT_ONCE:
+            self._learn(next(iter(self._seen)))
+        start, end = decoded.bin_offsets[first], decoded.bin_offsets[first + rows]
+        self._seen.setdefault(decoded, []).append((start, end - start))
+
+    def _learn(self, decoded: Decoded) -> None:
+        seen = pa.table({"name": decoded.items.field("name"), "type": decoded.items.field("type")})
+        seen = pa.concat_tables([seen.slice(*place) for place in self._seen.pop(decoded)])
+        for row in seen.group_by(["name", "type"]).aggregate([]).to_pylist():
+            kinds = self.kinds.setdefault(row["name"], set())
+            if row["type"] != "nil":
+                kinds.add(VALUE_KINDS.get(row["type"], "bytes"))
+        if len(self.kinds) > MOST_BINS:
+            raise TooManyBins(f"there are more than {MOST_BINS} names of bins; read them with --bins list")
+
+    def columns(self, taken: Iterable[str]) -> BinColumns:
+        """The columns, in the order of their names. A name that the table has already gets a prefix."""
+        for decoded in list(self._seen):
+            self._learn(decoded)
+        names = set(taken)
+        found = []
+        for name, kinds in sorted(self.kinds.items()):
+            shown = name
+            while shown in names:
+                shown = f"bin_{shown}"
+            names.add(shown)
+            found.append(BinColumn(shown, name, _kind(kinds)))
+        return BinColumns(tuple(found))
+
+
+def _kind(kinds: set[str]) -> str:
+    if len(kinds) == 1:
+        return next(iter(kinds))
+    return "mixed_bytes" if "bytes" in kinds else "mixed" if kinds else "text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,62 +122,62 @@ class Aerospike(Format):
     codes = CODES
 
     strict: bool | None = None
-    """Whether an entry counts as intact only if both tools read it. True also leaves it out; by default it is given,
-    with `suspect` set."""
+    """True leaves out entries that only one tool reads, False accepts them. By default they count as damaged and are
+    given, with `suspect` set."""
 
     bins: Literal["list", "columns"] | BinColumns = "list"
-    """Whether bins are a list in each record or columns of the table, which then have to be learned first."""
+    """Whether bins are a list in each record or columns of the table, which takes a pass over the files first."""
 
     namespace: tuple[str, ...] | None = None
     set: tuple[str, ...] | None = None
     prune: Literal["hint", "strict", "off"] = "hint"
     tally: Tally = field(default_factory=Tally, compare=False, repr=False)
-    """No option: what scans of the members of a folder have told, for the account of the whole."""
+    """No option: what walks over the members of a folder have found, for the report on the whole."""
 
     def prepared(self, sources: Iterable[Source]) -> Self:
-        """The format that knows the names and types of the bins, if they are to be columns: a pass over the files.
+        """The format with the names and types of bins, if they become columns: a pass over the files.
 
-        A file that cannot be read has nothing to say here; whoever reads it hears why.
+        A file that cannot be read is skipped here; reading it later says why.
         """
         if self.bins != "columns":
             return self
-        learning = Learning()
+        learning = LearnedBins()
         for source in sources:
             with suppress(SourceError):
                 self._learn(learning, source)
         taken = [*SCHEMAS["records"].names, *PLACE.names]
         return replace(self, bins=learning.columns(name for name in taken if name != "bins"))
 
-    def _learn(self, learning: Learning, source: Source) -> None:
-        items = (given for item in items_of(source, self.rules) for given in item.given())
+    def _learn(self, learning: LearnedBins, source: Source) -> None:
+        items = (each for item in items_of(source, self.rules) for each in item.given())
         for item in items:
-            if item.part and isinstance(item.part.content, Decoded):
-                learning.add(item.part.content, item.part.first, item.part.units)
+            if item.stretch and isinstance(item.stretch.content, Decoded):
+                learning.add(item.stretch.content, item.stretch.first, item.stretch.units)
 
     @property
     def bin_columns(self) -> BinColumns | None:
-        """The names and types of bins, where they are columns."""
+        """The names and types of bins, if they are columns."""
         return self.bins if isinstance(self.bins, BinColumns) else None
 
     @property
-    def choice(self) -> Choice | None:
+    def selection(self) -> Selection | None:
         """The requested namespaces and sets; None for all."""
         if self.namespace is None and self.set is None:
             return None
-        return Choice(self.namespace, self.set, self.prune != "off")
+        return Selection(self.namespace, self.set, self.prune != "off")
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """Backup files are of one kind, plain or compressed."""
+        """The one kind of backup files, plain or compressed."""
         return (Backup(self),)
 
     @property
     def rules(self) -> Strictness:
-        """What becomes of entries that only one of the two tools reads."""
+        """What becomes of entries that only one of the tools reads."""
         return strictness(self.strict)
 
     def claim_folder(self, found: Folder) -> Claim | None:
-        """A folder with .asb files in it is one backup."""
+        """The claim on a folder with .asb files."""
         return folder.claim(found)
 
     def members(self, found: Folder) -> Iterator[Member]:
@@ -120,7 +189,7 @@ class Aerospike(Format):
         return folder.holdings(found)
 
     def accounts(self, found: Folder) -> Iterator[Report]:
-        """What holds for a backup as a whole: records once, one first file, the counts of metadata.yaml."""
+        """The report on a backup as a whole: repeated records, the first file, the counts of metadata.yaml."""
         return folder.accounts(self, found, self.tally)
 
 
@@ -134,45 +203,56 @@ class Backup(Kind):
 
     @property
     def tables(self) -> dict[str, Table]:
-        """Records, with bins as a list or as columns, indexes and UDFs; where an entry lies comes by name."""
+        """Records, with bins as a list or as columns, indexes and UDFs."""
         bins = self.format.bin_columns
         records = bins.schema(SCHEMAS["records"]) if bins else SCHEMAS["records"]
         others = {name: Table(SCHEMAS[name], DOUBTED) for name in ("indexes", "udfs")}
         return {"records": Table(records, PLACE), **others}
 
     def claim(self, source: Source) -> Claim | None:
-        """A backup starts with its version, or with a zstd frame; an encrypted one has only its name."""
-        return recognised(source)
+        """The claim on a backup by its version or a zstd frame; an encrypted one has only its name."""
+        head, has_name = first_bytes(source), source.name.endswith(".asb")
+        if found := HEADER.match(head):
+            return Claim("aerospike", head[8:11].decode(), f"starts with {found[0][:-1].decode()!r}", "certain")
+        if head[:4] == ZSTD_MAGIC:
+            return _compressed_claim(source, has_name=has_name)
+        if is_asbx(source, head):
+            return Claim("aerospike", "asbx 1", "has the head of an XDR backup and is named .asbx", "likely")
+        if has_name or ANY_VERSION.match(head):
+            why = "named .asb, without a header" if has_name else "starts with 'Version' and an unknown version"
+            if is_noise(head):
+                why = "named .asb and looks like noise, as encrypted backups do"
+            return Claim("aerospike", "", why, "possible")
+        return None
 
     def walk(self, source: Source, depth: Depth) -> Iterator[Run | Finding]:
-        """Intact entries and findings. Heads tell nothing: an entry is found by reading the one before it."""
-        return self._shared(source) if depth is Depth.UNITS else self._checked(source)
+        """Intact entries and findings. There are no heads: an entry is found by reading the one before it."""
+        return self._readable(source) if depth is Depth.UNITS else self._checked(source)
 
     def _checked(self, source: Source) -> Iterator[Run | Finding]:
         tally, rules = self.format.tally, self.format.rules
         is_expected = tally.expects(source.name)
-        items = items_of(source, rules, quick=quick_look(keeps_digests=is_expected), is_written=False)
+        items = items_of(source, rules, quick=quick_check(keeps_digests=is_expected), is_written=False)
         if is_expected:
             items = tally.watched(source.name, items, is_strict=rules.is_damage)
         return (item.shown for item in items)
 
-    def _shared(self, source: Source) -> Iterator[Run | Finding]:
-        """The same with entries that count as damaged and can be read, before the finding that is about them."""
-        for item in items_of(source, self.format.rules, choice=self.format.choice, is_written=False):
-            given = item.doubted() if isinstance(item.shown, Finding) else None
-            if given and isinstance(given.shown, Run) and isinstance(item.shown, Finding):
-                # What a finding is about does not count as intact, even if its rows are given.
-                yield replace(given.shown, units=0)
-                yield given_too(item.shown)
+    def _readable(self, source: Source) -> Iterator[Run | Finding]:
+        """The same, with entries that count as damaged but can be read before the finding about them."""
+        for item in items_of(source, self.format.rules, selection=self.format.selection, is_written=False):
+            doubted = item.doubted() if isinstance(item.shown, Finding) else None
+            if doubted and isinstance(doubted.shown, Run) and isinstance(item.shown, Finding):
+                yield uncounted(doubted.shown)
+                yield given(item.shown)
             else:
                 yield item.shown
 
     def rows(self, source: Source, items: Iterable[Run | Finding], table: str, columns: Collection[str]) -> Reading:
-        """Runs with their rows; entries of another table that count as damaged are lost to this one."""
+        """Runs with their rows. Doubted entries of another table are not given here."""
         is_withheld = False
         for item in items:
             if isinstance(item, Finding):
-                yield replace(item, is_given=False) if is_withheld else item
+                yield given(item, is_given=False) if is_withheld else item
                 is_withheld = False
             elif item.given and entries_of(item).table != table:
                 is_withheld = True
@@ -182,29 +262,26 @@ class Backup(Kind):
     def _decoded(
         self, source: Source, run: Run, table: str, columns: Collection[str]
     ) -> tuple[Run, Iterable[pa.RecordBatch]]:
-        place, choice = entries_of(run), self.format.choice if table == "records" else None
-        if choice and run.units and run.left_out and run.left_out.units == run.units:
+        place, selection = entries_of(run), self.format.selection if table == "records" else None
+        if selection and run.units and run.left_out and run.left_out.units == run.units:
             return run, ()
-        if place.part and isinstance(place.part.content, Decoded | GlobalRows):
-            return run, self._batches([place.part], table, columns)
+        if place.stretch and isinstance(place.stretch.content, ChunkRows):
+            return run, self._batches([place.stretch], table, columns)
         if run.left_out and not run.units:
-            tail = spared_parts(source, run) if table != "records" else iter(())
+            tail = pruned_stretches(source, run) if table != "records" else iter(())
             return run, self._batches(tail, table, columns)
-        if choice is None:
-            return run, self._batches(parts_of(source, run), table, columns)
-        parts = list(parts_of(source, run, choice))
-        chosen = [part for part in parts if part.taken is not None]
-        units = sum(part.units - part.taken for part in chosen if part.taken is not None)
-        left_out = LeftOut(units, sum(part.left_out_bytes for part in chosen))
-        return replace(run, left_out=left_out), self._batches(parts, table, columns)
+        if selection is None:
+            return run, self._batches(stretches_of(source, run), table, columns)
+        stretches = list(stretches_of(source, run, selection))
+        return replace(run, left_out=_left_out(stretches)), self._batches(stretches, table, columns)
 
-    def _batches(self, parts: Iterable[Part], table: str, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
-        for part in parts:
-            if part.taken != 0:
-                yield from part.batches(table, columns, self.format.bin_columns, self.format.choice)
+    def _batches(self, stretches: Iterable[Stretch], table: str, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
+        for stretch in stretches:
+            if stretch.requested != 0:
+                yield from stretch.batches(table, columns, self.format.bin_columns, self.format.selection)
 
     def units(self, source: Source, run: Run) -> Iterator[Span]:
-        """The entries of a run; of a compressed file the run itself, since they have no bytes of their own there."""
+        """The entries of a run; in a compressed file the run itself, since entries have no bytes of their own there."""
         return unit_spans(source, run)
 
     def spec_at(self, source: Source, position: int) -> str:
@@ -215,12 +292,24 @@ class Backup(Kind):
         return "aerospike_header" if position == 0 else SPECS[TABLES.get(lead, "records")]
 
     def intact(self, source: Source) -> Iterator[Run | Finding]:
-        """The items of a walk, with entries that one tool reads as runs: they are written so that both do."""
-        return (given.shown for item in items_of(source, self.format.rules) for given in item.given())
+        """The items of a walk, with doubted entries as runs: salvage writes them so that both tools read them."""
+        return (each.shown for item in items_of(source, self.format.rules) for each in item.given())
 
     def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
         """A backup that both tools read, of everything that is intact."""
-        return salvage.rewritten(source, items)
+        return salvaged(source, items)
 
 
-__all__ = ["Aerospike", "Backup", "Part"]
+def _compressed_claim(source: Source, *, has_name: bool) -> Claim | None:
+    text, _ = ZstdText(source.view(0, min(source.size, 1 << 18)), room=1 << 18).window(0, HEADER_SIZE)
+    if HEADER.fullmatch(text):
+        version = bytes(text[8:11]).decode()
+        return Claim("aerospike", version, f"zstd-compressed text that starts with 'Version {version}'", "certain")
+    return Claim("aerospike", "", "named .asb, and zstd-compressed", "possible") if has_name else None
+
+
+def _left_out(stretches: Iterable[Stretch]) -> LeftOut:
+    """The entries of stretches that are not requested."""
+    selected = [stretch for stretch in stretches if stretch.requested is not None]
+    units = sum(stretch.units - (stretch.requested or 0) for stretch in selected)
+    return LeftOut(units, sum(stretch.left_out_bytes for stretch in selected))

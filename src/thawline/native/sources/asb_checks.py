@@ -1,7 +1,7 @@
-"""Records of Aerospike backups, checked in place: a quick look that tells whether a closer one is needed.
+"""A quick check of Aerospike records in place. Only a chunk that fails it is decoded and checked row by row.
 
-It works on what the scan kernel leaves: numbers, and the places of text and bytes. A length of -1 is a null, a lower
-one is that of a token with escapes, which has -2 - length bytes.
+The scan kernel gives numbers, and the places of text and bytes. A length of -1 is a null. A lower length is that of a
+token with escapes, which has -2 - length bytes.
 """
 
 import cython
@@ -67,7 +67,7 @@ def _token_end(start: cython.longlong, length: cython.longlong) -> cython.longlo
 def _token_size(
     buf: cython.const[cython.uchar][::1], start: cython.longlong, length: cython.longlong
 ) -> cython.longlong:
-    """How many bytes a token has without its backslashes, 0 for a null; -1 if one of them is NUL."""
+    """The size of a token without its backslashes, 0 for a null; -1 if it contains a NUL."""
     size: cython.longlong = 0
     end: cython.longlong
     if length == NULL_LENGTH:
@@ -123,7 +123,7 @@ def _put_usual_key(
     out: cython.uchar[::1],
     at: cython.longlong,
 ) -> cython.longlong:
-    """Write a key as the digest has it; returns the place after it, or -1 if it needs the closer look."""
+    """Write a key as the digest has it; returns the place after it, or -1 if the quick check does not cover it."""
     if is_compact and letter != KEY_TYPE_BYTES:
         return -1
     if letter == KEY_TYPE_INTEGER:
@@ -148,7 +148,7 @@ def _is_sound_name(
         return False
     if letter != BIN_TYPE_NIL:
         return True
-    # A tool may take what follows a space for a value, which a nil bin does not have.
+    # A tool may read the text after a space as a value, which a nil bin does not have.
     return not _has_byte(buf, start, _token_end(start, length), SPACE)
 
 
@@ -305,7 +305,7 @@ def are_sound_bins(
     room: cython.uchar[::1],
     place: cython.longlong[::1],
 ):
-    """Whether nothing is wrong with any bin. Base-64 is decoded into `room`; a longer value counts as wrong."""
+    """Whether no bin has a problem. Base-64 is decoded into `room`; a value that does not fit counts as a problem."""
     item: cython.longlong = 0
     letter: cython.longlong
     start: cython.longlong

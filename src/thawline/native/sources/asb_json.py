@@ -95,9 +95,9 @@ PARTICLES = (
 )  # fmt: skip
 """Keys of the objects that stand for bytes in JSON, of `PARTICLE_KEY` characters, by the particle type of the bytes."""
 JSON_TEXTS = b"".join(PARTICLES) + BASE64 + b"0123456789abcdef"
-"""What JSON is written with: the keys for bytes, the alphabet of base-64, hexadecimal digits."""
+"""Texts of JSON: the keys for bytes, the base-64 alphabet, hexadecimal digits."""
 JSON_WORDS = b'nulltruefalse"nan""inf""-inf"'
-"""Of these, `constants.aerospike` has the places."""
+"""Words of JSON; `constants.aerospike` has the offset of each."""
 
 
 @cython.cfunc

@@ -61,7 +61,7 @@ if not cython.compiled:
     from thawline.native.sources.utf8 import _is_utf8
 
 PROBLEMS = (BAD_NAME, BAD_DOUBLE, BAD_BASE64, BAD_TEXT, BAD_MSGPACK, BAD_SKETCH)
-"""What may be wrong with a bin."""
+"""The problems of a bin, a bit each."""
 
 
 @cython.cfunc
@@ -120,7 +120,7 @@ def _decode_text(
     out: cython.uchar[::1],
     totals: cython.longlong[::1],
 ) -> cython.int:
-    """Add a string to the texts, or to the bytes if it is not UTF-8; returns what is wrong with it."""
+    """Add a string to the texts, or to the bytes if it is not UTF-8; returns its problems."""
     before: cython.longlong = totals[TEXTS_END]
     after: cython.longlong
     if letter == BIN_TYPE_BASE64_STRING:
@@ -155,7 +155,7 @@ def _decode_bytes(
     out: cython.uchar[::1],
     totals: cython.longlong[::1],
 ) -> cython.int:
-    """Add a value to the bytes; returns what is wrong with it."""
+    """Add a value to the bytes; returns its problems."""
     before: cython.longlong = totals[BYTES_END]
     after: cython.longlong
     if is_compact:
@@ -196,7 +196,7 @@ def decode_bins(
 ):
     """Decode the values of bins into text and bytes, and check them.
 
-    `problems` gets a bit for each thing that is wrong. Returns the number of bins that have one.
+    `problems` gets the problems of each bin. Returns the number of bins that have one.
     """
     row: cython.longlong = 0
     start: cython.longlong
@@ -291,7 +291,7 @@ def check_heads(
     expirations: cython.const[cython.longlong][::1],
     flags: cython.uchar[::1],
 ):
-    """Mark rows with a namespace, set, digest or expiration that not every tool accepts; returns how many there are."""
+    """Mark rows with a namespace, set, digest or expiration that not every tool accepts; returns their number."""
     row: cython.longlong = 0
     found: cython.longlong = 0
     is_odd: cython.bint
@@ -326,7 +326,10 @@ def decode_keys(
     out: cython.uchar[::1],
     flags: cython.uchar[::1],
 ):
-    """Write keys as bytes: numbers in digits, text and bytes decoded. Marks odd ones; returns how many there are."""
+    """Write keys as bytes: numbers in digits, text and bytes decoded.
+
+    Marks rows with a key that not every tool accepts; returns their number.
+    """
     row: cython.longlong = 0
     at: cython.longlong = 0
     after: cython.longlong
@@ -440,7 +443,7 @@ def compare_digests(
     hashes: cython.const[cython.uchar][::1],
     flags: cython.uchar[::1],
 ):
-    """Mark rows whose digest is not in `hashes`, which leaves out rows without a key; returns how many there are."""
+    """Mark rows whose digest is not in `hashes`, which leaves out rows without a key; returns their number."""
     row: cython.longlong = 0
     count: cython.longlong = 0
     found: cython.longlong = 0

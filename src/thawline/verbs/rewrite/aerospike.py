@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from thawline.conditions import value_of
 from thawline.errors import SourceError
 from thawline.formats.aerospike import Aerospike
-from thawline.formats.aerospike.reading import Item, items_of
-from thawline.formats.aerospike.salvage import chosen
-from thawline.formats.aerospike.strictness import strictness
+from thawline.formats.aerospike.salvage import filtered
+from thawline.formats.aerospike.text import Item
+from thawline.formats.aerospike.walk import items_of
 from thawline.model import Finding, Run
 from thawline.outputs import replacing
 
@@ -43,9 +43,9 @@ def rewrite(cold: ColdFile, target: Path, where: Mapping[str, str], *, overwrite
             raise ValueError(f"records have no column {name}; they have {', '.join(schema.names)}")
         value_of(text, schema.field(name))
     kept, suspects = [0], [0]
-    items = _watched(cold, items_of(cold.source, strictness(cold.format.strict)), suspects)
+    items = _watched(cold, items_of(cold.source, cold.format.rules), suspects)
     with replacing(target, overwrite=overwrite) as file:
-        written = sum(file.write(piece) for piece in chosen(cold.source, items, where, kept))
+        written = sum(file.write(piece) for piece in filtered(cold.source, items, where, kept))
     return Rewritten(kept[0], written, suspects[0])
 
 
@@ -61,6 +61,6 @@ def _watched(cold: ColdFile, items: Iterator[Item], suspects: list[int]) -> Iter
 
     for _ in cold.watched(shown()):
         item = passing.pop()
-        if item.part and (item.part.suspect or item.part.labels.get("one_tool_only")):
-            suspects[0] += item.part.units
+        if item.stretch and (item.stretch.suspect or item.stretch.is_lasting):
+            suspects[0] += item.stretch.units
         yield item

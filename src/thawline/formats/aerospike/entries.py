@@ -1,8 +1,8 @@
-"""A closer look at one unit: read as either tool would read it, with a note of each thing that one of them refuses.
+"""Entries of a backup as objects, and the reader that applies the rules of both tools to one entry.
 
-The kernels read what both tools write. What they pass over comes here: asrestore (C) and backup-go differ in what they
-take for a number, for base-64, for a name that is too long. Where both refuse, or where the one that does not makes a
-value up (an integer that wraps, padding that becomes bytes), the unit is broken for us, too.
+Kernels make rows without objects. Only an entry that no kernel reads, or that is about to be written, comes here.
+asrestore (C) and backup-go accept different numbers, base-64 and names; each refusal of one tool is a note. If both
+refuse an entry, or one invents a value (an integer that wraps, padding that becomes bytes), the entry is broken.
 """
 
 from __future__ import annotations
@@ -10,32 +10,31 @@ from __future__ import annotations
 import binascii
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 
-from thawline.formats.aerospike.units import BYTES_LETTERS, Bin, Index, Key, Meta, Record, Udf, Unit
 from thawline.wording import counted
 
+BYTES_LETTERS = frozenset("BJCPRHEYML")
+"""Types of bins whose value is bytes: base-64, or raw after an exclamation mark."""
 ASRESTORE, BACKUP_GO = "asrestore", "backup-go"
 BOTH = "asrestore and backup-go"
 LF, SP, BACKSLASH, BANG = 0x0A, 0x20, 0x5C, 0x21
 DIGEST = 20
 """Bytes of RIPEMD-160."""
 LONGEST_TOKEN = 999
-LONGEST_NAMESPACE, LONGEST_SET, LONGEST_BIN_NAME = 31, 63, 15
-"""Bytes that asrestore has room for."""
-LONGEST_META = 1001
-"""Bytes of a meta data line that asrestore has room for."""
+LONGEST_NAMESPACE, LONGEST_SET, LONGEST_BIN_NAME, LONGEST_META = 31, 63, 15, 1001
+"""The longest names and the longest meta data line that asrestore accepts, in bytes."""
 LONGEST_RAW = 1 << 20
-"""A token is looked for in as many bytes; a longer one is none that any tool reads."""
+"""The end of a token is searched for within this many bytes. No tool reads a longer token."""
 LONGEST_NUMBER = 1024
 INT64_MIN, INT64_MAX, UINT32_MAX, UINT16_MAX = -(1 << 63), (1 << 63) - 1, (1 << 32) - 1, (1 << 16) - 1
-LATEST = INT64_MAX // 1_000_000 - 1_262_304_000
-"""The last expiration that a column of microseconds since 1970 has room for; backup-go takes later ones, too."""
-LDT = "a large data type (LDT), which servers stopped to have with version 3.15; only an older asrestore reads it"
+LATEST_EXPIRATION = INT64_MAX // 1_000_000 - 1_262_304_000
+"""The last expiration that fits a column of microseconds since 1970. backup-go accepts later ones."""
+LDT = "a large data type (LDT), which servers have not supported since version 3.15; only an older asrestore reads it"
 GLOBAL_IN_OLD_VERSION = "global data in a file of version 3.0"
-WRAPS = "a number that does not fit 64 bits; backup-go wraps it to another one without a word"
-PADDED = "base-64 with padding where none belongs; asrestore makes bytes of it that nobody encoded"
+WRAPS = "a number that does not fit 64 bits; backup-go silently wraps it to another one"
+PADDED = "base-64 with padding where none belongs; asrestore decodes it to bytes that nobody encoded"
 
 C_DOUBLE = re.compile(rb"[+-]?(?:nan|inf|infinity|(?=[\d.]*\d)\d*\.?\d*(?:[e][+-]?\d+)?)", re.IGNORECASE)
 C_EXPONENT = re.compile(rb"\dE|\.E")
@@ -59,27 +58,95 @@ TOKEN_ENDS = {
 PLAIN_HEAD = re.compile(
     rb"\+ n ([^\\\n\0]{0,31})\n\+ d ([A-Za-z0-9+/]{27}=)\n(?:\+ s ([^\\\n\0]{0,63})\n|(?!\+ s )(?=.{4}))", re.DOTALL
 )
-"""The first lines of a record without a key, of which no tool has anything to say."""
+"""The first lines of a record without a key that both tools accept."""
+
+
+Value = bytes | int | float | bool | None
+Spelling = Callable[[bytes], bytes]
+"""How a name is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """A bin: the letter of its type, its name and its value.
+
+    Text and bytes are `bytes`. A double is a number, or the bytes of its text in the file.
+    """
+
+    letter: str
+    name: bytes
+    value: Value = None
+    is_compact: bool = False
+    """Whether bytes are written raw, after an exclamation mark."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """The key of a record: its letter (I, D, S, X or B), and its value as in a bin."""
+
+    letter: str
+    value: Value
+    is_compact: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record with the content of all its lines."""
+
+    namespace: bytes
+    digest: bytes
+    bins: tuple[Bin, ...] = ()
+    set: bytes | None = None
+    key: Key | None = None
+    generation: int = 1
+    expiration: int = 0
+    """Seconds since 2010-01-01T00:00:00Z; 0 for never."""
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A secondary index. With an `expression` instead of a `context` it is a `* e` line, which only version 3.2 has."""
+
+    namespace: bytes
+    set: bytes
+    name: bytes
+    index_type: str
+    path: bytes
+    data_type: str
+    context: bytes | None = None
+    expression: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Udf:
+    """A file of user-defined functions."""
+
+    name: bytes
+    content: bytes
+    udf_type: str = "L"
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """A line of the meta data section: the namespace of the file, or, without one, the mark of the first file."""
+
+    namespace: bytes | None = None
+
+
+Entry = Record | Index | Udf | Meta
 
 
 class Broken(Exception):
-    """No tool reads the unit: the byte, the reason, and from where on the next unit may be looked for."""
+    """No tool reads the entry: the offset, the reason, and the offset from which to resynchronise."""
 
     def __init__(
-        self,
-        at: int,
-        reason: str,
-        resume: int | None = None,
-        *,
-        is_cut: bool = False,
-        is_unknown: bool = False,
-        claimed: int = 0,
+        self, at: int, reason: str, resume: int = -1, *, is_cut: bool = False, is_unknown: bool = False, size: int = 0
     ) -> None:
         super().__init__(reason)
         self.at, self.reason, self.is_cut, self.is_unknown = at, reason, is_cut, is_unknown
-        self.claimed = claimed
-        """Bytes of the value that the text has no room for."""
-        self.resume = at if resume is None else resume
+        self.size = size
+        """The size of the value that extends past the end of the text."""
+        self.resume = at if resume < 0 else resume
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,24 +159,26 @@ class Note:
 
 
 @dataclass(slots=True)
-class Look:
-    """A place in a text, from which a unit is read."""
+class EntryReader:
+    """Reads one entry from a position of a text, by the rules of both tools."""
 
     text: memoryview
     pos: int
     version: str = "3.1"
     notes: list[Note] = field(default_factory=list)
+    is_lasting: bool = False
+    """Whether one tool also refuses the entry as `write.encode` spells it."""
     longest: int = LONGEST_RAW
-    """Bytes in which the end of a token is looked for."""
+    """The end of a token is searched for within this many bytes."""
 
     @property
     def refused_by(self) -> str:
-        """The tools that refuse the unit."""
+        """The tools that refuse the entry."""
         tools = sorted({note.tool for note in self.notes})
         return BOTH if len(tools) > 1 else "".join(tools)
 
-    def unit(self) -> Unit:
-        """The unit that starts here; `Broken` if no tool reads it."""
+    def entry(self) -> Entry:
+        """The entry that starts here; `Broken` if no tool reads it."""
         start = bytes(self.text[self.pos : self.pos + 4])
         if start[:2] == b"+ ":
             return self.record()
@@ -145,7 +214,7 @@ class Look:
         return Meta()
 
     def record(self) -> Record:
-        """A record: its header lines in their order, then its bins."""
+        """A record: its header lines in order, then its bins."""
         head = self._first_lines()
         self._expect(b"+ g ", "the line of the set or the generation is due")
         generation = self._number(LF, "generation", UINT16_MAX)
@@ -161,15 +230,15 @@ class Look:
 
     def _expiration(self) -> int:
         at = self.pos
-        expiration = self._number(LF, "expiration", LATEST)
+        expiration = self._number(LF, "expiration", LATEST_EXPIRATION)
         if expiration > UINT32_MAX:
-            self._note(at, f"an expiration of more than 32 bits ({expiration})", ASRESTORE)
+            self._note(at, f"an expiration of more than 32 bits ({expiration})", ASRESTORE, is_lasting=True)
         return expiration
 
     def head(self) -> Record:
-        """The header of a record up to its set, without its bins: what tells a record from text that looks like one.
+        """The header of a record up to its set, without its bins: enough to tell a record from similar text.
 
-        It is tried wherever a record may start, so that it must not cost more than the longest names of a header.
+        Resynchronisation tries it wherever a record may start, so its cost is bounded by the longest names of a header.
         """
         rest, self.text = self.text, self.text[: min(len(self.text), self.pos + LONGEST_RAW)]
         self.longest = LONGEST_TOKEN + 1
@@ -194,7 +263,7 @@ class Look:
         return Record(namespace, digest, (), found_set, key)
 
     def skip_bins(self, count: int) -> None:
-        """Go behind so many bins; `Broken` if there is another one, or one that no tool reads."""
+        """Skip `count` bins; `Broken` if more bins follow, or no tool reads one of them."""
         for _ in self._bins(count):
             pass
         if self._starts(b"- "):
@@ -205,21 +274,21 @@ class Look:
         kind_at, kind = self.pos, chr(self.text[self.pos + 2])
         self._refuse_in_old_version()
         if kind == "e" and self.version != "3.2":
-            self._note(kind_at, "an expression index in a file that is not of version 3.2", ASRESTORE)
+            self._note(kind_at, "an expression index in a file that is not of version 3.2", ASRESTORE, is_lasting=True)
         self.pos += 4
         namespace, found_set, name = (self._token(SP, word) for word in ("namespace", "set", "index name"))
         index_type = self._letter("NLKV", "index type", SP)
         at = self.pos
         if self._number(SP, "path count", UINT32_MAX) != 1:
-            raise Broken(at, "an index over more than one path, of which the tools have no common reading")
+            raise Broken(at, "an index over more than one path, which the tools read differently")
         path = self._token(SP, "path")
         data_type = self._letter("NSGB", "data type", None)
-        behind = None
+        last = None
         if self.pos < len(self.text) and self.text[self.pos] == SP:
             self.pos += 1
-            behind = self._line()
+            last = self._line()
         self._expect_lf()
-        context, expression = (behind, None) if kind == "i" else (None, behind or b"")
+        context, expression = (last, None) if kind == "i" else (None, last or b"")
         return Index(namespace, found_set, name, index_type, path, data_type, context, expression)
 
     def udf(self) -> Udf:
@@ -233,15 +302,15 @@ class Look:
 
     def _refuse_in_old_version(self) -> None:
         if self.version == "3.0":
-            self._note(self.pos, GLOBAL_IN_OLD_VERSION, ASRESTORE)
+            self._note(self.pos, GLOBAL_IN_OLD_VERSION, ASRESTORE, is_lasting=True)
 
-    # Parts of a unit.
+    # Fields of an entry.
 
     def _key(self) -> Key:
         self.pos += 4
         at, letter, is_compact = self.pos, *self._type("IDSXB", "key")
         if is_compact and letter != "B":
-            self._note(at, "an exclamation mark behind the type of a key that is not bytes", ASRESTORE)
+            self._note(at, "an exclamation mark after the type of a key that is not bytes", ASRESTORE)
         value = self._value(letter, is_compact=is_compact)
         return Key(letter, value, is_compact and letter == "B")
 
@@ -259,11 +328,11 @@ class Look:
         at = self.pos
         name = self._token(LF, "bin name", LONGEST_BIN_NAME)
         if b" " in UNESCAPE.sub(b"", bytes(self.text[at : self.pos])):
-            raise Broken(at, "a value behind a bin that has none")
+            raise Broken(at, "a value after a bin that has none")
         return name
 
     def _type(self, letters: str, what: str) -> tuple[str, bool]:
-        """The letter of a type, and whether an exclamation mark follows it."""
+        """The letter of a type, and whether an exclamation mark follows."""
         self._need(2)
         letter = chr(self.text[self.pos])
         if letter == "U":
@@ -273,7 +342,7 @@ class Look:
         self.pos += 1
         is_compact = self.text[self.pos] == BANG
         self.pos += is_compact
-        self._expect(b" ", "a space is due behind the type")
+        self._expect(b" ", "a space is due after the type")
         return letter, is_compact
 
     def _value(self, letter: str, *, is_compact: bool) -> bytes | int | bool:
@@ -316,7 +385,7 @@ class Look:
         return value
 
     def _double(self) -> bytes:
-        """The text of a double: as it is where both tools read it, else what the one that reads it takes it for."""
+        """The text of a double: unchanged if both tools read it, else the number that the one tool reads."""
         at = self.pos
         raw = self._line()
         self._expect_lf()
@@ -328,7 +397,7 @@ class Look:
         if not by_c and not by_go:
             raise Broken(at, f"double {_shown(raw)} is no number")
         if text.lower() in (b"-nan", b"+nan"):
-            return raw  # what asbackup writes for a NaN with its sign set
+            return raw  # asbackup writes this for a NaN whose sign bit is set
         if not by_go:
             self._note(at, f"double {_shown(raw)}", BACKUP_GO)
         if not by_c:
@@ -365,14 +434,14 @@ class Look:
         return digest[:DIGEST]
 
     def _sized(self) -> bytes:
-        """As many bytes as the number before them says, and the line feed behind them."""
+        """A size, a value of that many bytes, and a line feed."""
         size = self._number(SP, "size", UINT32_MAX)
         start, end = self.pos, self.pos + size
         if end >= len(self.text):
-            reason = f"a value of {counted(size, 'byte')} does not fit into what is left"
-            raise Broken(start, reason, start, is_cut=True, claimed=size)
+            reason = f"a value of {counted(size, 'byte')} extends past the end of the text"
+            raise Broken(start, reason, start, is_cut=True, size=size)
         if self.text[end] != LF:
-            raise Broken(end, f"no line feed behind a value of {counted(size, 'byte')}", start)
+            raise Broken(end, f"no line feed after a value of {counted(size, 'byte')}", start)
         self.pos = end + 1
         return bytes(self.text[start:end])
 
@@ -383,11 +452,14 @@ class Look:
         if len(raw) > LONGEST_TOKEN:
             self._note(at, f"{what} of {counted(len(raw), 'byte')}", BACKUP_GO)
         if len(token) > longest:
-            self._note(at, f"{what} of {counted(len(token), 'byte')}; {longest} are the most", ASRESTORE)
+            reason = f"{what} of {counted(len(token), 'byte')}; the limit is {longest}"
+            self._note(at, reason, ASRESTORE, is_lasting=True)
         if b"\0" in token:
-            self._note(at, f"{what} with a NUL in it", ASRESTORE)
+            self._note(at, f"{what} with a NUL in it", ASRESTORE, is_lasting=True)
+        if 2 * len(token) > LONGEST_TOKEN:  # only then can escapes make it too long
+            self.is_lasting |= len(spelling(self.version)(token)) > LONGEST_TOKEN
         if len(token) > LONGEST_TOKEN and self.refused_by == BOTH:
-            raise Broken(at, f"{what} of {counted(len(token), 'byte')}; {LONGEST_TOKEN} are the most")
+            raise Broken(at, f"{what} of {counted(len(token), 'byte')}; the limit is {LONGEST_TOKEN}")
         return token
 
     def _letter(self, letters: str, what: str, terminator: int | None) -> str:
@@ -397,13 +469,13 @@ class Look:
             raise Broken(self.pos, f"{what} {letter!r} is unknown", is_unknown=True)
         self.pos += 1
         if terminator is not None:
-            self._expect(bytes([terminator]), f"a space is due behind the {what}")
+            self._expect(bytes([terminator]), f"a space is due after the {what}")
         return letter
 
     # Bytes.
 
     def _raw(self, terminator: int, most: int) -> bytes:
-        """The bytes up to a terminator that no backslash makes literal; then the place is behind it."""
+        """The bytes up to a terminator that is not escaped; the position is after the terminator."""
         start = self.pos
         pattern = TOKEN_ENDS[terminator, self.version != "3.0"]
         found = pattern.match(self.text, start, min(len(self.text), start + most))
@@ -415,7 +487,7 @@ class Look:
         return bytes(self.text[start : self.pos - 1])
 
     def _line(self) -> bytes:
-        """The bytes up to the next line feed; the place is before it."""
+        """The bytes up to the next line feed; the position is before the line feed."""
         start = self.pos
         found = LINE_END.search(self.text, start, start + LONGEST_RAW)
         if not found:
@@ -424,7 +496,7 @@ class Look:
         return bytes(self.text[start : self.pos])
 
     def _starts(self, lead: bytes) -> bool:
-        """Whether these bytes come next; where the text ends before that is sure, it is cut."""
+        """Whether these bytes come next; `Broken` if the text ends before that can be told."""
         found = bytes(self.text[self.pos : self.pos + len(lead)])
         if found == lead:
             return True
@@ -453,17 +525,55 @@ class Look:
     def _cut(self, at: int) -> Broken:
         return Broken(at, "the text ends here", is_cut=True)
 
-    def _note(self, at: int, reason: str, tool: str) -> None:
+    def _note(self, at: int, reason: str, tool: str, *, is_lasting: bool = False) -> None:
         self.notes.append(Note(at, reason, tool))
+        self.is_lasting |= is_lasting
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """An entry that at least one tool reads, and the objections of the other. It is read once and carried on."""
+
+    entry: Entry
+    end: int
+    """The offset after it, in the text that it was read from."""
+    notes: tuple[Note, ...] = ()
+    is_lasting: bool = False
+    """Whether one tool also refuses it as `write.encode` spells it, such as a name that is too long."""
+
+
+def verdict_on(text: memoryview, start: int, version: str, base: int) -> Verdict:
+    """The verdict on the entry that starts at an offset of a text; `Broken` if no tool reads it.
+
+    `base` is the position of the text's first byte; notes have positions.
+    """
+    reader = EntryReader(text, start, version)
+    entry = reader.entry()
+    notes = tuple(replace(note, at=base + note.at) for note in reader.notes)
+    return Verdict(entry, reader.pos, notes, reader.is_lasting)
+
+
+def spelling(version: str) -> Spelling:
+    """How names are spelled in a file of a version: 3.0 has no escapes."""
+    return bytes if version == "3.0" else escaped
+
+
+def escaped(token: bytes) -> bytes:
+    r"""A token with a backslash before each backslash, space and line feed.
+
+    >>> escaped(b"a b")
+    b'a\\ b'
+    """
+    return token.replace(b"\\", b"\\\\").replace(b" ", b"\\ ").replace(b"\n", b"\\\n")
 
 
 def _unescaped(raw: bytes) -> bytes:
-    """Bytes without the backslashes before others; most have none, which is quicker to see."""
+    """Bytes without escapes. Most have none, and that test is quicker."""
     return UNESCAPE.sub(rb"\1", raw) if b"\\" in raw else raw
 
 
 def _overflows(text: bytes) -> bool:
-    """Whether Go takes the digits of a double for out of range."""
+    """Whether a double is out of range for Go."""
     try:
         return math.isinf(_number_of(text)) and b"n" not in text.lower()
     except OverflowError:
@@ -471,7 +581,7 @@ def _overflows(text: bytes) -> bool:
 
 
 def _canonical_double(text: bytes) -> bytes:
-    """A double that one tool reads, in the words of both."""
+    """A double that one tool reads, as text that both read."""
     return repr(_number_of(text)).encode() if text else b"0"
 
 
@@ -481,5 +591,5 @@ def _number_of(text: bytes) -> float:
 
 
 def _shown(raw: bytes) -> str:
-    """Bytes for a message, cut where they are long."""
+    """Bytes for a message, shortened if they are long."""
     return repr(raw[:32])[1:] + ("..." if len(raw) > 32 else "")  # noqa: PLR2004 - enough to recognise it

@@ -1,0 +1,254 @@
+"""AsbWriter: a new backup that asrestore and backup-go both read. `encode` spells one entry."""
+
+from __future__ import annotations
+
+import math
+import os
+import struct
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Literal, Self
+
+import pyarrow as pa
+
+from thawline.errors import ThawlineError
+from thawline.formats.aerospike.entries import (
+    BYTES_LETTERS,
+    Bin,
+    Broken,
+    Entry,
+    EntryReader,
+    Index,
+    Key,
+    Meta,
+    Record,
+    Spelling,
+    Udf,
+    Value,
+    spelling,
+)
+from thawline.formats.aerospike.rows import EPOCH
+from thawline.outputs import replacing
+from thawline.ripemd160 import ripemd160
+
+__all__ = ["AsbWriter", "BadEntry", "Bin", "Index", "Key", "Meta", "Record", "Udf", "digest_of", "encode", "header"]
+
+KEY_TYPES = {"I": 1, "D": 2, "S": 3, "X": 3, "B": 4}
+"""Particle types of keys, as digests include them (as_key.c)."""
+TEXT_LETTERS = frozenset("SGX")
+LETTERS = {
+    "bytes": "B", "csharp": "C", "double": "D", "erlang": "E", "geojson": "G", "php": "H", "integer": "I",
+    "java": "J", "list": "L", "map": "M", "nil": "N", "python": "P", "ruby": "R", "string": "S",
+    "base64_string": "X", "hll": "Y", "boolean": "Z",
+}  # fmt: skip
+"""Letters of the types of bins and keys, by their names in tables."""
+
+Version = Literal["3.0", "3.1", "3.2"]
+
+
+class BadEntry(ThawlineError, ValueError):
+    """An entry that one of the tools would refuse. Nothing of it is written."""
+
+
+def digest_of(found_set: bytes | None, key: Key) -> bytes:
+    """The digest of a record: RIPEMD-160 of set, key type and key.
+
+    >>> digest_of(b"demo", Key("S", b"key1")).hex()
+    'ec91192d4b7f8ce35d5d78d34bca65cbaaaac960'
+    """
+    return ripemd160((found_set or b"") + bytes([KEY_TYPES[key.letter]]) + _hashed(key))
+
+
+def _hashed(key: Key) -> bytes:
+    try:
+        match key.letter, key.value:
+            case "I", int(number):
+                return struct.pack(">q", number)
+            case "D", (float() | bytes() | int()) as number:
+                return struct.pack(">d", float(number))
+            case (("S" | "X" | "B"), bytes(data)):
+                return data
+    except (struct.error, ValueError, OverflowError):
+        pass  # no number, or one that does not fit 64 bits
+    raise BadEntry(f"a key of type {key.letter} cannot be {key.value!r}")
+
+
+class AsbWriter:
+    """A writer of a backup, which appears under its name when it is complete.
+
+    Each entry is checked by the rules of both tools before it is written. Types, compact bytes and the text of doubles
+    are kept, so an entry that was read from a backup is written back byte for byte.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        namespace: bytes | str | None = None,
+        *,
+        first_file: bool = False,
+        version: Version = "3.1",
+        overwrite: bool = False,
+    ) -> None:
+        self.version = version
+        self.records = 0
+        """The number of records written."""
+        self._stack = ExitStack()
+        self._file: BinaryIO = self._stack.enter_context(replacing(Path(path), overwrite=overwrite))
+        self._file.write(header(version))
+        if namespace is not None:
+            self._put(Meta(namespace.encode() if isinstance(namespace, str) else namespace))
+        if first_file:
+            self._put(Meta())
+
+    def write(self, entry: Record | Index | Udf) -> None:
+        """Write a record, an index or a UDF; `BadEntry` if one of the tools would refuse it."""
+        if isinstance(entry, Record):
+            _check_digest(entry)
+        self._put(entry)
+        self.records += isinstance(entry, Record)
+
+    def write_rows(self, batch: pa.RecordBatch) -> None:
+        """Write rows of the table `records`: bytes in base-64, doubles in their fewest digits."""
+        for row in batch.to_pylist():
+            self.write(record_of(row))
+
+    def _put(self, entry: Entry) -> None:
+        data = encode(entry, self.version)
+        if data != encode(entry):
+            raise BadEntry("the tools read a backslash in a name of version 3.0 differently, and it has no escapes")
+        reader = EntryReader(memoryview(data), 0, self.version)
+        try:
+            reader.meta() if isinstance(entry, Meta) else reader.entry()
+        except Broken as broken:
+            raise BadEntry(f"no tool would read this entry: {broken.reason}") from None
+        if reader.notes or reader.pos != len(data):
+            reason = reader.notes[0].reason if reader.notes else "more than one entry"
+            raise BadEntry(f"{reader.refused_by or 'asrestore'} would refuse this entry: {reason}")
+        self._file.write(data)
+
+    def close(self) -> None:
+        """Complete the file and give it its name."""
+        self._stack.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+
+def _check_digest(record: Record) -> None:
+    if record.key is not None and digest_of(record.set, record.key) != record.digest:
+        expected = digest_of(record.set, record.key).hex()
+        raise BadEntry(f"the digest {record.digest.hex()} is not that of set and key, which is {expected}")
+
+
+def record_of(row: Mapping[str, Any]) -> Record:
+    """A row of the table `records` as a record."""
+    expiration = row["expiration"]
+    return Record(
+        namespace=row["namespace"].encode(),
+        digest=row["digest"],
+        bins=tuple(_bin_of(item) for item in row["bins"]),
+        set=None if row["set"] is None else row["set"].encode(),
+        key=_key_of(row["key_type"], row["key"]),
+        generation=row["generation"],
+        expiration=0 if expiration is None else int(expiration.timestamp()) - EPOCH,
+    )
+
+
+def _key_of(key_type: str | None, key: bytes | None) -> Key | None:
+    if key_type is None or key is None:
+        return None
+    letter = LETTERS[key_type]
+    return Key(letter, int(key) if letter == "I" else key)
+
+
+def _bin_of(item: Mapping[str, Any]) -> Bin:
+    letter = LETTERS[item["type"]]
+    value: Value = None
+    if letter in TEXT_LETTERS and item["text"] is not None:
+        value = item["text"].encode()
+    else:
+        columns = {"I": "integer", "D": "double", "Z": "boolean"}
+        value = None if letter == "N" else item[columns.get(letter, "bytes")]
+    return Bin(letter, item["name"].encode(), value)
+
+
+def header(version: str = "3.1") -> bytes:
+    """The first line of a backup."""
+    return b"Version %s\n" % version.encode()
+
+
+def encode(entry: Entry, version: str = "3.1") -> bytes:
+    r"""The canonical bytes of an entry, which both tools read; version 3.0 has no escapes.
+
+    >>> encode(Udf(b"a b.lua", b"return 1"))
+    b'* u L a\\ b.lua 8 return 1\n'
+    """
+    spelled = spelling(version)
+    match entry:
+        case Record():
+            return b"".join(_record_lines(entry, spelled))
+        case Index():
+            return _index(entry, spelled)
+        case Udf(name, content, udf_type):
+            return b"* u %s %s %d %s\n" % (udf_type.encode(), spelled(name), len(content), content)
+        case Meta(None):
+            return b"# first-file\n"
+        case Meta(namespace):
+            return b"# namespace %s\n" % spelled(namespace or b"")
+
+
+def double_text(value: float) -> bytes:
+    """A double in the fewest digits that preserve it, in a form that both tools read.
+
+    >>> double_text(0.1), double_text(float("-inf")), double_text(1e21)
+    (b'0.1', b'-inf', b'1e+21')
+    """
+    if math.isnan(value):
+        return b"nan"
+    return repr(value).encode().removesuffix(b".0")
+
+
+def _record_lines(record: Record, spelled: Spelling) -> Iterable[bytes]:
+    if record.key:
+        yield b"+ k %s\n" % _value(record.key.letter, b"", record.key.value, is_compact=record.key.is_compact)
+    yield b"+ n %s\n+ d %s\n" % (spelled(record.namespace), b64encode(record.digest))
+    if record.set is not None:
+        yield b"+ s %s\n" % spelled(record.set)
+    yield b"+ g %d\n+ t %d\n+ b %d\n" % (record.generation, record.expiration, len(record.bins))
+    for item in record.bins:
+        named = spelled(item.name) + (b"" if item.letter == "N" else b" ")
+        yield b"- %s\n" % _value(item.letter, named, item.value, is_compact=item.is_compact)
+
+
+def _value(letter: str, named: bytes, value: Value, *, is_compact: bool) -> bytes:
+    """A value after its type and, in a bin, its name."""
+    lead = letter.encode() + (b"! " if is_compact else b" ") + named
+    match value:
+        case None:
+            return lead
+        case bool():
+            return lead + (b"T" if value else b"F")
+        case int():
+            return b"%s%d" % (lead, value)
+        case float():
+            return lead + double_text(value)
+    if letter == "D":
+        return lead + value
+    data = b64encode(value) if letter == "X" or (letter in BYTES_LETTERS and not is_compact) else value
+    return b"%s%d %s" % (lead, len(data), data)
+
+
+def _index(index: Index, spelled: Spelling) -> bytes:
+    kind = b"i" if index.expression is None else b"e"
+    fields = [spelled(field) for field in (index.namespace, index.set, index.name)]
+    fields += [index.index_type.encode(), b"1", spelled(index.path), index.data_type.encode()]
+    last = [field for field in (index.context, index.expression) if field is not None]
+    return b"* %s %s\n" % (kind, b" ".join(fields + last))
