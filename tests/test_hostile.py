@@ -244,7 +244,7 @@ STATED = {
     "configuration files of a Borg repository | 1 MiB": ("borg.folder", "LARGEST_CONFIG", 1 << 20),
     "80 times the pack hashed, 256 MiB": ("borg.salvage", "HASHED_ANYWAY", 256 << 20),
     "16 MiB | each entry": ("aerospike.text", "LONGEST_ENTRY", 16 << 20),
-    "`metadata.yaml` of an Aerospike backup | 16 KiB": ("aerospike.metadata", "LARGEST", 16 << 10),
+    "`metadata.yaml` of an Aerospike backup | 16 KiB": ("aerospike.folder", "LARGEST_METADATA", 16 << 10),
     "65 536 headers": ("rbak.records", "MOST_HEADERS", 1 << 16),
     "a manifest of an RBAK backup | 64 MiB": ("rbak.manifest", "LARGEST", 64 << 20),
     "2 097 152 values": ("rbak.manifest", "MOST_VALUES", 2_097_152),
