@@ -24,6 +24,7 @@ from thawline.review.structure import changes_of
 from thawline.review.toolchain import make
 
 NOT_ASKED = "only the structure was asked for"
+SAME = "no .ksy file differs"
 
 
 def compared(old: Version, new: Version) -> Review:
@@ -36,7 +37,7 @@ def review(old: Version, new: Version, corpus: Iterable[Path] = (), seconds: int
     matches = match(old, new)
     found = _structure(old, new, matches)
     if all(pair.old and pair.new and pair.old.text == pair.new.text for pair in matches.specs):
-        return found
+        return replace(found, behaviour=Behaviour(skipped=SAME), derived=Derived(skipped=SAME))
     before, after = touched(old, new, matches)
     with tempfile.TemporaryDirectory(prefix="spec-diff-") as folder:
         made = make(reduced(old, before), Path(folder, "old")), make(reduced(new, after), Path(folder, "new"))
