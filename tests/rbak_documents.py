@@ -14,23 +14,13 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 from thawline.engine.chunks import Chunk
-from thawline.formats.rbak.records import (
-    HEAD,
-    MOST_HEADERS,
-    NOT_A_BYTE,
-    NOT_JSON,
-    NUMBERS,
-    PROPERTIES,
-    RECORD,
-    REQUIRED,
-    WIRE,
-    WRONG_TYPE,
-    Decoded,
-    Fault,
-    FieldKind,
-)
+from thawline.engine.decoding import Decoded, Fault
+from thawline.engine.documents import Field, FieldKind
+from thawline.formats.rbak.records import HEAD, MOST_HEADERS, RECORD, WIRE
+from thawline.native.constants.documents import NOT_A_BYTE, NOT_JSON, WRONG_TYPE
 
 DEEPEST = 128
+NUMBERS = RECORD.numbers
 DOCUMENT = len(NUMBERS)
 BLANK = " \t\n\r"
 LONGEST_INTEGER = 20
@@ -47,7 +37,7 @@ def decode(view: memoryview, chunk: Chunk, wanted: Collection[str]) -> Decoded:
             faults.append(Fault(index, kind, number, start + HEAD + at))
             continue
         rows.append(record.row() | {"index": index})
-        incomplete += [index] if REQUIRED & ~sum(1 << NUMBERS[name] for name in record.seen) else []
+        incomplete += [index] if RECORD.required & ~sum(1 << NUMBERS[name] for name in record.seen) else []
         odd += [index] if record.has_odd_headers else []
     schema = pa.schema([field for field in WIRE if field.name in wanted])
     arrays = [pa.array([row[name] for row in rows], schema.field(name).type) for name in schema.names]
@@ -172,7 +162,7 @@ class _Record:
             self.text = self.document.decode()
             at = _blank(self.text, 0)
             if self.text[at : at + 1] == "{":
-                end = self.read(at, RECORD, 1)
+                end = self.read(at, RECORD.members(), 1)
             else:
                 value, end = _value(self.text, at, 0)
                 _check_text(value)
@@ -193,9 +183,9 @@ class _Record:
     def has_odd_headers(self) -> bool:
         return self.headers is not None and self.headers[1] is None
 
-    def read(self, at: int, known: dict[str, FieldKind], depth: int) -> int:
+    def read(self, at: int, fields: tuple[Field, ...], depth: int) -> int:
         """Take the members that are known of the object that starts here; the position after it."""
-        end = at
+        end, known = at, {field.name: field.kind for field in fields}
         for key, value, start, end in _members(self.text, at, depth):
             if end == start + 1 and self.text[start] == "}":
                 continue
@@ -206,22 +196,22 @@ class _Record:
 
     def take(self, key: str, kind: FieldKind, value: Any, start: int, end: int) -> None:
         self.values.pop(key, None)
-        if kind == "table":
-            for name in PROPERTIES:
-                self.values.pop(name, None)
-        if kind == "headers":
+        if kind == "object":
+            for field in RECORD.members(key):
+                self.values.pop(field.name, None)
+        if kind == "pairs":
             self.headers = self.headers_at = None
         if value is None:
             return
         take: dict[str, Callable[[], Any]] = {
-            "body": lambda: self.body(value, start),
-            "table": lambda: isinstance(value, dict) and self.read(start, PROPERTIES, 2) and True,
-            "headers": lambda: self.take_headers(value, start, end),
+            "bytes": lambda: self.body(value, start),
+            "object": lambda: isinstance(value, dict) and self.read(start, RECORD.members(key), 2) and True,
+            "pairs": lambda: self.take_headers(value, start, end),
             "text": lambda: value if isinstance(value, str) else None,
             "bool": lambda: value if isinstance(value, bool) else None,
         }
         taken = take[kind]() if kind in take else _integer(value, kind)
-        if taken is None or (kind == "table" and taken is False):
+        if taken is None or (kind == "object" and taken is False):
             self.blame(WRONG_TYPE, NUMBERS[key], start)
         else:
             self.values[key] = taken

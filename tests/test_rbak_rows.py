@@ -17,9 +17,11 @@ from rbak_segments import document, records, rows, segment, stored, verified
 
 from thawline.engine import columns
 from thawline.engine.chunks import Chunk
+from thawline.engine.decoding import Decoded
 from thawline.formats.rbak import records as wire
-from thawline.formats.rbak.records import NOT_A_BYTE, NOT_JSON, WIRE, WRONG_TYPE, Decoded
+from thawline.formats.rbak.records import WIRE
 from thawline.native import plain as native_plain
+from thawline.native.constants.documents import NOT_A_BYTE, NOT_JSON, WRONG_TYPE
 from tools.samples.rbak import ALL_PROPERTIES, HEADER_SHAPES, RECORD
 from tools.sanitize import exactly
 

@@ -11,9 +11,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-SOURCES = Path(__file__).parents[1] / "src" / "thawline" / "native" / "sources"
+ROOT = Path(__file__).parents[1]
+SOURCES = ROOT / "src" / "thawline" / "native" / "sources"
+READERS = ROOT / "generated" / "kernels" / "readers.py"
 STUB = SOURCES.parent / "fast.pyi"
-HEAD = """# Made by `make generate` from native/sources. Never edited.
+HEAD = """# Made by `make generate` from native/sources and the readers of documents. Never edited.
 from typing_extensions import Buffer
 
 """
@@ -21,7 +23,8 @@ from typing_extensions import Buffer
 
 def stub() -> str:
     """The text of the stub."""
-    found = [line for path in sorted(SOURCES.glob("*.py")) for line in _of_source(path.read_text(encoding="utf-8"))]
+    paths = [*sorted(SOURCES.glob("*.py")), READERS]
+    found = [line for path in paths for line in _of_source(path.read_text(encoding="utf-8"))]
     return HEAD + "".join(f"{line}\n" for line in sorted(found))
 
 

@@ -1,1 +1,1 @@
-"""Scan kernels by the columnar backend, the tables they fill, and constants for native code."""
+"""Scan kernels and readers of documents, what they fill, and constants for native code."""

@@ -23,8 +23,9 @@ from thawline.formats.kafka.records import OpenBatch
 from thawline.formats.kafka.resync import LONGEST_CHAIN
 from thawline.formats.kafka.rows import RecordColumns
 from thawline.formats.kafka.units import LEAST_SIZE, MOST_OFFSETS
-from thawline.formats.rbak.records import FIELDS, KINDS, NAME_ENDS, NAMES, NUMBERS, SCRATCH, WORK
+from thawline.formats.rbak.records import RECORD
 from thawline.formats.rbf.walk import ReverseScan
+from thawline.native.constants.documents import FAULTY_CELLS, PAIR_CELLS, SCRATCH_BYTES, WORK_CELLS
 from thawline.native.constants.kernels import COPY_STEP as ROOM_BEHIND
 from thawline.ripemd160 import SIZE
 from tools.fuzz.scans import LONGEST, NATIVE, How, Scan, block, filled, gather, zeros
@@ -318,40 +319,36 @@ def documents(view: memoryview, how: How) -> None:
     """Documents of records with their texts and headers."""
     cuts = [0, *_newlines(view), len(view)]
     starts, ends, rows = array("q", cuts[:-1]), array("q", cuts[1:]), len(cuts) - 1
-    fields, pattern = len(FIELDS), how.pattern
+    fields, pattern = len(RECORD.fields), how.pattern
     values, lengths = filled("q", fields * rows, pattern), filled("i", fields * rows, pattern)
     seen, counts, indices = filled("i", rows, pattern), filled("i", rows, pattern), filled("q", rows, pattern)
-    work, scratch, escaped = array("q", bytes(8 * WORK)), zeros(SCRATCH), zeros(fields)
-    good, _ = NATIVE.decode_records(
-        view, starts, ends, rows, 0, NAMES, NAME_ENDS, KINDS, values, lengths, seen, counts,
-        filled("i", rows + 1, pattern), block(len(view) // 2 + 16, pattern), indices, filled("q", 4 * rows, pattern),
-        escaped, work, scratch,
+    work, scratch, escaped = array("q", bytes(8 * WORK_CELLS)), zeros(SCRATCH_BYTES), zeros(fields)
+    good, _ = NATIVE.read_rbak_record(
+        view, starts, ends, rows, 0, values, lengths, seen, counts, filled("i", rows + 1, pattern),
+        block(len(view) // 2 + 16, pattern), indices, filled("q", FAULTY_CELLS * rows, pattern), escaped, work, scratch,
     )  # fmt: skip
     if not good:
         return
-    for name, number in NUMBERS.items():
+    for number, field in enumerate(RECORD.fields):
         part = slice(number * rows, number * rows + good)
         NATIVE.pack_seen(seen, number, good, zeros((good + 7) // 8))
-        if name in TEXTS:
+        if field.kind in {"text", "pairs"}:
             gather(view, "json" if escaped[number] else "text", (values[part], lengths[part], good), pattern)
-        else:
+        elif field.kind not in {"object", "bytes"}:
             NATIVE.widen(values[part], good, array("q", [0]) * 2 * good)
-    part = slice(NUMBERS["headers"] * rows, NUMBERS["headers"] * rows + good)
-    _headers(view, (values[part], lengths[part], counts, good), (work, scratch), pattern)
+        if field.kind == "pairs":
+            _pairs(view, (values[part], lengths[part], counts, good), (work, scratch), pattern)
 
 
-TEXTS = {name for name, number in NUMBERS.items() if KINDS[number] == KINDS[NUMBERS["exchange"]]} | {"headers"}
-
-
-def _headers(view: memoryview, found: tuple[Any, Any, Any, int], room: tuple[Any, Any], pattern: int) -> None:
+def _pairs(view: memoryview, found: tuple[Any, Any, Any, int], room: tuple[Any, Any], pattern: int) -> None:
     texts, sizes, counts, rows = found
     offsets = array("i", [0]) * (rows + 1)
     NATIVE.list_offsets(counts, rows, offsets, zeros((rows + 7) // 8))
     total = offsets[rows]
     if not 0 <= total <= LONGEST:
-        raise AssertionError(f"{total} headers")
-    places = [filled(typecode, total, pattern) for typecode in "qiqi"]
-    is_escaped = NATIVE.find_headers(view, texts, sizes, counts, rows, filled("q", 7 * total, pattern), *places, *room)
+        raise AssertionError(f"{total} pairs")
+    cells, places = filled("q", PAIR_CELLS * total, pattern), [filled(typecode, total, pattern) for typecode in "qiqi"]
+    is_escaped = NATIVE.find_pairs(view, texts, sizes, counts, rows, cells, *places, RECORD.pair_names, *room)
     gather(view, "json" if is_escaped else "text", (places[0], places[1], total), pattern)
     gather(view, "text", (places[2], places[3], total), pattern)
 

@@ -12,9 +12,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+from thawline.ksy.document_specs import load_documents
 from thawline.ksy.documents import SCHEMAS, SpecError, load_specs
 from tools.generate import ksc, layouts
 from tools.generate.constants import write_constants
+from tools.generate.documents import write_readers
 from tools.generate.kernels import write_kernels
 from tools.generate.reserved import check_ids
 
@@ -25,7 +27,7 @@ PACKAGES = {
     "": "What `make generate` derives from `schemas/`. Never edited.",
     "parsers": "Parsers by the Kaitai Struct compiler: one module a spec.",
     "structures": "Read-write parsers that know the position of every field: one module a spec.",
-    "kernels": "Scan kernels by the columnar backend, the tables they fill, and constants for native code.",
+    "kernels": "Scan kernels and readers of documents, what they fill, and constants for native code.",
     "layouts": "Byte tables in Markdown: one page a spec.",
 }
 
@@ -39,7 +41,10 @@ def generate(target: Path) -> None:
     compile_specs(target)
     write_kernels(specs, target / "kernels")
     write_constants(specs, target / "kernels")
+    documents = load_documents()
+    write_readers(documents, target / "kernels")
     layouts.write(specs, target / "layouts")
+    layouts.write_documents(documents, target / "layouts")
 
 
 def write_packages(target: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,15 +11,17 @@ from thawline.cli.options import OVERWRITE, TALKING, session, takes
 
 if TYPE_CHECKING:
     from thawline.cli.session import Session
-    from thawline.ksy.documents import Spec
+    from thawline.ksy.versions import Version
 
 
 def spec_names(_context: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Names of formats and specs, for completion."""
     from thawline.formats import FORMATS
+    from thawline.ksy.document_specs import SUFFIX
     from thawline.ksy.documents import SCHEMAS
 
-    names = [*FORMATS, *sorted(path.stem for path in SCHEMAS.rglob("*.ksy"))]
+    files = [*SCHEMAS.rglob("*.ksy"), *SCHEMAS.rglob(f"*{SUFFIX}")]
+    names = [*FORMATS, *sorted(path.name.partition(".")[0] for path in files)]
     return [name for name in names if name.startswith(incomplete)]
 
 
@@ -100,12 +101,14 @@ def lint(paths: tuple[str, ...], shape: str) -> int:
 
     from thawline.ksy.documents import SCHEMAS
     from thawline.ksy.lint import lint as flaws_of
+    from thawline.ksy.lint import lint_document
     from thawline.ksy.versions import load_version
 
     versions = [load_version(path) for path in paths or (str(SCHEMAS),)]
     flaws = [
         flaw for version in versions for name in version.asked for flaw in flaws_of(version.specs[name], version.specs)
     ]
+    flaws += [flaw for version in versions for spec in version.documents.values() for flaw in lint_document(spec)]
     if shape == "json":
         import dataclasses
         import json
@@ -116,7 +119,7 @@ def lint(paths: tuple[str, ...], shape: str) -> int:
             click.echo(f"{flaw.place}: {flaw.rule}: {flaw.message}")
         from thawline.rendering.words import counted
 
-        number = sum(len(version.asked) for version in versions)
+        number = sum(len(version.asked) + len(version.documents) for version in versions)
         click.echo(f"{counted(number, 'spec')}, {counted(len(flaws), 'flaw')}", file=sys.stderr)
     return 1 if flaws else 0
 
@@ -142,39 +145,37 @@ def show(run: Session, name: str, output: str | None, *, svg: bool, overwrite: b
     from thawline.ksy.diagram import draw
     from thawline.rendering.specs import show_specs
 
-    specs, known = _named_specs(name)
+    shown = _named_specs(name)
     if svg:
-        return _write(draw(specs, known), output, overwrite=overwrite)
+        return _write(draw([shown.specs[key] for key in shown.asked], shown.specs), output, overwrite=overwrite)
     if output:
         from io import StringIO
 
         from thawline.rendering.console import console
 
         text = StringIO()
-        show_specs(console(text, "never"), specs, known)
+        show_specs(console(text, "never"), shown)
         return _write(text.getvalue(), output, overwrite=overwrite)
-    show_specs(run.console, specs, known)
+    show_specs(run.console, shown)
     return 0
 
 
-def _named_specs(name: str) -> tuple[list[Spec], Mapping[str, Spec]]:
-    """The specs that a name selects, in reading order, and all that they may refer to."""
+def _named_specs(name: str) -> Version:
+    """The specs that a name selects, in reading order."""
     from thawline.formats import FORMATS
     from thawline.ksy.documents import SCHEMAS
-    from thawline.ksy.versions import in_reading_order, load_version
+    from thawline.ksy.versions import load_version
 
-    own = load_version(str(SCHEMAS)).specs
-    if name in own:
-        return [own[name]], own
-    if name in FORMATS:
-        return in_reading_order([spec for key, spec in own.items() if key.startswith(f"{name}_")]), own
+    own = load_version(str(SCHEMAS))
+    names = [*own.specs, *own.documents]
+    if name in names or name in FORMATS:
+        return own.only([key for key in names if key == name or (name in FORMATS and key.startswith(f"{name}_"))])
     if not Path(name).exists() and ":" not in name:
         from difflib import get_close_matches
 
-        near = " or ".join(get_close_matches(name, [*FORMATS, *own])) or f"one of {', '.join(FORMATS)}"
+        near = " or ".join(get_close_matches(name, [*FORMATS, *names])) or f"one of {', '.join(FORMATS)}"
         raise click.UsageError(f"there is no format or spec {name!r}; did you mean {near}?")
-    version = load_version(name)
-    return [version.specs[key] for key in version.asked], version.specs
+    return load_version(name)
 
 
 def _write(text: str, output: str | None, *, overwrite: bool) -> int:

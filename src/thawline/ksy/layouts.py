@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from thawline.ksy.document_specs import members_of
 from thawline.ksy.documents import Spec, TypeDef, contents_bytes, types_of
 from thawline.ksy.names import find_type
 
@@ -195,6 +196,13 @@ def render(spec: Spec, specs: Mapping[str, Spec]) -> str:
     page += [_type_section(type_, specs) for type_ in described_types(spec)]
     page += [_enum_section(name, members or {}) for name, members in (spec.data.get("enums") or {}).items()]
     return "\n".join(page)
+
+
+def render_document(spec: Spec) -> str:
+    """The Markdown page of a document spec: a table of its members."""
+    head = f"# {spec.id}\n\n{spec.data['meta'].get('title', '')}\n\n{_paragraph(spec.data)}"
+    rows = "".join(f"| {it.type} | {it.presence} | {it.name} | {it.meaning} |\n" for it in members_of(spec))
+    return f"{head}| type | presence | name | meaning |\n| --- | --- | --- | --- |\n{rows}"
 
 
 def described_types(spec: Spec) -> Iterator[TypeDef]:

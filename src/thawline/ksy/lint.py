@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from thawline.ksy.attributes import COVERED, Attribute, all_attributes, attributes_of, expression, facts_of, words
+from thawline.ksy.document_specs import members_of
 from thawline.ksy.documents import Keys, Spec, TypeDef, types_of
 from thawline.ksy.names import find_type
 
@@ -50,12 +51,28 @@ def lint(spec: Spec, specs: Mapping[str, Spec]) -> list[Flaw]:
     found = [
         Flaw(spec.place(keys), rule, message) for rule, check in RULES.items() for keys, message in check(spec, specs)
     ]
-    text = [Flaw(f"{spec.place(()).removesuffix(':1:1')}:{line}:1", "text", message) for line, message in _text(spec)]
-    return sorted([*found, *text], key=lambda flaw: [int(part) for part in flaw.place.split(":")[-2:]])
+    return sorted([*found, *_text_flaws(spec)], key=lambda flaw: [int(part) for part in flaw.place.split(":")[-2:]])
 
 
 Found = Iterator[tuple[Keys, str]]
 Check = Callable[[Spec, Mapping[str, Spec]], Found]
+
+
+def lint_document(spec: Spec) -> list[Flaw]:
+    """Every flaw of a document spec, whose shape has been checked."""
+    found = [("meta", f"has no {key}") for key in ("title", "license") if key not in spec.data["meta"]]
+    flaws = [Flaw(spec.place(("meta",)), rule, message) for rule, message in found]
+    flaws += [
+        Flaw(spec.place(member.keys), "doc", f"{member.path} has no doc")
+        for member in members_of(spec)
+        if not member.doc
+    ]
+    return flaws + _text_flaws(spec)
+
+
+def _text_flaws(spec: Spec) -> list[Flaw]:
+    file = spec.place(()).removesuffix(":1:1")
+    return [Flaw(f"{file}:{line}:1", "text", message) for line, message in _text(spec)]
 
 
 def _text(spec: Spec) -> Iterator[tuple[int, str]]:

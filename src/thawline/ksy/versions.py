@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import posixpath
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import Protocol
 
 from thawline.errors import SourceError
+from thawline.ksy.document_specs import SUFFIX as DOCUMENT
+from thawline.ksy.document_specs import document_of
 from thawline.ksy.documents import Spec, parse_spec
 from thawline.ksy.shapes import check_shape
 
@@ -27,6 +29,14 @@ class Version:
     specs: Mapping[str, Spec]
     asked: tuple[str, ...]
     """The requested ids; the other specs are their imports."""
+    documents: Mapping[str, Spec] = field(default_factory=dict)
+    """Document specs, all of them requested."""
+
+    def only(self, names: Collection[str]) -> Version:
+        """The same specs, of which these are requested, in reading order."""
+        asked = in_reading_order([spec for name, spec in self.specs.items() if name in names])
+        documents = {name: spec for name, spec in self.documents.items() if name in names}
+        return replace(self, asked=tuple(spec.id for spec in asked), documents=documents)
 
 
 def in_reading_order(specs: Iterable[Spec]) -> list[Spec]:
@@ -52,8 +62,8 @@ def _is_part(spec: Spec) -> tuple[bool, bool]:
 class Tree(Protocol):
     """Where specs are: a folder, or one in a commit."""
 
-    def names(self) -> list[str]:
-        """Paths of all specs below it."""
+    def names(self, suffix: str) -> list[str]:
+        """Paths of all files below it whose names end so."""
         ...
 
     def read(self, name: str) -> bytes | None:
@@ -94,7 +104,9 @@ def _of_commit(argument: str, reference: str, inside: str) -> Version:
 
 
 def _version(argument: str, tree: Tree, only: str | None) -> Version:
-    names = tree.names() if only is None else [only]
+    if only is not None and only.endswith(DOCUMENT):
+        return Version(argument, {}, (), _documents(tree, [only]))
+    names = tree.names(SUFFIX) if only is None else [only]
     if not names:
         raise SourceError(f"{argument}: there is no {SUFFIX} file in it")
     if len(names) > MAX_SPECS:
@@ -108,16 +120,30 @@ def _version(argument: str, tree: Tree, only: str | None) -> Version:
     asked = tuple(sorted(specs))
     if only is not None:
         _add_imports(tree, only, specs[asked[0]], specs)
-    return Version(argument, dict(sorted(specs.items())), asked)
+    documents = _documents(tree, tree.names(DOCUMENT) if only is None else [])
+    return Version(argument, dict(sorted(specs.items())), asked, documents)
+
+
+def _documents(tree: Tree, names: list[str]) -> dict[str, Spec]:
+    if len(names) > MAX_SPECS:
+        raise SourceError(f"there are {len(names)} document specs; at most {MAX_SPECS} are compared")
+    specs = [parse_spec(_content(tree, name), tree.shown(name)) for name in names]
+    for spec in specs:
+        document_of(spec)
+    return {spec.id: spec for spec in specs}
 
 
 def _read(tree: Tree, name: str) -> Spec:
+    spec = parse_spec(_content(tree, name), tree.shown(name))
+    check_shape(spec)
+    return spec
+
+
+def _content(tree: Tree, name: str) -> bytes:
     content = tree.read(name)
     if content is None:
         raise SourceError(f"{tree.shown(name)}: cannot be read")
-    spec = parse_spec(content, tree.shown(name))
-    check_shape(spec)
-    return spec
+    return content
 
 
 def _add_imports(tree: Tree, name: str, spec: Spec, specs: dict[str, Spec]) -> None:
@@ -146,8 +172,8 @@ def _imports(name: str, spec: Spec) -> Iterator[tuple[str, Spec, int]]:
 class _Folder:
     folder: Path
 
-    def names(self) -> list[str]:
-        return sorted(str(path.relative_to(self.folder).as_posix()) for path in self.folder.rglob(f"*{SUFFIX}"))
+    def names(self, suffix: str) -> list[str]:
+        return sorted(str(path.relative_to(self.folder).as_posix()) for path in self.folder.rglob(f"*{suffix}"))
 
     def read(self, name: str) -> bytes | None:
         path = self.folder / name
@@ -162,9 +188,9 @@ class _Commit:
     reference: str
     folder: str
 
-    def names(self) -> list[str]:
+    def names(self, suffix: str) -> list[str]:
         listed = _git("ls-tree", "-r", "-z", "--full-tree", "--name-only", f"{self.reference}:{self.folder}") or b""
-        return sorted(name for name in listed.decode("utf-8", "replace").split("\0") if name.endswith(SUFFIX))
+        return sorted(name for name in listed.decode("utf-8", "replace").split("\0") if name.endswith(suffix))
 
     def read(self, name: str) -> bytes | None:
         return _git("cat-file", "blob", f"{self.reference}:{posixpath.join(self.folder, name)}")

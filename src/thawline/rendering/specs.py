@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from textwrap import fill, wrap
 
 from rich.console import Console
 from rich.text import Text
 
+from thawline.ksy.document_specs import members_of
 from thawline.ksy.documents import Spec, TypeDef
 from thawline.ksy.layouts import Row, described_types, rows_of
+from thawline.ksy.versions import Version
 
 MARGIN, GAP = "  ", "  "
 WIDEST = 120
 HEADER = ("offset", "size", "type", "name", "meaning")
-MOST = (18, 16, 22, 32)
+MEMBERS = ("type", "presence", "name", "meaning")
+MOST, MOST_OF_MEMBERS = (18, 16, 22, 32), (8, 8, 48)
 """The largest widths of the columns before the last, which has the remaining width."""
 LEAST, NARROWEST = 28, 8
 """The smallest width of the last column, which is kept by narrowing the others, and theirs; names are not narrowed."""
@@ -23,21 +26,31 @@ DOT = " · "
 ORDERS = {"le": "little-endian", "be": "big-endian"}
 
 
-def show_specs(console: Console, specs: Iterable[Spec], known: Mapping[str, Spec]) -> None:
-    """Print a page for each spec."""
-    for index, spec in enumerate(specs):
+def show_specs(console: Console, version: Version) -> None:
+    """Print a page for each spec that is requested."""
+    width = min(console.width, WIDEST)
+    specs = [version.specs[name] for name in version.asked]
+    for index, spec in enumerate([*specs, *version.documents.values()]):
         if index:
             console.print()
-        _show(console, spec, known)
+        _print_head(console, spec, width)
+        if spec.id in version.documents:
+            rows = [(row.type, row.presence, row.name, row.meaning) for row in members_of(spec)]
+            console.print()
+            _print_table(console, [MEMBERS, *rows], width, MOST_OF_MEMBERS)
+        else:
+            _show(console, spec, version.specs, width)
 
 
-def _show(console: Console, spec: Spec, known: Mapping[str, Spec]) -> None:
-    width = min(console.width, WIDEST)
+def _print_head(console: Console, spec: Spec, width: int) -> None:
     meta = spec.data.get("meta") or {}
     facts = [meta.get("title"), ORDERS.get(str(meta.get("endian")))]
     console.print(Text(spec.id, "bold") + Text("  " + DOT.join(str(fact) for fact in facts if fact)))
     if spec.data.get("doc"):
         console.print(fill(_line(spec.data["doc"]), width))
+
+
+def _show(console: Console, spec: Spec, known: Mapping[str, Spec], width: int) -> None:
     for type_ in described_types(spec):
         console.print()
         if type_.names:
@@ -71,9 +84,10 @@ def _cells(row: Row) -> tuple[str, ...]:
     return row.offset, row.size, _line(type_), row.name, _line(meaning)
 
 
-def _print_table(console: Console, rows: Sequence[Sequence[str]], width: int) -> None:
+def _print_table(console: Console, rows: Sequence[Sequence[str]], width: int, mosts: Sequence[int] = MOST) -> None:
     """Print rows in columns with wrapped cells; the first row is the header."""
-    widths = [min(max(map(len, column)), most) for column, most in zip(zip(*rows, strict=True), MOST, strict=False)]
+    columns = [*zip(*rows, strict=True)][:-1]
+    widths = [min(max(map(len, column)), most) for column, most in zip(columns, mosts, strict=True)]
     room = width - len(MARGIN) - len(GAP) * len(widths)
     while sum(widths) + LEAST > room and max(widths[:-1]) > NARROWEST:
         widths[widths.index(max(widths[:-1]))] -= 1

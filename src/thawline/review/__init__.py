@@ -1,6 +1,7 @@
 """Spec-diff reviews: what a change of the specs does to the wire, to importers and to real files.
 
-`matching` pairs what both versions have, `structure` lists the differences, `judging` has the verdict on each;
+`matching` pairs what both versions have, `structure` lists the differences, `judging` has the verdict on each,
+`documents` does so for document specs;
 `toolchain` compiles both versions, `behaviour` runs them over files, `derived` compares their outputs.
 """
 
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from thawline.ksy.versions import Version
 from thawline.review import behaviour, derived
+from thawline.review.documents import document_changes
 from thawline.review.layout import layouts_of
 from thawline.review.matching import Matches, match
 from thawline.review.model import Behaviour, Derived, Review
@@ -22,6 +24,7 @@ from thawline.review.structure import changes_of
 from thawline.review.toolchain import make
 
 NOT_ASKED = "only the structure was requested"
+SAME = "no .ksy file differs"
 
 
 def compared(old: Version, new: Version) -> Review:
@@ -34,7 +37,7 @@ def review(old: Version, new: Version, corpus: Iterable[Path] = (), seconds: int
     matches = match(old, new)
     found = _structure(old, new, matches)
     if all(pair.old and pair.new and pair.old.text == pair.new.text for pair in matches.specs):
-        return found
+        return replace(found, behaviour=Behaviour(skipped=SAME), derived=Derived(skipped=SAME))
     before, after = touched(old, new, matches)
     with tempfile.TemporaryDirectory(prefix="spec-diff-") as folder:
         made = make(reduced(old, before), Path(folder, "old")), make(reduced(new, after), Path(folder, "new"))
@@ -43,6 +46,7 @@ def review(old: Version, new: Version, corpus: Iterable[Path] = (), seconds: int
 
 
 def _structure(old: Version, new: Version, matches: Matches) -> Review:
-    changes, layouts = changes_of(old, new, matches), layouts_of(old, new, matches)
+    changes = [*changes_of(old, new, matches), *document_changes(old, new)]
+    layouts = layouts_of(old, new, matches)
     skipped = Behaviour(skipped=NOT_ASKED), Derived(skipped=NOT_ASKED)
     return Review(old.name, new.name, tuple(changes), tuple(layouts), *skipped)

@@ -13,7 +13,7 @@ from thawline.engine import columns
 from thawline.engine.chunks import Break, Chunk
 from thawline.errors import CodecError, FormatError, OutputTooLarge
 from thawline.formats.contract import Content
-from thawline.formats.rbak.records import HEAD
+from thawline.formats.rbak.records import FIRST_KEY, HEAD
 from thawline.formats.rbak.walk import END_MAGIC, FOOTER, HEADER, LEAST, int64_array, parse_header
 from thawline.inflow import Inflow, Pieces, decompressing
 from thawline.model import Span
@@ -34,8 +34,6 @@ LARGEST_BLOCK = 130 << 20
 SMALL = 1 << 10
 """A payload of at most this size is framed in Python: that is faster than setting up a kernel."""
 CLOSING = ord("}")
-FIRST_KEY = b'{"body":'
-"""How rabbitmq-backup begins a record. Framing resynchronises at one of these after a length that fits."""
 
 LZ4_SIZE = 4
 LEAST_MATCH = 4

@@ -17,8 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thawline import specs
+from thawline.engine.decoding import NAMED_FAULTS, Decoded, Fault
 from thawline.errors import CodecError, OutputTooLarge
-from thawline.formats.rbak import findings, records
+from thawline.formats.rbak import findings
 from thawline.formats.rbak.payload import (
     RECORD_SHARE,
     Documents,
@@ -28,11 +29,12 @@ from thawline.formats.rbak.payload import (
     documents,
     place_records,
 )
-from thawline.formats.rbak.records import FIELDS, NAMED_FAULTS, PROPERTIES, WIRE, Decoded, Fault, decode
+from thawline.formats.rbak.records import FIELDS, PROPERTIES, WIRE, decode
 from thawline.formats.rbak.walk import FOOTER, HEADER, Header, Segment, int64_array
 from thawline.inflow import Inflow
 from thawline.literals import integer, repeated
 from thawline.model import Code, Finding, Run, Span
+from thawline.native.constants.documents import NOT_A_BYTE, NOT_JSON, WRONG_TYPE
 from thawline.source import Source
 from thawline.wording import counted, grouped
 
@@ -91,11 +93,7 @@ WIRE_NAMES = {
 
 EXCERPT = 80
 """Bytes of a bad record that a finding shows."""
-FAULTS = {
-    records.NOT_JSON: findings.NOT_JSON,
-    records.NOT_A_BYTE: findings.NOT_A_BYTE,
-    records.WRONG_TYPE: findings.WRONG_TYPE,
-}
+FAULTS = {NOT_JSON: findings.NOT_JSON, NOT_A_BYTE: findings.NOT_A_BYTE, WRONG_TYPE: findings.WRONG_TYPE}
 
 LARGEST_SMALL, LARGEST_SMALL_PAYLOAD = 4 << 10, 16 << 10
 """A small segment has at most this size, and its payload decompresses to at most this."""

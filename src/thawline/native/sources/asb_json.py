@@ -9,7 +9,30 @@ if cython.compiled:
     from cython.cimports.libc.stdio import snprintf
     from cython.cimports.libc.stdlib import strtod
 else:
-    from thawline.generated.kernels.constants import BIN_TYPE_MAP
+    from thawline.generated.kernels.constants import (
+        BIN_TYPE_MAP,
+        MSGPACK_ARRAY_16,
+        MSGPACK_ARRAY_32,
+        MSGPACK_BIN_8,
+        MSGPACK_BIN_32,
+        MSGPACK_FALSE,
+        MSGPACK_FIXARRAY,
+        MSGPACK_FIXMAP,
+        MSGPACK_FIXSTR,
+        MSGPACK_FLOAT_32,
+        MSGPACK_FLOAT_64,
+        MSGPACK_INT_8,
+        MSGPACK_INT_64,
+        MSGPACK_MAP_16,
+        MSGPACK_MAP_32,
+        MSGPACK_NEGATIVE_FIXINT,
+        MSGPACK_NIL,
+        MSGPACK_STR_8,
+        MSGPACK_STR_32,
+        MSGPACK_TRUE,
+        MSGPACK_UINT_8,
+        MSGPACK_UNUSED,
+    )
     from thawline.native.constants.aerospike import (
         ALPHABET_START,
         BASE64_BYTES,
@@ -53,35 +76,6 @@ else:
         QUOTE,
         SPACE,
     )
-    from thawline.native.constants.msgpack import (
-        MSGPACK_ARRAY_16,
-        MSGPACK_ARRAY_32,
-        MSGPACK_BIN_8,
-        MSGPACK_BIN_32,
-        MSGPACK_FALSE,
-        MSGPACK_FIXARRAY,
-        MSGPACK_FIXARRAY_LAST,
-        MSGPACK_FIXED_COUNT,
-        MSGPACK_FIXED_SIZE,
-        MSGPACK_FIXINT_LAST,
-        MSGPACK_FIXMAP,
-        MSGPACK_FIXMAP_LAST,
-        MSGPACK_FIXSTR,
-        MSGPACK_FIXSTR_LAST,
-        MSGPACK_FLOAT_32,
-        MSGPACK_FLOAT_64,
-        MSGPACK_INT_8,
-        MSGPACK_INT_64,
-        MSGPACK_MAP_16,
-        MSGPACK_MAP_32,
-        MSGPACK_NEGATIVE_FIXINT,
-        MSGPACK_NIL,
-        MSGPACK_STR_8,
-        MSGPACK_STR_32,
-        MSGPACK_TRUE,
-        MSGPACK_UINT_8,
-        MSGPACK_UNUSED,
-    )
     from thawline.native.sources.asb_msgpack import _extension, _msgpack_double, _msgpack_integer, _msgpack_length
     from thawline.native.sources.checksums import _first_byte
     from thawline.native.sources.gather import BASE64
@@ -106,7 +100,7 @@ JSON_WORDS = b'nulltruefalse"nan""inf""-inf"'
 @cython.exceptval(check=False)
 def _is_map(head: cython.int) -> cython.bint:
     """Whether a value with this first byte is a map."""
-    return MSGPACK_FIXMAP <= head <= MSGPACK_FIXMAP_LAST or head in (MSGPACK_MAP_16, MSGPACK_MAP_32)
+    return MSGPACK_FIXMAP <= head < MSGPACK_FIXARRAY or head in (MSGPACK_MAP_16, MSGPACK_MAP_32)
 
 
 @cython.cfunc
@@ -115,7 +109,7 @@ def _is_map(head: cython.int) -> cython.bint:
 @cython.exceptval(check=False)
 def _is_list(head: cython.int) -> cython.bint:
     """Whether a value with this first byte is a list."""
-    return MSGPACK_FIXARRAY <= head <= MSGPACK_FIXARRAY_LAST or head in (MSGPACK_ARRAY_16, MSGPACK_ARRAY_32)
+    return MSGPACK_FIXARRAY <= head < MSGPACK_FIXSTR or head in (MSGPACK_ARRAY_16, MSGPACK_ARRAY_32)
 
 
 @cython.cfunc
@@ -359,19 +353,19 @@ def _put_value(
     head = buf[pos]
     pos += 1
     if _is_map(head):
-        size = head & MSGPACK_FIXED_COUNT
+        size = head - MSGPACK_FIXMAP
         if head >= MSGPACK_MAP_16:
             size = _msgpack_length(buf, pos, end, 2 << (head - MSGPACK_MAP_16))
             pos += 2 << (head - MSGPACK_MAP_16)
         return -1 if is_key else _put_map(names, words, buf, pos, end, size, depth, out, place, writing)
     if _is_list(head):
-        size = head & MSGPACK_FIXED_COUNT
+        size = head - MSGPACK_FIXARRAY
         if head >= MSGPACK_ARRAY_16:
             size = _msgpack_length(buf, pos, end, 2 << (head - MSGPACK_ARRAY_16))
             pos += 2 << (head - MSGPACK_ARRAY_16)
         return _put_list(names, words, buf, pos, end, size, depth, out, place, writing)
     if (
-        MSGPACK_FIXSTR <= head <= MSGPACK_FIXSTR_LAST
+        MSGPACK_FIXSTR <= head < MSGPACK_NIL
         or MSGPACK_BIN_8 <= head <= MSGPACK_BIN_32
         or MSGPACK_STR_8 <= head <= MSGPACK_STR_32
     ):
@@ -400,7 +394,7 @@ def _put_sized(
     is_key: cython.bint,
 ) -> cython.longlong:
     """Text or bytes after their head; returns the position after them, or -1."""
-    size: cython.longlong = head & MSGPACK_FIXED_SIZE
+    size: cython.longlong = head - MSGPACK_FIXSTR
     if head >= MSGPACK_BIN_8:
         size = 1 << (head - MSGPACK_STR_8) if head >= MSGPACK_STR_8 else 1 << (head - MSGPACK_BIN_8)
         pos += size
@@ -432,7 +426,7 @@ def _put_scalar(
         size = 4 << (head - MSGPACK_FLOAT_32) if head < MSGPACK_UINT_8 else 1 << ((head - MSGPACK_UINT_8) & 3)
     if size > end - pos:
         return -1
-    if head <= MSGPACK_FIXINT_LAST:
+    if head < MSGPACK_FIXMAP:
         place[0] = _put_integer(head, out, at, writing)
     elif head >= MSGPACK_NEGATIVE_FIXINT:
         place[0] = _put_integer(head - 256, out, at, writing)
@@ -597,7 +591,7 @@ def _is_collection(
     if pos >= end:
         return False
     head = buf[pos]
-    is_map = MSGPACK_FIXMAP <= head <= MSGPACK_FIXMAP_LAST or head >= MSGPACK_MAP_16
+    is_map = MSGPACK_FIXMAP <= head < MSGPACK_FIXARRAY or head >= MSGPACK_MAP_16
     if is_map != (letter == BIN_TYPE_MAP):
         return False
     if is_map or _is_list(head):

@@ -10,14 +10,14 @@ import cython
 if cython.compiled:
     from cython.cimports.libc.string import memcpy
 else:
-    from thawline.native.constants.kernels import WORD
-    from thawline.native.constants.msgpack import (
+    from thawline.generated.kernels.constants import (
+        EXTENSION_TYPE_REQUEST,
         MSGPACK_EXT_8,
         MSGPACK_EXT_32,
-        MSGPACK_EXT_REQUEST,
         MSGPACK_FIXEXT_1,
         MSGPACK_FIXEXT_16,
     )
+    from thawline.native.constants.kernels import WORD
 
 
 @cython.cfunc
@@ -93,7 +93,7 @@ def _msgpack_double(buf: cython.const[cython.uchar][::1], pos: cython.longlong, 
 def _extension(buf: cython.const[cython.uchar][::1], pos: cython.longlong, end: cython.longlong) -> cython.longlong:
     """Position after an extension with the flags of an ordered list or map; -1 if none starts here.
 
-    A wildcard or an infinity (type 255) is for requests and is never stored.
+    A wildcard or an infinity is for requests and is never stored.
     """
     head: cython.int
     size: cython.longlong
@@ -110,6 +110,6 @@ def _extension(buf: cython.const[cython.uchar][::1], pos: cython.longlong, end: 
         pos += 1 << (head - MSGPACK_EXT_8)
     else:
         return -1
-    if size > end - pos - 1 or buf[pos] == MSGPACK_EXT_REQUEST:
+    if size > end - pos - 1 or buf[pos] == EXTENSION_TYPE_REQUEST:
         return -1
     return pos + 1 + size

@@ -50,7 +50,7 @@ else:
         UPPER_F,
         UTF8_TAIL,
     )
-    from thawline.native.constants.rbak import DEEPEST_JSON
+    from thawline.native.constants.documents import DEEPEST_JSON
     from thawline.native.sources.utf8 import _put_utf8, _utf8_size
 
 

@@ -1,6 +1,7 @@
-"""Headers of an RBAK record, in each of their known shapes, as places in their JSON, which is known to be valid.
+"""Keys with values, in each shape that writers of JSON give a table, as places in JSON that is known to be valid.
 
-The shapes are `[["k", v], …]`, `[{"key": "k", "value": v}, …]` and `{"k": v, …}`.
+The shapes are `[["k", v], …]`, `[{"key": "k", "value": v}, …]` and `{"k": v, …}`. What the members of the second one
+are called, the caller says: `names` has each of both after its length.
 """
 
 import cython
@@ -11,41 +12,30 @@ if not cython.compiled:
         CLOSING_BRACKET,
         COLON,
         COMMA,
-        LOWER_A,
-        LOWER_E,
-        LOWER_K,
-        LOWER_L,
-        LOWER_U,
-        LOWER_V,
-        LOWER_Y,
         OPENING_BRACE,
         OPENING_BRACKET,
         QUOTE,
     )
-    from thawline.native.constants.kernels import NULL_LENGTH
-    from thawline.native.constants.rbak import (
+    from thawline.native.constants.documents import (
         ENTRY_CELLS,
-        ENTRY_END,
-        ENTRY_START,
-        HEADER_CELLS,
         KEY_ESCAPED,
         KEY_LENGTH,
         KEY_START,
-        KEY_WORD,
         MEMBER_CELLS,
-        MOST_HEADERS,
         NO_SHAPE,
+        PAIR_CELLS,
         VALUE_LENGTH,
         VALUE_START,
-        VALUE_WORD,
     )
+    from thawline.native.constants.kernels import NULL_LENGTH
+    from thawline.native.sources.json_members import _json_same
     from thawline.native.sources.json_text import _json_blank, _json_skip, _json_string
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _rbak_pair(
+def _pair(
     p: cython.pointer(cython.const[cython.uchar]),
     pos: cython.longlong,
     end: cython.longlong,
@@ -72,51 +62,39 @@ def _rbak_pair(
 
 
 @cython.cfunc
-@cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _rbak_is_value(p: cython.pointer(cython.const[cython.uchar]), at: cython.longlong) -> cython.bint:
-    """Whether the five bytes from here are `value`."""
-    return (
-        p[at] == LOWER_V
-        and p[at + 1] == LOWER_A
-        and p[at + 2] == LOWER_L
-        and p[at + 3] == LOWER_U
-        and p[at + 4] == LOWER_E
-    )
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _rbak_named_pair(
+def _named_pair(
     p: cython.pointer(cython.const[cython.uchar]),
     pos: cython.longlong,
     end: cython.longlong,
     stack: cython.pointer(cython.uchar),
     entry: cython.pointer(cython.longlong),
     member: cython.pointer(cython.longlong),
+    names: cython.pointer(cython.const[cython.uchar]),
 ) -> cython.longlong:
-    """As `_rbak_pair`, for an object with the members `key` and `value`; without a value, its length is -1."""
+    """As `_pair`, for an object with a member for the key and one for the value; without a value, its length is -1."""
     length: cython.longlong
     start: cython.longlong
+    of_key: cython.longlong = names[0]
+    of_value: cython.longlong = names[1 + of_key]
     entry[KEY_LENGTH] = NULL_LENGTH
     entry[VALUE_START] = 0
     entry[VALUE_LENGTH] = NULL_LENGTH
     pos = _json_blank(p, pos + 1, end)
     while True:
-        pos = _rbak_pair(p, pos, end, stack, member, COLON)
+        pos = _pair(p, pos, end, stack, member, COLON)
         if pos < 0:
             return -1
         start = member[KEY_START]
         length = member[KEY_LENGTH]
-        if length == KEY_WORD and p[start] == LOWER_K and p[start + 1] == LOWER_E and p[start + 2] == LOWER_Y:
+        if length == of_key and _json_same(p, start, names, 1, of_key):
             if p[member[VALUE_START]] != QUOTE:
                 return -1
             entry[KEY_ESCAPED] = _json_string(p, member[VALUE_START] + 1, end) & 1
             entry[KEY_START] = member[VALUE_START] + 1
             entry[KEY_LENGTH] = member[VALUE_LENGTH] - 2
-        elif length == VALUE_WORD and _rbak_is_value(p, start):
+        elif length == of_value and _json_same(p, start, names, 2 + of_key, of_value):
             entry[VALUE_START] = member[VALUE_START]
             entry[VALUE_LENGTH] = member[VALUE_LENGTH]
         pos = _json_blank(p, pos, end)
@@ -128,47 +106,47 @@ def _rbak_named_pair(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _rbak_entry(
+def _listed_pair(
     p: cython.pointer(cython.const[cython.uchar]),
     pos: cython.longlong,
     end: cython.longlong,
     stack: cython.pointer(cython.uchar),
     entry: cython.pointer(cython.longlong),
     member: cython.pointer(cython.longlong),
+    names: cython.pointer(cython.const[cython.uchar]),
     is_object: cython.bint,
 ) -> cython.longlong:
-    """Position after one header, in any of the known shapes; -1 if it has none of them."""
-    entry[ENTRY_START] = pos
+    """Position after one pair, in any of the known shapes; -1 if it has none of them."""
     if is_object:
-        pos = _rbak_pair(p, pos, end, stack, entry, COLON)
-    elif pos < end and p[pos] == OPENING_BRACE:
-        pos = _rbak_named_pair(p, pos, end, stack, entry, member)
-    elif pos < end and p[pos] == OPENING_BRACKET:
-        pos = _rbak_pair(p, _json_blank(p, pos + 1, end), end, stack, entry, COMMA)
-        if pos >= 0:
-            pos = _json_blank(p, pos, end)
-            pos = pos + 1 if pos < end and p[pos] == CLOSING_BRACKET else -1
-    else:
-        pos = -1
-    entry[ENTRY_END] = pos
-    return pos
+        return _pair(p, pos, end, stack, entry, COLON)
+    if pos < end and p[pos] == OPENING_BRACE:
+        return _named_pair(p, pos, end, stack, entry, member, names)
+    if pos >= end or p[pos] != OPENING_BRACKET:
+        return -1
+    pos = _pair(p, _json_blank(p, pos + 1, end), end, stack, entry, COMMA)
+    if pos < 0:
+        return -1
+    pos = _json_blank(p, pos, end)
+    return pos + 1 if pos < end and p[pos] == CLOSING_BRACKET else -1
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _rbak_headers(
+def _pairs(
     p: cython.pointer(cython.const[cython.uchar]),
     pos: cython.longlong,
     end: cython.longlong,
     stack: cython.pointer(cython.uchar),
     entry: cython.pointer(cython.longlong),
     member: cython.pointer(cython.longlong),
+    names: cython.pointer(cython.const[cython.uchar]),
+    most: cython.longlong,
     cells: cython.pointer(cython.longlong),
     at: cython.longlong,
     is_kept: cython.int,
 ) -> cython.longlong:
-    """Number of headers in `[pos, end)`; `NO_SHAPE` if they have no known shape or are too many for a message.
+    """Number of pairs in `[pos, end)`; `NO_SHAPE` if they have no known shape, or are more than `most`.
 
     If kept, they go to `cells`, the first one to number `at`.
     """
@@ -179,13 +157,13 @@ def _rbak_headers(
     if pos < end and (p[pos] == CLOSING_BRACKET or p[pos] == CLOSING_BRACE):
         return 0
     while True:
-        pos = _rbak_entry(p, pos, end, stack, entry, member, is_object)
-        if pos < 0 or found >= MOST_HEADERS:
+        pos = _listed_pair(p, pos, end, stack, entry, member, names, is_object)
+        if pos < 0 or found >= most:
             return NO_SHAPE
         if is_kept:
             i = 0
-            while i < HEADER_CELLS:
-                cells[HEADER_CELLS * (at + found) + i] = entry[i]
+            while i < PAIR_CELLS:
+                cells[PAIR_CELLS * (at + found) + i] = entry[i]
                 i += 1
         found += 1
         pos = _json_blank(p, pos, end)
@@ -194,7 +172,7 @@ def _rbak_headers(
         pos = _json_blank(p, pos + 1, end)
 
 
-def find_headers(
+def find_pairs(
     buf: cython.const[cython.uchar][::1],
     starts: cython.const[cython.longlong][::1],
     lengths: cython.const[cython.int][::1],
@@ -205,22 +183,25 @@ def find_headers(
     key_lengths: cython.int[::1],
     value_starts: cython.longlong[::1],
     value_lengths: cython.int[::1],
+    names: cython.const[cython.uchar][::1],
     work: cython.longlong[::1],
     scratch: cython.uchar[::1],
 ):
-    """Find all headers; `entries` is how many each row has. Returns whether a key has escapes.
+    """Find all pairs; `entries` is how many each row has. Returns whether a key has escapes.
 
-    `found` gets the cells of each header. A value that is absent has the length -1.
+    `found` gets the cells of each pair. A value that is absent has the length -1.
     """
     row: cython.longlong = 0
     total: cython.longlong = 0
     item: cython.longlong = 0
+    end: cython.longlong
     escaped: cython.bint = False
     p: cython.pointer(cython.const[cython.uchar])
     entry: cython.pointer(cython.longlong)
     member: cython.pointer(cython.longlong)
     cells: cython.pointer(cython.longlong)
     stack: cython.pointer(cython.uchar)
+    name: cython.pointer(cython.const[cython.uchar])
     if rows == 0 or buf.shape[0] == 0 or found.shape[0] == 0:
         return False
     if cython.compiled:
@@ -229,21 +210,21 @@ def find_headers(
         member = cython.address(work[MEMBER_CELLS])
         cells = cython.address(found[0])
         stack = cython.address(scratch[0])
+        name = cython.address(names[0])
     else:
-        p, entry, member, cells, stack = buf, work[ENTRY_CELLS:], work[MEMBER_CELLS:], found, scratch
+        p, entry, member, cells, stack, name = buf, work[ENTRY_CELLS:], work[MEMBER_CELLS:], found, scratch, names
     with cython.nogil:
         while row < rows:
             if entries[row] > 0:
-                total += _rbak_headers(
-                    p, starts[row], starts[row] + lengths[row], stack, entry, member, cells, total, 1
-                )
+                end = starts[row] + lengths[row]
+                total += _pairs(p, starts[row], end, stack, entry, member, name, entries[row], cells, total, 1)
             row += 1
         while item < total:
-            key_starts[item] = cells[HEADER_CELLS * item + KEY_START]
-            key_lengths[item] = cython.cast(cython.int, cells[HEADER_CELLS * item + KEY_LENGTH])
-            value_starts[item] = cells[HEADER_CELLS * item + VALUE_START]
-            value_lengths[item] = cython.cast(cython.int, cells[HEADER_CELLS * item + VALUE_LENGTH])
-            escaped = escaped or cells[HEADER_CELLS * item + KEY_ESCAPED] != 0
+            key_starts[item] = cells[PAIR_CELLS * item + KEY_START]
+            key_lengths[item] = cython.cast(cython.int, cells[PAIR_CELLS * item + KEY_LENGTH])
+            value_starts[item] = cells[PAIR_CELLS * item + VALUE_START]
+            value_lengths[item] = cython.cast(cython.int, cells[PAIR_CELLS * item + VALUE_LENGTH])
+            escaped = escaped or cells[PAIR_CELLS * item + KEY_ESCAPED] != 0
             item += 1
     return escaped
 
