@@ -1,1 +1,1 @@
-"""Scan kernels by the columnar backend, the tables they fill, and constants for native code."""
+"""Scan kernels by the columnar backend, the tables they fill, and what the specs fix as constants."""

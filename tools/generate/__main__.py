@@ -25,7 +25,7 @@ PACKAGES = {
     "": "What `make generate` derives from `schemas/`. Never edited.",
     "parsers": "Parsers by the Kaitai Struct compiler: one module a spec.",
     "structures": "Read-write parsers that know the position of every field: one module a spec.",
-    "kernels": "Scan kernels by the columnar backend, the tables they fill, and constants for native code.",
+    "kernels": "Scan kernels by the columnar backend, the tables they fill, and what the specs fix as constants.",
     "layouts": "Byte tables in Markdown: one page a spec.",
 }
 
