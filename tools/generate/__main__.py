@@ -17,6 +17,7 @@ from tools.generate import ksc, layouts
 from tools.generate.constants import write_constants
 from tools.generate.kernels import write_kernels
 from tools.generate.reserved import check_ids
+from tools.generate.tables import write_tables
 
 ROOT = ksc.ROOT
 GENERATED = ROOT / "generated"
@@ -26,6 +27,7 @@ PACKAGES = {
     "parsers": "Parsers by the Kaitai Struct compiler: one module a spec.",
     "structures": "Read-write parsers that know the position of every field: one module a spec.",
     "kernels": "Scan kernels by the columnar backend, the tables they fill, and what the specs fix as constants.",
+    "tables": "Public tables, the columns that users see: one module a format.",
     "layouts": "Byte tables in Markdown: one page a spec.",
 }
 
@@ -39,6 +41,7 @@ def generate(target: Path) -> None:
     compile_specs(target)
     write_kernels(specs, target / "kernels")
     write_constants(specs, target / "kernels")
+    write_tables(specs, target / "tables")
     layouts.write(specs, target / "layouts")
 
 

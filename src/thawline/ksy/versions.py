@@ -14,6 +14,7 @@ from thawline.ksy.documents import Spec, parse_spec
 from thawline.ksy.shapes import check_shape
 
 SUFFIX = ".ksy"
+TABLES_SUFFIX = ".tables.yaml"
 MAX_SPECS = 2_000
 SECONDS = 60
 """Seconds that git may take."""
@@ -27,6 +28,8 @@ class Version:
     specs: Mapping[str, Spec]
     asked: tuple[str, ...]
     """The requested ids; the other specs are their imports."""
+    tables: Mapping[str, Spec] | None = None
+    """Declarations of public tables beside the specs, by format; None where a single spec was requested."""
 
 
 def in_reading_order(specs: Iterable[Spec]) -> list[Spec]:
@@ -52,8 +55,8 @@ def _is_part(spec: Spec) -> tuple[bool, bool]:
 class Tree(Protocol):
     """Where specs are: a folder, or one in a commit."""
 
-    def names(self) -> list[str]:
-        """Paths of all specs below it."""
+    def names(self, suffix: str) -> list[str]:
+        """Paths of all files below it whose names end like this."""
         ...
 
     def read(self, name: str) -> bytes | None:
@@ -94,7 +97,7 @@ def _of_commit(argument: str, reference: str, inside: str) -> Version:
 
 
 def _version(argument: str, tree: Tree, only: str | None) -> Version:
-    names = tree.names() if only is None else [only]
+    names = tree.names(SUFFIX) if only is None else [only]
     if not names:
         raise SourceError(f"{argument}: there is no {SUFFIX} file in it")
     if len(names) > MAX_SPECS:
@@ -108,16 +111,26 @@ def _version(argument: str, tree: Tree, only: str | None) -> Version:
     asked = tuple(sorted(specs))
     if only is not None:
         _add_imports(tree, only, specs[asked[0]], specs)
-    return Version(argument, dict(sorted(specs.items())), asked)
+    return Version(argument, dict(sorted(specs.items())), asked, _tables(tree) if only is None else None)
+
+
+def _tables(tree: Tree) -> dict[str, Spec]:
+    """The declarations of public tables, by format."""
+    names = [name for name in tree.names(TABLES_SUFFIX) if "/" not in name]
+    return {name.removesuffix(TABLES_SUFFIX): _parsed(tree, name) for name in names[:MAX_SPECS]}
 
 
 def _read(tree: Tree, name: str) -> Spec:
+    spec = _parsed(tree, name)
+    check_shape(spec)
+    return spec
+
+
+def _parsed(tree: Tree, name: str) -> Spec:
     content = tree.read(name)
     if content is None:
         raise SourceError(f"{tree.shown(name)}: cannot be read")
-    spec = parse_spec(content, tree.shown(name))
-    check_shape(spec)
-    return spec
+    return parse_spec(content, tree.shown(name))
 
 
 def _add_imports(tree: Tree, name: str, spec: Spec, specs: dict[str, Spec]) -> None:
@@ -146,8 +159,8 @@ def _imports(name: str, spec: Spec) -> Iterator[tuple[str, Spec, int]]:
 class _Folder:
     folder: Path
 
-    def names(self) -> list[str]:
-        return sorted(str(path.relative_to(self.folder).as_posix()) for path in self.folder.rglob(f"*{SUFFIX}"))
+    def names(self, suffix: str) -> list[str]:
+        return sorted(str(path.relative_to(self.folder).as_posix()) for path in self.folder.rglob(f"*{suffix}"))
 
     def read(self, name: str) -> bytes | None:
         path = self.folder / name
@@ -162,9 +175,9 @@ class _Commit:
     reference: str
     folder: str
 
-    def names(self) -> list[str]:
+    def names(self, suffix: str) -> list[str]:
         listed = _git("ls-tree", "-r", "-z", "--full-tree", "--name-only", f"{self.reference}:{self.folder}") or b""
-        return sorted(name for name in listed.decode("utf-8", "replace").split("\0") if name.endswith(SUFFIX))
+        return sorted(name for name in listed.decode("utf-8", "replace").split("\0") if name.endswith(suffix))
 
     def read(self, name: str) -> bytes | None:
         return _git("cat-file", "blob", f"{self.reference}:{posixpath.join(self.folder, name)}")

@@ -32,12 +32,13 @@ from thawline.formats.aerospike.reading import (
     spared_parts,
     unit_spans,
 )
-from thawline.formats.aerospike.rows import DOUBTED, PLACE, SCHEMAS, TABLES
+from thawline.formats.aerospike.rows import PLACE, SCHEMAS, TABLES
 from thawline.formats.aerospike.soundness import quick_look
 from thawline.formats.aerospike.strictness import Strictness, strictness
 from thawline.formats.aerospike.tally import Tally
 from thawline.formats.aerospike.values import Decoded
 from thawline.formats.contract import Claim, Depth, Format, Kind, Member, Reading, Table
+from thawline.generated.tables.aerospike import TABLES as DECLARED
 from thawline.model import Finding, LeftOut, Report, Run, Span
 from thawline.source import Source
 
@@ -135,10 +136,9 @@ class Backup(Kind):
     @property
     def tables(self) -> dict[str, Table]:
         """Records, with bins as a list or as columns, indexes and UDFs; where an entry lies comes by name."""
-        bins = self.format.bin_columns
-        records = bins.schema(SCHEMAS["records"]) if bins else SCHEMAS["records"]
-        others = {name: Table(SCHEMAS[name], DOUBTED) for name in ("indexes", "udfs")}
-        return {"records": Table(records, PLACE), **others}
+        bins, given = self.format.bin_columns, {name: Table.of(table) for name, table in DECLARED.items()}
+        records = given["records"]
+        return {**given, "records": replace(records, schema=bins.schema(records.schema))} if bins else given
 
     def claim(self, source: Source) -> Claim | None:
         """A backup starts with its version, or with a zstd frame; an encrypted one has only its name."""

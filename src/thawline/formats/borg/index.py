@@ -21,24 +21,15 @@ from thawline.engine.chunks import Break, Chunk
 from thawline.errors import FormatError, SourceError
 from thawline.formats.borg.blobs import ENVELOPES, HASH_RULES, HASHES, SEALED, hash_rule, id_in
 from thawline.formats.borg.findings import BAD_INDEX, BAD_INDEX_NAME, TORN_INDEX
-from thawline.formats.borg.rows import countable
+from thawline.formats.building import Origins, batch_of
 from thawline.formats.contract import Claim, Depth, Kind, Reading, Table
+from thawline.generated.tables.borg import INDEX
 from thawline.model import Finding, Run, Salvage, Span
 from thawline.outputs import replacing
 from thawline.source import Source
 from thawline.wording import counted, printable
 
 TABLE = "borg_index_entries"
-INDEX = pa.schema(
-    [
-        ("chunk_id", pa.binary()),
-        ("pack_id", pa.binary()),
-        ("offset", pa.int64()),
-        ("length", pa.int64()),
-        ("flags", pa.int64()),
-        ("size", pa.int64()),
-    ]
-)
 PLACE = ("chunk_id", "pack_id", "offset", "length")
 """The columns that say where a chunk lies."""
 MAGIC = b"BORGHASH"
@@ -94,7 +85,7 @@ class IndexKind(Kind):
     @property
     def tables(self) -> Mapping[str, Table]:
         """The entries."""
-        return {"index": Table(INDEX)}
+        return {"index": Table.of(INDEX)}
 
     def claim(self, source: Source) -> Claim | None:
         """The claim on an index by its magic, which an envelope may precede."""
@@ -201,19 +192,14 @@ def _batches(source: Source, run: Run, names: Collection[str]) -> Iterator[pa.Re
 
 
 def _batch(chunk: Chunk, names: Collection[str]) -> pa.RecordBatch:
-    fields = [field for field in INDEX if field.name in names]
-    if not fields:
-        return countable(chunk.starts)
-    wire = {"offset": "ofs_blob", "length": "len_blob"}
-    arrays = [chunk.batch[wire.get(field.name, field.name)] for field in fields]
-    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+    return batch_of(INDEX, names, Origins(len(chunk), lambda column: chunk.batch[column.source]))
 
 
 def read_index(source: Source) -> pa.Table:
     """All whole entries of an index, whatever else is wrong with it."""
     runs = [item for item in IndexKind().walk(source, Depth.EVERYTHING) if isinstance(item, Run)]
-    batches = [batch for run in runs for batch in _batches(source, run, INDEX.names)]
-    return pa.Table.from_batches(batches, INDEX)
+    batches = [batch for run in runs for batch in _batches(source, run, INDEX.schema.names)]
+    return pa.Table.from_batches(batches, INDEX.schema)
 
 
 @dataclass(frozen=True, slots=True)

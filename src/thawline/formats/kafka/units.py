@@ -18,6 +18,7 @@ from thawline import checksums, native
 from thawline.engine import columns
 from thawline.engine.chunks import Break, Chunk, Ranges
 from thawline.generated.kernels.tables import TABLES
+from thawline.generated.tables import kafka as tables
 from thawline.model import Span
 from thawline.source import Source
 
@@ -47,28 +48,10 @@ stays in proportion to what is not, however a hostile file mixes the two."""
 STRETCH_BYTES = 64 << 20
 """Bytes whose units are read together. Each step has a fixed cost, which outweighs a warm cache."""
 
+NAMES = {"batch_start": "position", "suspect": "is_suspect"}
+"""Columns of heads that users know by another name, by that."""
 HEADS = pa.schema(
-    [
-        ("position", pa.int64()),
-        ("size", pa.int64()),
-        ("magic", pa.int8()),
-        ("base_offset", pa.int64()),
-        ("last_offset", pa.int64()),
-        ("num_records", pa.int32()),
-        ("leader_epoch", pa.int32()),
-        ("crc", pa.int64()),
-        ("compression", pa.string()),
-        ("timestamp_type", pa.string()),
-        ("base_timestamp", pa.int64()),
-        ("max_timestamp", pa.int64()),
-        ("is_transactional", pa.bool_()),
-        ("is_control", pa.bool_()),
-        ("has_delete_horizon", pa.bool_()),
-        ("producer_id", pa.int64()),
-        ("producer_epoch", pa.int16()),
-        ("base_sequence", pa.int32()),
-        ("is_suspect", pa.bool_()),
-    ]
+    [(NAMES.get(it.name, it.name), it.stored_type) for it in tables.BATCHES.columns if it.name != "transaction"]
 )
 """What the head of a unit says. The head of a wrapper, a compressed message of magic 0 or 1, has no first offset and no
 number of records: they are null. A suspect may lie inside of a broken wrapper."""
