@@ -1,7 +1,8 @@
 """Spec-diff reviews: what a change of the specs does to the wire, to importers and to real files.
 
-`matching` pairs what both versions have, `structure` lists the differences, `judging` has the verdict on each;
-`toolchain` compiles both versions, `behaviour` runs them over files, `derived` compares their outputs.
+`matching` pairs what both versions have, `structure` lists the differences, `judging` has the verdict on each, `tables`
+does all of that for public tables; `toolchain` compiles both versions, `behaviour` runs them over files, `derived`
+compares their outputs.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from thawline.review.model import Behaviour, Derived, Review
 from thawline.review.reach import reduced, touched
 from thawline.review.recut import recuts_of
 from thawline.review.structure import changes_of
+from thawline.review.tables import table_changes
 from thawline.review.toolchain import make
 
 NOT_ASKED = "only the structure was asked for"
+NO_CHANGE = "no spec changed"
 
 
 def compared(old: Version, new: Version) -> Review:
@@ -34,7 +37,7 @@ def review(old: Version, new: Version, corpus: Iterable[Path] = (), seconds: int
     matches = match(old, new)
     found = _structure(old, new, matches)
     if all(pair.old and pair.new and pair.old.text == pair.new.text for pair in matches.specs):
-        return found
+        return replace(found, behaviour=Behaviour(skipped=NO_CHANGE), derived=Derived(skipped=NO_CHANGE))
     before, after = touched(old, new, matches)
     with tempfile.TemporaryDirectory(prefix="spec-diff-") as folder:
         made = make(reduced(old, before), Path(folder, "old")), make(reduced(new, after), Path(folder, "new"))
@@ -43,6 +46,7 @@ def review(old: Version, new: Version, corpus: Iterable[Path] = (), seconds: int
 
 
 def _structure(old: Version, new: Version, matches: Matches) -> Review:
-    changes, layouts = changes_of(old, new, matches), layouts_of(old, new, matches)
+    changes = [*changes_of(old, new, matches), *table_changes(old, new)]
+    layouts = layouts_of(old, new, matches)
     skipped = Behaviour(skipped=NOT_ASKED), Derived(skipped=NOT_ASKED)
     return Review(old.name, new.name, tuple(changes), tuple(layouts), *skipped)
