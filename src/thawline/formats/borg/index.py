@@ -23,6 +23,13 @@ from thawline.formats.borg.blobs import ENVELOPES, HASH_RULES, HASHES, SEALED, h
 from thawline.formats.borg.findings import BAD_INDEX, BAD_INDEX_NAME, TORN_INDEX
 from thawline.formats.building import Origins, batch_of
 from thawline.formats.contract import Claim, Depth, Kind, Reading, Table
+from thawline.generated.kernels.constants import (
+    BORG_INDEX_ENTRY_CHUNK_ID_SIZE,
+    BORG_INDEX_ENTRY_SIZE,
+    BORG_INDEX_HEAD_SIZE,
+    BORG_INDEX_LEN_DESCRIPTION_AT,
+    BORG_INDEX_MAGIC,
+)
 from thawline.generated.tables.borg import INDEX
 from thawline.model import Finding, Run, Salvage, Span
 from thawline.outputs import replacing
@@ -32,16 +39,19 @@ from thawline.wording import counted, printable
 TABLE = "borg_index_entries"
 PLACE = ("chunk_id", "pack_id", "offset", "length")
 """The columns that say where a chunk lies."""
-MAGIC = b"BORGHASH"
+MAGIC: bytes = BORG_INDEX_MAGIC
 ENVELOPE = ENVELOPES[2]
 STAMPED = (0x50, 0x60)
 """Key types of b25 whose envelope leaves the table readable."""
 FIELDS = ["flags", "size", "pack_id", "obj_offset", "obj_size"]
-LAYOUT = {"key_size": 32, "value_size": 48, "byte_order": "little", "value_format": ["I", "I", "32s", "I", "I"]}
+HEAD_SIZE, ENTRY_SIZE, KEY_SIZE = BORG_INDEX_HEAD_SIZE, BORG_INDEX_ENTRY_SIZE, BORG_INDEX_ENTRY_CHUNK_ID_SIZE
+LAYOUT = {
+    "key_size": KEY_SIZE,
+    "value_size": ENTRY_SIZE - KEY_SIZE,
+    "byte_order": "little",
+    "value_format": ["I", "I", "32s", "I", "I"],
+}
 """What the description must say, so that the entries are those of the spec."""
-HEAD_SIZE = 16
-"""Magic, version and the size of the description."""
-ENTRY_SIZE = 80
 LONGEST_DESCRIPTION = 1 << 16
 MOST_ENTRIES = (1 << 32) - 1
 """A borghash table counts with 32 bits."""
@@ -148,7 +158,7 @@ def _read_head(source: Source) -> IndexHead:
     if start is None:
         raise FormatError("does not start with BORGHASH", file=source.name, offset=0)
     fixed = bytes(source.view(start, min(source.size, start + HEAD_SIZE)))
-    size = min(int.from_bytes(fixed[12:16], "little"), LONGEST_DESCRIPTION)
+    size = min(int.from_bytes(fixed[BORG_INDEX_LEN_DESCRIPTION_AT:HEAD_SIZE], "little"), LONGEST_DESCRIPTION)
     data = bytes(source.view(start, min(source.size, start + HEAD_SIZE + size)))
     # Cut after the description, so that the parser makes no object per entry.
     description = _description(specs.parse("borg_index", data, file=source.name, base=start).description)

@@ -17,6 +17,9 @@ from thawline.formats.building import Origins, batch_of, column_of
 from thawline.formats.contract import Reading
 from thawline.formats.kafka.findings import lost_unit
 from thawline.formats.kafka.units import NAMES, NO_TIMESTAMP, SUSPECT, Heads, integers
+from thawline.generated.kernels.constants import (
+    KAFKA_RECORD_BATCH_TIMESTAMP_TYPE_LOG_APPEND_TIME,
+)
 from thawline.generated.tables.kafka import BATCHES, RECORDS
 from thawline.literals import repeated, texts
 from thawline.model import Code, Finding, Run, Span
@@ -335,7 +338,7 @@ LATEST_TIMESTAMP = (1 << 63) - 2
 """One less than the largest number, so that the difference of any two timestamps fits 64 bits."""
 LONGEST_RECORD = 1 << 30
 """Bytes of key, value and headers together. A batch has to stay below 2 GB, whatever a codec makes of it."""
-LOG_APPEND_TIME = 1
+LOG_APPEND_TIME = KAFKA_RECORD_BATCH_TIMESTAMP_TYPE_LOG_APPEND_TIME
 COLUMNS = ("key", "value", "offset", "timestamp", "timestampType", "headers")
 PLACE = {"topic", "partition"}
 """Columns that are not used: a segment does not hold them, its folder is named by them."""

@@ -35,6 +35,10 @@ from thawline.formats.kafka.findings import (
 )
 from thawline.formats.kafka.units import LARGEST_OFFSET
 from thawline.formats.kafka.walk import rising
+from thawline.generated.kernels.constants import (
+    KAFKA_PRODUCER_SNAPSHOT_CRC_INPUT_AT,
+    KAFKA_PRODUCER_SNAPSHOT_HEAD_SIZE,
+)
 from thawline.generated.kernels.tables import TABLES
 from thawline.generated.tables.kafka import TABLES as DECLARED
 from thawline.model import Code, Finding, Run, Span
@@ -309,9 +313,8 @@ def _is_aborted(batch: pa.RecordBatch) -> pa.BooleanArray:
 class Snapshot(Sidecar):
     """The state of all producers at an offset: one unit, which one checksum covers."""
 
-    HEAD = 10
+    HEAD = KAFKA_PRODUCER_SNAPSHOT_HEAD_SIZE
     """Bytes of version, checksum and count."""
-    COVERED_FROM = 6
 
     def claim(self, source: Source) -> Claim | None:
         """By name; where that is not named after an offset, the checksum must be right."""
@@ -342,7 +345,7 @@ class Snapshot(Sidecar):
         if size != source.size:
             due = f"which would be {counted(size, 'byte')} and not {grouped(source.size)}"
             return {"reason": f"it counts {counted(count, 'producer')}, {due}"}
-        computed = checksums.crc32c(source.view(0, source.size), self.COVERED_FROM)
+        computed = checksums.crc32c(source.view(0, source.size), KAFKA_PRODUCER_SNAPSHOT_CRC_INPUT_AT)
         return {} if head.crc == computed else {"crc_stored": head.crc, "crc_computed": computed}
 
     def _entries(self, source: Source, run: Run) -> Iterator[Chunk]:

@@ -30,6 +30,13 @@ from thawline.formats.kafka.rows import SEQUENCES, BadRecord, Request, Selection
 from thawline.formats.kafka.sidecars import PRODUCER_SNAPSHOT, TRANSACTION_INDEX, base_offset
 from thawline.formats.kafka.units import Heads
 from thawline.formats.kafka.walk import Walk
+from thawline.generated.kernels.constants import (
+    KAFKA_CONTROL_KEY_CONTROL_TYPE_AT,
+    KAFKA_CONTROL_KEY_HEAD_SIZE,
+    KAFKA_CONTROL_KEY_VERSION_AT,
+    KAFKA_CONTROL_VALUE_COORDINATOR_EPOCH_AT,
+    KAFKA_CONTROL_VALUE_COORDINATOR_EPOCH_SIZE,
+)
 from thawline.generated.tables.kafka import CONTROL
 from thawline.model import Finding
 from thawline.source import Source
@@ -37,9 +44,9 @@ from thawline.source import Source
 # The table `control`: markers and the records that KRaft writes about itself.
 
 ABORT, COMMIT = "abort", "commit"
-LEAST_KEY = 4
+LEAST_KEY = KAFKA_CONTROL_KEY_HEAD_SIZE
 """Kafka refuses a control record with a shorter key, and one with a negative version."""
-EPOCH_AT = 2
+EPOCH_AT = KAFKA_CONTROL_VALUE_COORDINATOR_EPOCH_AT
 """Where the coordinator's epoch stands in the value of a transaction marker."""
 INTEGERS = {"h": pa.int16(), "i": pa.int32()}
 
@@ -78,10 +85,10 @@ class _ControlColumns:
     def __init__(self, batch: pa.RecordBatch) -> None:
         self.values = batch["value"]
         is_whole = pc.fill_null(pc.greater_equal(pc.binary_length(batch["key"]), LEAST_KEY), False)  # noqa: FBT003
-        versions = big_endian(batch["key"], 0, "h")
+        versions = big_endian(batch["key"], KAFKA_CONTROL_KEY_VERSION_AT, "h")
         is_valid = pc.and_(is_whole, pc.fill_null(pc.greater_equal(versions, 0), False))  # noqa: FBT003 - a value
         self.versions = _where(is_valid, versions)
-        self.numbers = _where(is_valid, big_endian(batch["key"], 2, "h"))
+        self.numbers = _where(is_valid, big_endian(batch["key"], KAFKA_CONTROL_KEY_CONTROL_TYPE_AT, "h"))
 
     def column(self, name: str) -> pa.Array:
         """One column, by its name."""
@@ -419,7 +426,7 @@ class ProducerStates:
 
 Ending = Literal["commit", "abort"]
 LARGEST_EPOCH = (1 << 31) - 1
-KEY_SIZE, VALUE_SIZE = 4, 6
+KEY_SIZE, VALUE_SIZE = LEAST_KEY, EPOCH_AT + KAFKA_CONTROL_VALUE_COORDINATOR_EPOCH_SIZE
 
 
 @dataclass(slots=True)

@@ -18,6 +18,9 @@ import pyarrow.compute as pc
 
 from thawline import native
 from thawline.engine.chunks import Chunk
+from thawline.generated.kernels.constants import (
+    RBAK_PAYLOAD_RECORD_HEAD_SIZE,
+)
 from thawline.literals import repeated
 from thawline.native.constants.kernels import COPY_STEP as ROOM_BEHIND
 
@@ -79,7 +82,7 @@ NO_SHAPE = -1
 
 # Documents, faults and columns.
 
-HEAD = 4
+HEAD: int = RBAK_PAYLOAD_RECORD_HEAD_SIZE
 """Bytes of the length before each document."""
 NOT_JSON, NOT_A_BYTE, WRONG_TYPE = 1, 2, 3
 """What can be wrong with a document."""
