@@ -224,6 +224,11 @@ def test_a_column_whose_type_follows_from_a_spec_is_retyped_with_it(tmp_path: Pa
     assert (change.kind, change.path, change.before, change.after) == ("retyped", "toy entries.count", "int32", "int64")
 
 
+def test_a_column_keeps_its_origin_where_only_the_field_has_another_name(tmp_path: Path) -> None:
+    renamed = SPEC.replace("id: number", "id: amount"), declaration().replace("field: number", "field: amount")
+    assert changes(tmp_path, declaration(), renamed[1], (SPEC, renamed[0])) == []
+
+
 def test_tables_that_the_base_does_not_declare_are_additions(tmp_path: Path) -> None:
     (change,) = changes(tmp_path, None, declaration())
     assert (change.kind, change.path, change.verdict) == ("added", "toy entries", Verdict.ADDITION)

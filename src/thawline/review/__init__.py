@@ -46,7 +46,7 @@ def review(old: Version, new: Version, corpus: Iterable[Path] = (), seconds: int
 
 
 def _structure(old: Version, new: Version, matches: Matches) -> Review:
-    changes = [*changes_of(old, new, matches), *table_changes(old, new)]
+    changes = [*changes_of(old, new, matches), *table_changes(old, new, matches)]
     layouts = layouts_of(old, new, matches)
     skipped = Behaviour(skipped=NOT_ASKED), Derived(skipped=NOT_ASKED)
     return Review(old.name, new.name, tuple(changes), tuple(layouts), *skipped)

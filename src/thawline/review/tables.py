@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from thawline.compiler.tables import tables_of
 from thawline.ksy.documents import Keys, Spec, SpecError
 from thawline.ksy.versions import Version
+from thawline.review.matching import Matches, Renames
 from thawline.review.model import Change, Verdict
+from thawline.review.rules import same_words
 from thawline.tables import PublicColumn, PublicTable
 from thawline.wording import counted
 
@@ -16,14 +19,15 @@ SAYS = "says something else, gives the same values"
 RULES = ("null", "timestamp", "is_in_calendar")
 
 
-def table_changes(old: Version, new: Version) -> Iterator[Change]:
+def table_changes(old: Version, new: Version, matches: Matches) -> Iterator[Change]:
     """Every difference in the public tables; none where a version is a single spec."""
     if old.tables is None or new.tables is None:
         return
+    renames = frozenset[tuple[str, str]]().union(*matches.fields_renamed.values())
     for name in sorted(old.tables.keys() | new.tables.keys()):
         before, after = old.tables.get(name), new.tables.get(name)
         if not (before and after and before.text == after.text and _same_specs(old, new)):
-            yield from _of_format(name, _Side(old, before), _Side(new, after))
+            yield from _of_format(name, _Side(old, before), _Side(new, after), renames)
 
 
 def _same_specs(old: Version, new: Version) -> bool:
@@ -52,7 +56,7 @@ class _Side:
         return self.document.place(keys)
 
 
-def _of_format(format_: str, old: _Side, new: _Side) -> Iterator[Change]:
+def _of_format(format_: str, old: _Side, new: _Side, renames: Renames) -> Iterator[Change]:
     try:
         after = new.tables()
     except SpecError as error:
@@ -71,7 +75,7 @@ def _of_format(format_: str, old: _Side, new: _Side) -> Iterator[Change]:
         elif name not in before:
             yield Change("added", path, "", _table(after[name]), Verdict.ADDITION, "a new table", place=new.place(name))
         else:
-            yield from _Comparison(path, before[name], after[name], old, new).changes()
+            yield from _Comparison(path, before[name], after[name], old, new, renames).changes()
 
 
 def _table(table: PublicTable) -> str:
@@ -87,6 +91,8 @@ class _Comparison:
     after: PublicTable
     old: _Side
     new: _Side
+    renames: Renames
+    """Fields on the wire that have another name: before, after."""
 
     def changes(self) -> Iterator[Change]:
         name = self.after.name
@@ -116,10 +122,15 @@ class _Comparison:
         yield from ((column, old[name]) for name, column in new.items() if name in old)
         gone = [column for name, column in old.items() if name not in new]
         for column in (column for name, column in new.items() if name not in old):
-            same = next((it for it in gone if _origin(it) == _origin(column) and it.type == column.type), None)
+            same = next((it for it in gone if self._is_same_origin(it, column) and it.type == column.type), None)
             if same is not None:
                 gone.remove(same)
                 yield column, same
+
+    def _is_same_origin(self, old: PublicColumn, new: PublicColumn) -> bool:
+        """Whether columns come from the same, apart from fields that only have another name."""
+        before, after = re.findall(r"\w+|\W+", old.source), re.findall(r"\w+|\W+", new.source)
+        return old.origin == new.origin and same_words(before, after, self.renames)
 
     def _column(self, old: PublicColumn, new: PublicColumn) -> Iterator[Change]:
         path, place = self._at(new), self.new.place(self.after.name, new.name)
@@ -127,10 +138,11 @@ class _Comparison:
             yield _breaking("renamed", path, old.name, new.name, f"users know the column as {old.name}", place)
         if old.type != new.type:
             yield _breaking("retyped", path, old.type, new.type, "users get another type", place)
-        if new.origin != "made" and _origin(old) != _origin(new):
-            yield _breaking("origin", path, " ".join(_origin(old)), " ".join(_origin(new)), "other values", place)
-        elif old.source != new.source:
-            yield _said(path, old.source, new.source, place)
+        if not self._is_same_origin(old, new):
+            if old.origin == new.origin == "made":
+                yield _said(path, old.source, new.source, place)
+            else:
+                yield _breaking("origin", path, _origin(old), _origin(new), "users get other values", place)
         if _rules(old) != _rules(new):
             reason = "the same bytes give another value, or null"
             yield _breaking("values", path, _rules(old), _rules(new), reason, place)
@@ -151,8 +163,8 @@ class _Comparison:
             yield _breaking("moved", self.path, before, after, reason, self.new.place(self.after.name))
 
 
-def _origin(column: PublicColumn) -> tuple[str, str]:
-    return column.origin, column.source
+def _origin(column: PublicColumn) -> str:
+    return f"{column.origin} {column.source}"
 
 
 def _rules(column: PublicColumn) -> str:
