@@ -12,16 +12,16 @@ doc: |
   particle type. Numbers of 8 bytes are signed, however they are marked.
 doc-ref: https://github.com/msgpack/msgpack/blob/master/spec.md
 seq:
-  - id: head
+  - id: lead
     -orig-id: first byte
     type: u1
   - id: body
     type:
       switch-on: form
       cases:
-        'msgpack::fixmap': map(head - 0x80)
-        'msgpack::fixarray': list(head - 0x90)
-        'msgpack::fixstr': particle(head - 0xa0)
+        'msgpack::fixmap': map(lead - 0x80)
+        'msgpack::fixarray': list(lead - 0x90)
+        'msgpack::fixstr': particle(lead - 0xa0)
         'msgpack::bin_8': particle_1
         'msgpack::bin_16': particle_2
         'msgpack::bin_32': particle_4
@@ -51,13 +51,13 @@ seq:
         'msgpack::map_16': map_2
         'msgpack::map_32': map_4
     doc: |
-      What comes after the head; nothing for nil, for booleans, and for small
-      integers, which are in the head.
+      What comes after the first byte; nothing for nil, for booleans, and for small
+      integers, which are in the first byte.
 instances:
   form:
-    value: 'head < 0x80 ? 0 : head < 0x90 ? 0x80 : head < 0xa0 ? 0x90 : head < 0xc0 ? 0xa0 : head < 0xe0 ? head : 0xe0'
+    value: 'lead < 0x80 ? 0 : lead < 0x90 ? 0x80 : lead < 0xa0 ? 0x90 : lead < 0xc0 ? 0xa0 : lead < 0xe0 ? lead : 0xe0'
     enum: msgpack
-    doc: What the head says that the value is.
+    doc: What the first byte says that the value is.
 types:
   list:
     params:

@@ -34,7 +34,7 @@ def value_of(node: Any) -> object:
         return body.content.decode() if body.particle_type.value == STRING else body.content
     if body is not None:
         return body
-    return NOTHING[node.head] if node.head in NOTHING else node.head - (256 if node.head >= 0xE0 else 0)
+    return NOTHING[node.lead] if node.lead in NOTHING else node.lead - (256 if node.lead >= 0xE0 else 0)
 
 
 @settings(max_examples=60, deadline=None)

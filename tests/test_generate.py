@@ -137,7 +137,7 @@ ENUM = "seq:\n  - id: kind\n    type: u1\n    enum: kind\nenums:\n  kind:\n"
 
 def test_a_member_of_an_enum_is_a_constant_that_is_named_after_both(tmp_path: Path) -> None:
     write_spec(tmp_path, ENUM + "    0x41: alpha\n    0x42:\n      id: beta\n      doc: The second.\n", "letters")
-    assert constants(load_specs(tmp_path)).endswith("\n# letters, enum kind\nKIND_ALPHA = 0x41\nKIND_BETA = 0x42\n")
+    assert "\n# letters, enum kind\nKIND_ALPHA = 0x41\nKIND_BETA = 0x42\n" in constants(load_specs(tmp_path))
 
 
 def test_the_constants_of_enums_that_share_a_name_are_told_apart_by_their_specs(tmp_path: Path) -> None:
@@ -150,5 +150,67 @@ def test_the_constants_of_enums_that_share_a_name_are_told_apart_by_their_specs(
 
 def test_two_constants_of_one_name_are_refused(tmp_path: Path) -> None:
     write_spec(tmp_path, ENUM + "    1: a_b\n  kind_a:\n    2: b\n")
-    with pytest.raises(SpecError, match="the enum kind_a gives native code the name KIND_A_B again"):
+    with pytest.raises(SpecError, match="sample, enum kind_a: gives native code the name KIND_A_B again"):
         constants(load_specs(tmp_path))
+
+
+def constants_of(folder: Path, body: str) -> dict[str, object]:
+    write_spec(folder, body)
+    named: dict[str, object] = {}
+    exec(constants(load_specs(folder)), named)  # noqa: S102 - what the test has just made
+    return {name: value for name, value in named.items() if name.startswith("SAMPLE")}
+
+
+def test_a_field_has_its_distance_from_the_start_of_its_unit_and_its_size(tmp_path: Path) -> None:
+    body = (
+        "seq:\n  - {id: len_body, type: u4}\n  - {id: body, size: len_body, type: body}\n"
+        "types:\n  body:\n    seq:\n      - {id: crc, type: u2}\n      - {id: data, size-eos: true}\n"
+    )
+    found = constants_of(tmp_path, body)
+    assert found == {
+        "SAMPLE_LEN_BODY_AT": 0, "SAMPLE_LEN_BODY_SIZE": 4, "SAMPLE_BODY_AT": 4, "SAMPLE_CRC_AT": 4,
+        "SAMPLE_CRC_SIZE": 2, "SAMPLE_DATA_AT": 6, "SAMPLE_HEAD_SIZE": 6, "SAMPLE_HEAD_FORMAT": "<IH",
+    }  # fmt: skip
+
+
+def test_nothing_after_a_field_that_may_be_absent_has_a_distance_from_the_start(tmp_path: Path) -> None:
+    found = constants_of(
+        tmp_path, "seq:\n  - {id: a, type: u1}\n  - {id: b, type: u4, if: a == 1}\n  - {id: c, type: u1}\n"
+    )
+    assert (found["SAMPLE_B_AT"], found["SAMPLE_HEAD_SIZE"]) == (1, 1)
+    assert "SAMPLE_C_AT" not in found
+    assert found["SAMPLE_C_BACK"] == 1
+
+
+def test_a_checksum_has_the_bytes_before_and_after_what_it_covers(tmp_path: Path) -> None:
+    body = (
+        "seq:\n  - {id: a, type: u4}\n  - {id: data, size: _io.size - 10}\n  - {id: crc, type: u4}\n"
+        "  - {id: end, contents: [1, 2]}\n"
+        "instances:\n  crc_input: {pos: 4, size: _io.size - 10, -overlay: true}\n"
+    )
+    found = constants_of(tmp_path, body)
+    assert (found["SAMPLE_CRC_INPUT_AT"], found["SAMPLE_CRC_INPUT_REST"]) == (4, 6)
+    assert (found["SAMPLE_CRC_BACK"], found["SAMPLE_END_BACK"], found["SAMPLE_END"]) == (6, 2, b"\x01\x02")
+
+
+def test_a_type_that_is_repeated_is_a_unit_of_its_own(tmp_path: Path) -> None:
+    body = (
+        "seq:\n  - {id: magic, contents: LOG1}\n  - {id: entries, type: entry, repeat: eos}\n"
+        "types:\n  entry:\n    seq:\n      - {id: key, size: 3}\n      - {id: value, type: u8be}\n"
+    )
+    found = constants_of(tmp_path, body)
+    assert (found["SAMPLE_MAGIC"], found["SAMPLE_MAGIC_WORD"]) == (b"LOG1", int.from_bytes(b"LOG1", "little"))
+    assert (found["SAMPLE_ENTRY_VALUE_AT"], found["SAMPLE_ENTRY_SIZE"], found["SAMPLE_ENTRY_FORMAT"]) == (3, 11, ">3sQ")
+
+
+def test_bits_have_masks_and_rules_have_limits(tmp_path: Path) -> None:
+    body = (
+        "seq:\n  - {id: flag, type: b1}\n  - {id: rest, type: b7}\n"
+        "  - {id: size_of, type: u4, valid: {expr: _ >= 20 and _ % 4 == 0}}\n"
+        "  - {id: kind, type: s1, valid: 2}\n  - {id: count, type: s4, valid: {min: -1, max: 9}}\n"
+    )
+    found = constants_of(tmp_path, body)
+    assert (found["SAMPLE_FLAG_MASK"], found["SAMPLE_REST_MASK"]) == (0x80, 0x7F)
+    assert (found["SAMPLE_SIZE_OF_MIN"], found["SAMPLE_SIZE_OF_STEP"], found["SAMPLE_KIND"]) == (20, 4, 2)
+    assert (found["SAMPLE_COUNT_MIN"], found["SAMPLE_COUNT_MAX"]) == (-1, 9)
+    assert (found["SAMPLE_SIZE"], found["SAMPLE_FORMAT"]) == (10, "<BIbi")

@@ -9,9 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from accounts import GOLDEN
+from thawline.generated.tables.kafka import CONTROL
 
 from thawline import specs
-from thawline.formats.kafka.transactions import CONTROL, big_endian, control_batches, plain
+from thawline.formats.kafka.transactions import big_endian, control_batches, plain
 from thawline.formats.kafka.units import Heads, heads_from
 from thawline.formats.kafka.walk import Walk
 from thawline.source import LocalSource
@@ -22,7 +23,7 @@ from tools.samples.kafka.entries import START, Batch, Record
 COMMIT_KEY = bytes([0, 0, 0, 1])
 
 
-def control_rows(data: bytes, columns: Sequence[str] = tuple(CONTROL.names)) -> list[dict[str, Any]]:
+def control_rows(data: bytes, columns: Sequence[str] = tuple(CONTROL.schema.names)) -> list[dict[str, Any]]:
     source = LocalSource("x.log", data)
     heads = [item for item in Walk(source).items() if isinstance(item, Heads)]
     batches = [batch for item in heads for batch in control_batches(source, item, columns)]

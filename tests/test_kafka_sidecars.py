@@ -25,10 +25,11 @@ from partitions import (
     txn_index,
     written,
 )
+from thawline.generated.tables.kafka import TABLES
 
 from thawline.formats.contract import Depth
 from thawline.formats.kafka import Kafka, sidecars
-from thawline.formats.kafka.sidecars import SCHEMAS, SIDECARS, BadText, sidecar_of
+from thawline.formats.kafka.sidecars import SIDECARS, BadText, sidecar_of
 from thawline.model import Finding, Run, report
 from thawline.source import LocalSource
 from tools.damage import damages
@@ -54,7 +55,7 @@ def parts(data: bytes, name: str) -> list[pa.RecordBatch]:
     kind, source = sidecar_of(name), LocalSource(name, data)
     assert kind is not None
     runs = [item for item in kind.walk(source, Depth.EVERYTHING) if isinstance(item, Run)]
-    reading = kind.rows(source, runs, kind.table, SCHEMAS[kind.table].names)
+    reading = kind.rows(source, runs, kind.table, TABLES[kind.table].schema.names)
     return [part for item in reading if not isinstance(item, Finding) for part in item[1]]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from thawline.generated.tables.rbf import FRAMES
 
 import thawline
 from thawline.engine import columns
@@ -41,7 +42,7 @@ def given(reading: Any) -> list[object]:
 def test_each_run_gives_the_rows_that_it_gives_alone(
     name: str, tag: tuple[int, ...] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = rows.SCHEMA.names
+    names = FRAMES.schema.names
     with open_source(LOGS[name]) as source:
         log = Log(Rbf(tag=tag))
         alone = [

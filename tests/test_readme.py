@@ -25,12 +25,13 @@ from thawline import cli
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 LOG = "00000000000000000000.log"
-EDITS = {
-    "      min: 49\n": "      min: 70\n",
-    "    4: zstd\n": "    4: zstd\n    5: brotli\n",
-    "      - id: max_timestamp\n": "      - id: latest_timestamp\n",
-}
-"""What is changed in the spec of Kafka's batches where the README reviews a change."""
+EDITS = (
+    ("kafka_record_batch.ksy", "      min: 49\n", "      min: 70\n"),
+    ("kafka_record_batch.ksy", "    4: zstd\n", "    4: zstd\n    5: brotli\n"),
+    ("kafka_record_batch.ksy", "      - id: max_timestamp\n", "      - id: latest_timestamp\n"),
+    ("kafka.tables.yaml", "        field: max_timestamp\n", "        field: latest_timestamp\n"),
+)
+"""What is changed in the spec of Kafka's batches, and in the tables for it, where the README reviews a change."""
 
 
 def flipped_segment(path: Path) -> None:
@@ -55,12 +56,10 @@ def specs(folder: Path) -> None:
     author = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
     for command in (["init", "-q", "-b", "main"], ["add", "."], [*author, "commit", "-q", "-m", "specs"]):
         subprocess.run(["git", *command], cwd=folder.parent, check=True)
-    path = folder / "kafka_record_batch.ksy"
-    text = path.read_text(encoding="utf-8")
-    for before, after in EDITS.items():
+    for name, before, after in EDITS:
+        text = (folder / name).read_text(encoding="utf-8")
         assert before in text
-        text = text.replace(before, after, 1)
-    path.write_text(text, encoding="utf-8")
+        (folder / name).write_text(text.replace(before, after, 1), encoding="utf-8")
 
 
 def cold(folder: Path) -> None:

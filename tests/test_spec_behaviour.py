@@ -225,6 +225,8 @@ def test_without_node_the_structure_is_reviewed_and_the_rest_says_why_not(schema
     tools = tmp_path / "bin"
     tools.mkdir()
     change(schemas / "rbf_frame.ksy", "id: frame_tag", "id: tag_of_frame")
+    change(schemas / "rbf.tables.yaml", "field: frame_tag", "field: tag_of_frame")
+    change(schemas / "rbf.tables.yaml", "of: [frame_tag]", "of: [tag_of_frame]")
     code, found, stderr = diff(SCHEMAS, schemas, path=str(tools))
     assert (code, stderr) == (0, "")
     assert [change["kind"] for change in found["changes"]] == ["renamed"]

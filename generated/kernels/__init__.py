@@ -1,1 +1,1 @@
-"""Scan kernels and readers of documents, what they fill, and constants for native code."""
+"""Scan kernels and readers of documents, what they fill, and what the specs fix as constants."""

@@ -82,7 +82,7 @@ class AerospikeCollection(KaitaiStruct):
         self._read()
 
     def _read(self):
-        self.head = self._io.read_u1()
+        self.lead = self._io.read_u1()
         _on = self.form
         if _on == AerospikeCollection.Msgpack.array_16:
             pass
@@ -110,7 +110,7 @@ class AerospikeCollection(KaitaiStruct):
             self.body = AerospikeCollection.Extension1(self._io, self, self._root)
         elif _on == AerospikeCollection.Msgpack.fixarray:
             pass
-            self.body = AerospikeCollection.List(self.head - 144, self._io, self, self._root)
+            self.body = AerospikeCollection.List(self.lead - 144, self._io, self, self._root)
         elif _on == AerospikeCollection.Msgpack.fixext_1:
             pass
             self.body = AerospikeCollection.Extension(1, self._io, self, self._root)
@@ -128,10 +128,10 @@ class AerospikeCollection(KaitaiStruct):
             self.body = AerospikeCollection.Extension(8, self._io, self, self._root)
         elif _on == AerospikeCollection.Msgpack.fixmap:
             pass
-            self.body = AerospikeCollection.Map(self.head - 128, self._io, self, self._root)
+            self.body = AerospikeCollection.Map(self.lead - 128, self._io, self, self._root)
         elif _on == AerospikeCollection.Msgpack.fixstr:
             pass
-            self.body = AerospikeCollection.Particle(self.head - 160, self._io, self, self._root)
+            self.body = AerospikeCollection.Particle(self.lead - 160, self._io, self, self._root)
         elif _on == AerospikeCollection.Msgpack.float_32:
             pass
             self.body = self._io.read_f4be()
@@ -548,11 +548,11 @@ class AerospikeCollection(KaitaiStruct):
 
     @property
     def form(self):
-        """What the head says that the value is."""
+        """What the first byte says that the value is."""
         if hasattr(self, '_m_form'):
             return self._m_form
 
-        self._m_form = KaitaiStream.resolve_enum(AerospikeCollection.Msgpack, (0 if self.head < 128 else (128 if self.head < 144 else (144 if self.head < 160 else (160 if self.head < 192 else (self.head if self.head < 224 else 224))))))
+        self._m_form = KaitaiStream.resolve_enum(AerospikeCollection.Msgpack, (0 if self.lead < 128 else (128 if self.lead < 144 else (144 if self.lead < 160 else (160 if self.lead < 192 else (self.lead if self.lead < 224 else 224))))))
         return getattr(self, '_m_form', None)
 
 

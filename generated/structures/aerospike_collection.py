@@ -76,7 +76,7 @@ class AerospikeCollection(ReadWriteKaitaiStruct):
         vector = 16
         hll = 18
         geojson = 23
-    SEQ_FIELDS = ["head", "body"]
+    SEQ_FIELDS = ["lead", "body"]
     def __init__(self, _io=None, _parent=None, _root=None):
         super(AerospikeCollection, self).__init__(_io)
         self._parent = _parent
@@ -84,9 +84,9 @@ class AerospikeCollection(ReadWriteKaitaiStruct):
         self._debug = collections.defaultdict(dict)
 
     def _read(self):
-        self._debug['head']['start'] = self._io.pos()
-        self.head = self._io.read_u1()
-        self._debug['head']['end'] = self._io.pos()
+        self._debug['lead']['start'] = self._io.pos()
+        self.lead = self._io.read_u1()
+        self._debug['lead']['end'] = self._io.pos()
         self._debug['body']['start'] = self._io.pos()
         _on = self.form
         if _on == AerospikeCollection.Msgpack.array_16:
@@ -123,7 +123,7 @@ class AerospikeCollection(ReadWriteKaitaiStruct):
             self.body._read()
         elif _on == AerospikeCollection.Msgpack.fixarray:
             pass
-            self.body = AerospikeCollection.List(self.head - 144, self._io, self, self._root)
+            self.body = AerospikeCollection.List(self.lead - 144, self._io, self, self._root)
             self.body._read()
         elif _on == AerospikeCollection.Msgpack.fixext_1:
             pass
@@ -147,11 +147,11 @@ class AerospikeCollection(ReadWriteKaitaiStruct):
             self.body._read()
         elif _on == AerospikeCollection.Msgpack.fixmap:
             pass
-            self.body = AerospikeCollection.Map(self.head - 128, self._io, self, self._root)
+            self.body = AerospikeCollection.Map(self.lead - 128, self._io, self, self._root)
             self.body._read()
         elif _on == AerospikeCollection.Msgpack.fixstr:
             pass
-            self.body = AerospikeCollection.Particle(self.head - 160, self._io, self, self._root)
+            self.body = AerospikeCollection.Particle(self.lead - 160, self._io, self, self._root)
             self.body._read()
         elif _on == AerospikeCollection.Msgpack.float_32:
             pass
@@ -297,7 +297,7 @@ class AerospikeCollection(ReadWriteKaitaiStruct):
 
     def _write__seq(self, io=None):
         super(AerospikeCollection, self)._write__seq(io)
-        self._io.write_u1(self.head)
+        self._io.write_u1(self.lead)
         _on = self.form
         if _on == AerospikeCollection.Msgpack.array_16:
             pass
@@ -450,8 +450,8 @@ class AerospikeCollection(ReadWriteKaitaiStruct):
                 raise kaitaistruct.ConsistencyError(u"body", self._root, self.body._root)
             if self.body._parent != self:
                 raise kaitaistruct.ConsistencyError(u"body", self, self.body._parent)
-            if self.body.num_items != self.head - 144:
-                raise kaitaistruct.ConsistencyError(u"body", self.head - 144, self.body.num_items)
+            if self.body.num_items != self.lead - 144:
+                raise kaitaistruct.ConsistencyError(u"body", self.lead - 144, self.body.num_items)
         elif _on == AerospikeCollection.Msgpack.fixext_1:
             pass
             if self.body._root != self._root:
@@ -498,16 +498,16 @@ class AerospikeCollection(ReadWriteKaitaiStruct):
                 raise kaitaistruct.ConsistencyError(u"body", self._root, self.body._root)
             if self.body._parent != self:
                 raise kaitaistruct.ConsistencyError(u"body", self, self.body._parent)
-            if self.body.num_entries != self.head - 128:
-                raise kaitaistruct.ConsistencyError(u"body", self.head - 128, self.body.num_entries)
+            if self.body.num_entries != self.lead - 128:
+                raise kaitaistruct.ConsistencyError(u"body", self.lead - 128, self.body.num_entries)
         elif _on == AerospikeCollection.Msgpack.fixstr:
             pass
             if self.body._root != self._root:
                 raise kaitaistruct.ConsistencyError(u"body", self._root, self.body._root)
             if self.body._parent != self:
                 raise kaitaistruct.ConsistencyError(u"body", self, self.body._parent)
-            if self.body.len_particle != self.head - 160:
-                raise kaitaistruct.ConsistencyError(u"body", self.head - 160, self.body.len_particle)
+            if self.body.len_particle != self.lead - 160:
+                raise kaitaistruct.ConsistencyError(u"body", self.lead - 160, self.body.len_particle)
         elif _on == AerospikeCollection.Msgpack.float_32:
             pass
         elif _on == AerospikeCollection.Msgpack.float_64:
@@ -1210,11 +1210,11 @@ class AerospikeCollection(ReadWriteKaitaiStruct):
 
     @property
     def form(self):
-        """What the head says that the value is."""
+        """What the first byte says that the value is."""
         if hasattr(self, '_m_form'):
             return self._m_form
 
-        self._m_form = KaitaiStream.resolve_enum(AerospikeCollection.Msgpack, (0 if self.head < 128 else (128 if self.head < 144 else (144 if self.head < 160 else (160 if self.head < 192 else (self.head if self.head < 224 else 224))))))
+        self._m_form = KaitaiStream.resolve_enum(AerospikeCollection.Msgpack, (0 if self.lead < 128 else (128 if self.lead < 144 else (144 if self.lead < 160 else (160 if self.lead < 192 else (self.lead if self.lead < 224 else 224))))))
         return getattr(self, '_m_form', None)
 
     def _invalidate_form(self):

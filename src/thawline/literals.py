@@ -44,22 +44,30 @@ def texts(values: Sequence[str]) -> pa.StringArray:
     return pa.Array.from_buffers(pa.string(), len(encoded), buffers)
 
 
-def repeated(value: int | str | None, kind: pa.DataType, rows: int) -> pa.Array:
+def repeated(value: int | str | bytes | None, kind: pa.DataType, rows: int) -> pa.Array:
     """A column of one value. Columns of the same value share their memory, which is never written to.
 
     >>> repeated("a", pa.string(), 3).to_pylist()
     ['a', 'a', 'a']
     """
     room = 1 << rows.bit_length()
-    if isinstance(value, str) and room * len(value) > LARGEST_SHARED:
-        return pa.repeat(texts([value])[0], rows)
+    if isinstance(value, str | bytes) and room * len(value) > LARGEST_SHARED:
+        return pa.repeat(_one(value), rows)
     return _repeated(value, kind, room)[:rows]
 
 
 @lru_cache(maxsize=32)
-def _repeated(value: int | str | None, kind: pa.DataType, rows: int) -> pa.Array:
+def _repeated(value: int | str | bytes | None, kind: pa.DataType, rows: int) -> pa.Array:
     if value is None:
         return pa.nulls(rows, kind)
-    if isinstance(value, str):
-        return pa.repeat(texts([value])[0], rows)
+    if isinstance(value, str | bytes):
+        return pa.repeat(_one(value), rows)
     return pa.repeat(integer(value), rows).cast(kind)
+
+
+def _one(value: str | bytes) -> pa.Scalar:
+    """A text, or bytes, as a scalar."""
+    if isinstance(value, str):
+        return texts([value])[0]
+    buffers = [None, pa.py_buffer(array("i", [0, len(value)])), pa.py_buffer(value)]
+    return pa.Array.from_buffers(pa.binary(), 1, buffers)[0]

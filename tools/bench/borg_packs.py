@@ -11,16 +11,18 @@ import time
 from collections.abc import Callable, Sequence
 from random import Random
 
+from thawline.generated.tables.borg import BLOBS
+
 from thawline.checksums import blake3, sha256
 from thawline.cold import open_cold
 from thawline.engine import columns
 from thawline.engine.chunks import Chunk
 from thawline.formats.borg.blobs import pack_header
-from thawline.formats.borg.rows import BLOBS, CONTENT
+from thawline.formats.borg.rows import CONTENT
 
 RUNS = 3
 PACK_SIZE = 50_000_000
-HEADER_COLUMNS = [name for name in BLOBS.names if name not in CONTENT]
+HEADER_COLUMNS = [name for name in BLOBS.schema.names if name not in CONTENT]
 SESSION = bytes(range(24))
 
 

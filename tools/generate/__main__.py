@@ -19,6 +19,7 @@ from tools.generate.constants import write_constants
 from tools.generate.documents import write_readers
 from tools.generate.kernels import write_kernels
 from tools.generate.reserved import check_ids
+from tools.generate.tables import write_tables
 
 ROOT = ksc.ROOT
 GENERATED = ROOT / "generated"
@@ -27,7 +28,8 @@ PACKAGES = {
     "": "What `make generate` derives from `schemas/`. Never edited.",
     "parsers": "Parsers by the Kaitai Struct compiler: one module a spec.",
     "structures": "Read-write parsers that know the position of every field: one module a spec.",
-    "kernels": "Scan kernels and readers of documents, what they fill, and constants for native code.",
+    "kernels": "Scan kernels and readers of documents, what they fill, and what the specs fix as constants.",
+    "tables": "Public tables, the columns that users see: one module a format.",
     "layouts": "Byte tables in Markdown: one page a spec.",
 }
 
@@ -43,6 +45,7 @@ def generate(target: Path) -> None:
     write_constants(specs, target / "kernels")
     documents = load_documents()
     write_readers(documents, target / "kernels")
+    write_tables(specs, target / "tables")
     layouts.write(specs, target / "layouts")
     layouts.write_documents(documents, target / "layouts")
 

@@ -12,7 +12,10 @@ from thawline.cli.options import FORMAT, TALKING, format_names, session, takes
 from thawline.errors import UnknownFormat
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from thawline.cli.session import Session
+    from thawline.formats.contract import Table
     from thawline.model import Code
 
 FORMAT_NAME = click.argument("name", metavar="FORMAT", shell_complete=format_names)
@@ -59,15 +62,16 @@ def schema(run: Session, name: str, source: str | None) -> int:
     elif source == "arrow":
         click.echo("\n\n".join(f"# {name}.{table}\n{format_.tables[table].schema}" for table in tables))
     else:
-        fields = [(table, field, "always") for table in tables for field in format_.tables[table].schema]
-        fields += [(table, field, "by name") for table in tables for field in format_.tables[table].extras]
-        return run.show(
-            [
-                {"table": table, "column": field.name, "type": str(field.type), "given": when}
-                for table, field, when in sorted(fields, key=lambda item: tables.index(item[0]))
-            ]
-        )
+        return run.show([row for table in tables for row in _columns(table, format_.tables[table])])
     return 0
+
+
+def _columns(name: str, table: Table) -> Iterator[dict[str, str]]:
+    """What there is to say of each column of a table."""
+    for fields, given in ((table.schema, "always"), (table.extras, "by name")):
+        for field in fields:
+            meaning = table.meanings.get(field.name, "")
+            yield {"table": name, "column": field.name, "type": str(field.type), "given": given, "meaning": meaning}
 
 
 def _specs(name: str, source: str) -> str:
@@ -118,7 +122,10 @@ def _page(name: str, parent: click.Context, command: click.Group | None) -> str:
     """The page of a format, and the commands that only it has."""
     from importlib.resources import files
 
-    page = (files("thawline.schemas") / f"{name}.md").read_text(encoding="utf-8").rstrip()
+    from thawline.formats import get
+    from thawline.rendering.pages import filled
+
+    page = filled((files("thawline.schemas") / f"{name}.md").read_text(encoding="utf-8").rstrip(), get(name).tables)
     if command is None:
         return page
     context = click.Context(command, parent, name)

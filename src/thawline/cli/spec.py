@@ -57,7 +57,9 @@ def spec() -> None:
     help="Processor time that one unit of a file may take: a spec under review may loop for ever.",
 )
 @click.option("--structure", is_flag=True, help="Only compare the specs: compile nothing, read no files.")
-@click.option("--api", is_flag=True, help="Exit with 2 also where only importers of the parsers have to change.")
+@click.option(
+    "--api", is_flag=True, help="Exit with 2 also where only users of the parsers or the tables have to change."
+)
 def diff(old: str, new: str, corpus: tuple[Path, ...], shape: str, seconds: int, *, structure: bool, api: bool) -> int:
     """Say what a change of specs does to the wire, to the API and to real files.
 

@@ -19,6 +19,7 @@ from thawline.faults import readable, with_faults
 from thawline.folder import Folder
 from thawline.model import Code, Finding, Report, Run, Salvage, Span
 from thawline.source import Source
+from thawline.tables import PublicTable
 
 Confidence = Literal["certain", "likely", "possible"]
 CONFIDENCE: tuple[Confidence, ...] = ("certain", "likely", "possible")
@@ -62,6 +63,16 @@ class Table:
     """Further columns, given only when requested by name."""
     depth: Depth = Depth.UNITS
     """The depth of the walk that `rows` needs for this table: a table of heads needs only heads."""
+    doc: str = ""
+    """What its rows are, as far as it is declared."""
+    meanings: Mapping[str, str] = field(default_factory=dict)
+    """What columns mean, by name."""
+
+    @classmethod
+    def of(cls, declared: PublicTable, depth: Depth = Depth.UNITS) -> Table:
+        """The table that a declaration describes."""
+        meanings = {column.name: column.doc for column in declared.columns}
+        return cls(declared.schema, declared.extras, depth, declared.doc, meanings)
 
 
 class Kind(Protocol):

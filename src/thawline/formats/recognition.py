@@ -17,6 +17,13 @@ from thawline import formats
 from thawline.errors import ThawlineError, UnknownFormat
 from thawline.formats import Format
 from thawline.formats.contract import Depth
+from thawline.generated.kernels.constants import (
+    KAFKA_RECORD_BATCH_BODY_AT,
+    KAFKA_RECORD_BATCH_CRC_AT,
+    KAFKA_RECORD_BATCH_LEN_BODY_AT,
+    KAFKA_RECORD_BATCH_MAGIC,
+    KAFKA_RECORD_BATCH_MAGIC_AT,
+)
 from thawline.model import Run, Span
 from thawline.source import LocalSource, Source
 from thawline.wording import counted
@@ -25,7 +32,10 @@ SEARCHED = 1 << 20
 """This many bytes at the start of a file are searched for units."""
 MOST_ITEMS = 1 << 16
 """The search stops after this many runs and findings."""
-BATCH_HEAD, LAST_MAGIC = 17, 2
+BATCH_HEAD: int = KAFKA_RECORD_BATCH_CRC_AT
+BODY_AT: int = KAFKA_RECORD_BATCH_BODY_AT
+MAGIC_AT: int = KAFKA_RECORD_BATCH_MAGIC_AT
+LAST_MAGIC: int = KAFKA_RECORD_BATCH_MAGIC
 """Bytes of a Kafka batch up to and with its magic, which is at the same place in all versions; the latest magic."""
 HEAD = 1 << 12
 """This many bytes decide what a file looks like."""
@@ -177,11 +187,11 @@ def _suspicion(name: str, window: LocalSource, size: int) -> Suspicion | None:
 def _begins_like_a_batch(window: LocalSource, size: int) -> bool:
     """Whether length and magic fit a Kafka batch or message that the end of the file or another one follows."""
     head = _head(window, BATCH_HEAD)
-    end = 12 + int.from_bytes(head[8:12], "big")
-    if len(head) < BATCH_HEAD or head[16] > LAST_MAGIC or not BATCH_HEAD <= end <= size:
+    end = BODY_AT + int.from_bytes(head[KAFKA_RECORD_BATCH_LEN_BODY_AT:BODY_AT], "big")
+    if len(head) < BATCH_HEAD or head[MAGIC_AT] > LAST_MAGIC or not BATCH_HEAD <= end <= size:
         return False
     following = bytes(window.view(min(end, window.size), min(end + BATCH_HEAD, window.size)))
-    return end == size or (len(following) == BATCH_HEAD and following[16] == head[16])
+    return end == size or (len(following) == BATCH_HEAD and following[MAGIC_AT] == head[MAGIC_AT])
 
 
 def _is_named_like(name: str, path: str) -> bool:

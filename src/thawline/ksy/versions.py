@@ -16,6 +16,7 @@ from thawline.ksy.documents import Spec, parse_spec
 from thawline.ksy.shapes import check_shape
 
 SUFFIX = ".ksy"
+TABLES_SUFFIX = ".tables.yaml"
 MAX_SPECS = 2_000
 SECONDS = 60
 """Seconds that git may take."""
@@ -31,6 +32,8 @@ class Version:
     """The requested ids; the other specs are their imports."""
     documents: Mapping[str, Spec] = field(default_factory=dict)
     """Document specs, all of them requested."""
+    tables: Mapping[str, Spec] | None = None
+    """Declarations of public tables beside the specs, by format; None where a single spec was requested."""
 
     def only(self, names: Collection[str]) -> Version:
         """The same specs, of which these are requested, in reading order."""
@@ -63,7 +66,7 @@ class Tree(Protocol):
     """Where specs are: a folder, or one in a commit."""
 
     def names(self, suffix: str) -> list[str]:
-        """Paths of all files below it whose names end so."""
+        """Paths of all files below it whose names end like this."""
         ...
 
     def read(self, name: str) -> bytes | None:
@@ -121,29 +124,36 @@ def _version(argument: str, tree: Tree, only: str | None) -> Version:
     if only is not None:
         _add_imports(tree, only, specs[asked[0]], specs)
     documents = _documents(tree, tree.names(DOCUMENT) if only is None else [])
-    return Version(argument, dict(sorted(specs.items())), asked, documents)
+    tables = _tables(tree) if only is None else None
+    return Version(argument, dict(sorted(specs.items())), asked, documents, tables)
 
 
 def _documents(tree: Tree, names: list[str]) -> dict[str, Spec]:
     if len(names) > MAX_SPECS:
         raise SourceError(f"there are {len(names)} document specs; at most {MAX_SPECS} are compared")
-    specs = [parse_spec(_content(tree, name), tree.shown(name)) for name in names]
+    specs = [_parsed(tree, name) for name in names]
     for spec in specs:
         document_of(spec)
     return {spec.id: spec for spec in specs}
 
 
+def _tables(tree: Tree) -> dict[str, Spec]:
+    """The declarations of public tables, by format."""
+    names = [name for name in tree.names(TABLES_SUFFIX) if "/" not in name]
+    return {name.removesuffix(TABLES_SUFFIX): _parsed(tree, name) for name in names[:MAX_SPECS]}
+
+
 def _read(tree: Tree, name: str) -> Spec:
-    spec = parse_spec(_content(tree, name), tree.shown(name))
+    spec = _parsed(tree, name)
     check_shape(spec)
     return spec
 
 
-def _content(tree: Tree, name: str) -> bytes:
+def _parsed(tree: Tree, name: str) -> Spec:
     content = tree.read(name)
     if content is None:
         raise SourceError(f"{tree.shown(name)}: cannot be read")
-    return content
+    return parse_spec(content, tree.shown(name))
 
 
 def _add_imports(tree: Tree, name: str, spec: Spec, specs: dict[str, Spec]) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, zip_longest
 from textwrap import wrap
 from typing import Literal
 
+import pyarrow as pa
 from rich.cells import cell_len
 from rich.text import Text
 
+from thawline.formats.contract import Table
 from thawline.rendering.console import PlainConsole
 from thawline.rendering.folding import Line, folded
 from thawline.rendering.grid import fitted
@@ -20,8 +22,30 @@ WIDEST = 100
 GAP = "  "
 Block = Literal["code", "table", "heading", "prose", "blank"]
 ITEM = re.compile(r" *(?:[*-]|\d+\.) ")
+MARK = re.compile(r"<!-- (columns|extras) of (\w+) -->")
+"""Where a page has the columns of a table, or those that are given only by name."""
+BY_NAME = "More columns, where `--columns` names them:"
 REMARK = re.compile(r"(?<=\S) {2,}(?=\S)")
 """The gap between a command and the remark after it."""
+
+
+def filled(page: str, tables: Mapping[str, Table]) -> str:
+    """A format's page with the columns of its tables at the places that are marked for them."""
+
+    def listed(mark: re.Match[str]) -> str:
+        table = tables[mark[2]]
+        intro, fields = (table.doc, table.schema) if mark[1] == "columns" else (BY_NAME, table.extras)
+        rows = (f"| `{field.name}` | {_type(field.type)} | {table.meanings[field.name]} |" for field in fields)
+        return "\n".join([intro, "", "| column | type | |", "| --- | --- | --- |", *rows])
+
+    return MARK.sub(listed, page)
+
+
+def _type(kind: pa.DataType) -> str:
+    """A type in a few words."""
+    if pa.types.is_list(kind):
+        return "list"
+    return "timestamp" if pa.types.is_timestamp(kind) else str(kind).replace("decimal128", "decimal")
 
 
 def show_page(console: PlainConsole, page: str) -> None:

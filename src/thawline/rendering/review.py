@@ -46,7 +46,7 @@ def _summary(review: Review) -> str:
         return "**No wire change.** The specs say the same."
     counts = ", ".join(f"{grouped(number)} {verdict.value}" for verdict, number in review.counts())
     outcome = OUTCOMES[review.exit_code].capitalize()
-    api = " Importers of the parsers have to change." if review.breaks_api else ""
+    api = " Users of the parsers or the tables have to change." if review.breaks_api else ""
     seen = _seen(review.behaviour)
     refused = " `make generate` refuses the new version." if review.derived.refused else ""
     return f"**{outcome}.** {counts}.{api}{seen}{refused}"

@@ -38,8 +38,8 @@ class Verdict(Enum):
 
 MEANINGS = {
     Verdict.DOCUMENTATION: "no byte is read differently and no name changes",
-    Verdict.ADDITION: "importers of the parsers get something new; no byte is read differently",
-    Verdict.API: "importers of the parsers have to change; no byte is read differently",
+    Verdict.ADDITION: "users of the parsers or the tables get something new; no byte is read differently",
+    Verdict.API: "users of the parsers or the tables have to change; no byte is read differently",
     Verdict.EXTENSION: "files that could be read are read the same; more can be expressed",
     Verdict.LOOSER: "files that were refused may now be read",
     Verdict.STRICTER: "files that were read may now be refused",
@@ -60,7 +60,7 @@ class Change:
     verdict: Verdict
     reason: str
     breaks_api: bool = False
-    """Whether importers of the generated parsers have to change."""
+    """Whether users of the generated parsers, or of the public tables, have to change."""
     place: str = ""
     """file:line:column, in the new version unless it is gone there."""
 
@@ -177,7 +177,7 @@ class Review:
 
     @property
     def breaks_api(self) -> bool:
-        """Whether importers of the generated parsers have to change."""
+        """Whether users of the generated parsers, or of the public tables, have to change."""
         return any(change.breaks_api for change in self.changes)
 
     def counts(self) -> Iterator[tuple[Verdict, int]]:

@@ -24,7 +24,6 @@ from thawline.formats.aerospike.checks import quick_check
 from thawline.formats.aerospike.findings import CODES, Stretch, Strictness, strictness
 from thawline.formats.aerospike.folder import Tally
 from thawline.formats.aerospike.rows import (
-    DOUBTED,
     PLACE,
     SCHEMAS,
     TABLES,
@@ -50,6 +49,7 @@ from thawline.formats.aerospike.text import (
 )
 from thawline.formats.aerospike.walk import items_of, pruned_stretches, stretches_of, unit_spans
 from thawline.formats.contract import Claim, Depth, Format, Kind, Member, Reading, Table
+from thawline.generated.tables.aerospike import TABLES as DECLARED
 from thawline.model import Finding, LeftOut, Report, Run, Span
 from thawline.source import Source
 
@@ -204,10 +204,9 @@ class Backup(Kind):
     @property
     def tables(self) -> dict[str, Table]:
         """Records, with bins as a list or as columns, indexes and UDFs."""
-        bins = self.format.bin_columns
-        records = bins.schema(SCHEMAS["records"]) if bins else SCHEMAS["records"]
-        others = {name: Table(SCHEMAS[name], DOUBTED) for name in ("indexes", "udfs")}
-        return {"records": Table(records, PLACE), **others}
+        bins, given = self.format.bin_columns, {name: Table.of(table) for name, table in DECLARED.items()}
+        records = given["records"]
+        return {**given, "records": replace(records, schema=bins.schema(records.schema))} if bins else given
 
     def claim(self, source: Source) -> Claim | None:
         """The claim on a backup by its version or a zstd frame; an encrypted one has only its name."""

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from thawline import native
 from thawline.engine.buffers import Pooled, bitmap, bits, numbers, slices, view
 from thawline.engine.chunks import Chunk
+from thawline.generated.tables import aerospike as tables
 from thawline.literals import integer, null, texts
 from thawline.ripemd160 import SIZE
 
@@ -26,49 +27,12 @@ EPOCH = 1_262_304_000
 """2010-01-01T00:00:00Z in seconds since 1970."""
 SECOND, NEVER = integer(1_000_000), integer(0)
 """Microseconds in a second, and the void time of a record that does not expire."""
-BIN = pa.struct(
-    [
-        ("name", pa.string()),
-        ("type", pa.string()),
-        ("integer", pa.int64()),
-        ("double", pa.float64()),
-        ("text", pa.string()),
-        ("bytes", pa.binary()),
-        ("boolean", pa.bool_()),
-        ("json", pa.string()),
-    ]
-)
-RECORDS = pa.schema(
-    [
-        ("namespace", pa.string()),
-        ("set", pa.string()),
-        ("digest", pa.binary()),
-        ("partition_id", pa.int32()),
-        ("key_type", pa.string()),
-        ("key", pa.binary()),
-        ("generation", pa.int32()),
-        ("expiration", pa.timestamp("us", "UTC")),
-        ("bins", pa.list_(pa.field("element", BIN))),
-        ("suspect", pa.string()),
-    ]
-)
-INDEXES = pa.schema(
-    [
-        ("namespace", pa.string()),
-        ("set", pa.string()),
-        ("name", pa.string()),
-        ("index_type", pa.string()),
-        ("bin", pa.string()),
-        ("data_type", pa.string()),
-        ("context", pa.string()),
-        ("expression", pa.binary()),
-    ]
-)
-UDFS = pa.schema([("name", pa.string()), ("type", pa.string()), ("content", pa.binary())])
+RECORDS, INDEXES, UDFS = (tables.TABLES[name].schema for name in ("records", "indexes", "udfs"))
+BIN = RECORDS.field("bins").type.value_type
 SCHEMAS = {"records": RECORDS, "indexes": INDEXES, "udfs": UDFS}
-PLACE = pa.schema([("position", pa.int64()), ("length", pa.int64())])
+PLACE = tables.RECORDS.extras
 """Where an entry starts in the text, and how long it is: columns that are given when requested by name."""
-DOUBTED = PLACE.append(pa.field("suspect", pa.string()))
+DOUBTED = tables.INDEXES.extras
 """The same with why an entry is not to be trusted, for tables without such a column of their own."""
 KERNELS = {"records": "aerospike_records", "indexes": "aerospike_indexes", "udfs": "aerospike_udfs"}
 TABLES = {b"+ k ": "records", b"+ n ": "records", b"* i ": "indexes", b"* e ": "indexes", b"* u ": "udfs"}

@@ -25,9 +25,7 @@ from thawline.formats.borg.folder import (
 )
 from thawline.formats.borg.index import IndexKind
 from thawline.formats.borg.rows import (
-    BLOBS,
     CONTENT,
-    PAYLOADS,
     SLOTS,
     Blobs,
     Evidence,
@@ -41,6 +39,7 @@ from thawline.formats.borg.rows import (
 from thawline.formats.borg.salvage import salvaged_pack
 from thawline.formats.borg.walk import Walk
 from thawline.formats.contract import Claim, Depth, Format, Kind, Member, Reading, Table
+from thawline.generated.tables.borg import BLOBS
 from thawline.model import Finding, Report, Run, Salvage, Span, report
 from thawline.source import LocalSource, Source
 
@@ -50,7 +49,7 @@ SEARCHED = 1 << 16
 """Bytes at the start of a file in which a blob is searched for."""
 EMPTY_NAMES = frozenset(made(memoryview(b"")).hex() for made in HASHES.values())
 """The names of an empty pack."""
-TABLES = {"blobs": Table(BLOBS, pa.unify_schemas([PAYLOADS, SLOTS]))}
+TABLES = {"blobs": Table.of(BLOBS)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +118,7 @@ class PackKind(Kind):
             yield item if isinstance(item, Finding) else (item, self._batches(source, item, columns))
 
     def _batches(self, source: Source, run: Run, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
-        view = source.on_disk().view(0, source.size) if set(SLOTS.names) & set(columns) else None
+        view = source.on_disk().view(0, source.size) if SLOTS & set(columns) else None
         depth = Depth.UNITS if CONTENT & set(columns) else Depth.HEADS
         pack = self._payload(source, run).pack
         for stretch in self._stretches(source, run, depth):

@@ -24,28 +24,48 @@ from thawline import codecs
 from thawline.checksums import blake3, sha256
 from thawline.errors import CodecError
 from thawline.formats.borg.findings import BAD_DATA, BAD_ID, BAD_META, BAD_SLOT, BAD_TAG
+from thawline.generated.kernels.constants import (
+    BORG_BLOB_CHUNK_ID_AT,
+    BORG_BLOB_CHUNK_ID_SIZE,
+    BORG_BLOB_HEAD_FORMAT,
+    BORG_BLOB_HEAD_SIZE,
+    BORG_BLOB_LEN_DATA_AT,
+    BORG_BLOB_LEN_META_AT,
+    BORG_BLOB_LEN_META_MAX,
+    BORG_BLOB_MAGIC,
+    BORG_BLOB_SLOT_AEAD_AT,
+    BORG_BLOB_SLOT_AEAD_SIZE,
+    BORG_BLOB_SLOT_IV_HIGH_AT,
+    BORG_BLOB_SLOT_KEY_TYPE_SIZE,
+    BORG_BLOB_SLOT_MAC_AT,
+    BORG_BLOB_SLOT_SESSION_ID_AT,
+    BORG_BLOB_SLOT_STAMP_SIZE,
+)
 from thawline.model import Code
 from thawline.wording import counted, grouped, printable
 
-MAGIC = b"BORG_OBJ"
-LAYOUT = struct.Struct("<8sB32sII")
-HEADER_SIZE = LAYOUT.size
-CHUNK_ID, SIZES = 9, {"len_meta": 41, "len_data": 45}
+MAGIC: bytes = BORG_BLOB_MAGIC
+LAYOUT = struct.Struct(BORG_BLOB_HEAD_FORMAT)
+HEADER_SIZE: int = BORG_BLOB_HEAD_SIZE
+CHUNK_ID, SIZES = BORG_BLOB_CHUNK_ID_AT, {"len_meta": BORG_BLOB_LEN_META_AT, "len_data": BORG_BLOB_LEN_DATA_AT}
 """Offsets of fields in the header."""
-ID_SIZE = 32
-LARGEST_OBJECT = 20_971_479
+ID_SIZE: int = BORG_BLOB_CHUNK_ID_SIZE
+LARGEST_OBJECT = HEADER_SIZE + BORG_BLOB_LEN_META_MAX
 """MAX_DATA_SIZE, header included."""
 LARGEST_META = 64 << 10
 """Borg b25 refuses a longer meta slot; real ones have a few hundred bytes."""
 SEARCHED_META = 1 << 10
 """Bytes of a damaged blob in which its meta map is searched for."""
-LEAST_SEALED = HEADER_SIZE + 2 * 48
+LEAST_SEALED = HEADER_SIZE + 2 * (BORG_BLOB_SLOT_AEAD_AT + BORG_BLOB_SLOT_AEAD_SIZE)
 """The size of the smallest encrypted blob."""
 FIRST_BLOCK, LAST_BLOCK = 1 << 10, 1 << 20
 """Bytes searched at once. Start small: a hostile pack has a magic every eight bytes."""
-IV, SESSION = slice(2, 8), slice(8, 32)
+IV, SESSION = (
+    slice(BORG_BLOB_SLOT_IV_HIGH_AT, BORG_BLOB_SLOT_SESSION_ID_AT),
+    slice(BORG_BLOB_SLOT_SESSION_ID_AT, BORG_BLOB_SLOT_MAC_AT),
+)
 """Counter and session id in an encrypted slot."""
-ENVELOPES = {1: 1, 2: 34}
+ENVELOPES = {1: BORG_BLOB_SLOT_KEY_TYPE_SIZE, 2: BORG_BLOB_SLOT_KEY_TYPE_SIZE + BORG_BLOB_SLOT_STAMP_SIZE}
 """Bytes before the payload of a slot that is not encrypted, by object version."""
 FIXMAP = range(0x80, 0x90)
 """First bytes of a msgpack map with at most 15 entries."""

@@ -25,10 +25,11 @@ from thawline.folder import Folder
 from thawline.formats.borg import findings as codes
 from thawline.formats.borg.archives import Archive, Encrypted, Gap, Item, LostChunk, Store, read_archive, read_items
 from thawline.formats.borg.blobs import HASH_RULES, HEX_ID, SEALED_NAMES, id_in
-from thawline.formats.borg.index import INDEX, PLACE, read_index, table_start
+from thawline.formats.borg.index import PLACE, read_index, table_start
 from thawline.formats.borg.rows import Ledger, Pack, Stretch, proven_pack, unproven_pack
 from thawline.formats.borg.walk import Located, Walk
 from thawline.formats.contract import Depth
+from thawline.generated.tables.borg import INDEX
 from thawline.model import Code, Finding, Span
 from thawline.source import Source, open_source
 from thawline.wording import counted, grouped, printable, quoted
@@ -151,7 +152,7 @@ class Repository:
             with folder.open(name) as source:
                 if table_start(source) is not None:
                     tables.append(read_index(source))
-        whole = pa.concat_tables(tables) if tables else INDEX.empty_table()
+        whole = pa.concat_tables(tables) if tables else INDEX.schema.empty_table()
         order = [(name, "ascending") for name in ("pack_id", "offset", "length", "chunk_id")]
         return whole.group_by(list(PLACE)).aggregate([]).sort_by(order)
 

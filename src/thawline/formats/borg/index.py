@@ -21,36 +21,37 @@ from thawline.engine.chunks import Break, Chunk
 from thawline.errors import FormatError, SourceError
 from thawline.formats.borg.blobs import ENVELOPES, HASH_RULES, HASHES, SEALED, hash_rule, id_in
 from thawline.formats.borg.findings import BAD_INDEX, BAD_INDEX_NAME, TORN_INDEX
-from thawline.formats.borg.rows import countable
+from thawline.formats.building import Origins, batch_of
 from thawline.formats.contract import Claim, Depth, Kind, Reading, Table
+from thawline.generated.kernels.constants import (
+    BORG_INDEX_ENTRY_CHUNK_ID_SIZE,
+    BORG_INDEX_ENTRY_SIZE,
+    BORG_INDEX_HEAD_SIZE,
+    BORG_INDEX_LEN_DESCRIPTION_AT,
+    BORG_INDEX_MAGIC,
+)
+from thawline.generated.tables.borg import INDEX
 from thawline.model import Finding, Run, Salvage, Span
 from thawline.outputs import replacing
 from thawline.source import Source
 from thawline.wording import counted, printable
 
 TABLE = "borg_index_entries"
-INDEX = pa.schema(
-    [
-        ("chunk_id", pa.binary()),
-        ("pack_id", pa.binary()),
-        ("offset", pa.int64()),
-        ("length", pa.int64()),
-        ("flags", pa.int64()),
-        ("size", pa.int64()),
-    ]
-)
 PLACE = ("chunk_id", "pack_id", "offset", "length")
 """The columns that say where a chunk lies."""
-MAGIC = b"BORGHASH"
+MAGIC: bytes = BORG_INDEX_MAGIC
 ENVELOPE = ENVELOPES[2]
 STAMPED = (0x50, 0x60)
 """Key types of b25 whose envelope leaves the table readable."""
 FIELDS = ["flags", "size", "pack_id", "obj_offset", "obj_size"]
-LAYOUT = {"key_size": 32, "value_size": 48, "byte_order": "little", "value_format": ["I", "I", "32s", "I", "I"]}
+HEAD_SIZE, ENTRY_SIZE, KEY_SIZE = BORG_INDEX_HEAD_SIZE, BORG_INDEX_ENTRY_SIZE, BORG_INDEX_ENTRY_CHUNK_ID_SIZE
+LAYOUT = {
+    "key_size": KEY_SIZE,
+    "value_size": ENTRY_SIZE - KEY_SIZE,
+    "byte_order": "little",
+    "value_format": ["I", "I", "32s", "I", "I"],
+}
 """What the description must say, so that the entries are those of the spec."""
-HEAD_SIZE = 16
-"""Magic, version and the size of the description."""
-ENTRY_SIZE = 80
 LONGEST_DESCRIPTION = 1 << 16
 MOST_ENTRIES = (1 << 32) - 1
 """A borghash table counts with 32 bits."""
@@ -94,7 +95,7 @@ class IndexKind(Kind):
     @property
     def tables(self) -> Mapping[str, Table]:
         """The entries."""
-        return {"index": Table(INDEX)}
+        return {"index": Table.of(INDEX)}
 
     def claim(self, source: Source) -> Claim | None:
         """The claim on an index by its magic, which an envelope may precede."""
@@ -157,7 +158,7 @@ def _read_head(source: Source) -> IndexHead:
     if start is None:
         raise FormatError("does not start with BORGHASH", file=source.name, offset=0)
     fixed = bytes(source.view(start, min(source.size, start + HEAD_SIZE)))
-    size = min(int.from_bytes(fixed[12:16], "little"), LONGEST_DESCRIPTION)
+    size = min(int.from_bytes(fixed[BORG_INDEX_LEN_DESCRIPTION_AT:HEAD_SIZE], "little"), LONGEST_DESCRIPTION)
     data = bytes(source.view(start, min(source.size, start + HEAD_SIZE + size)))
     # Cut after the description, so that the parser makes no object per entry.
     description = _description(specs.parse("borg_index", data, file=source.name, base=start).description)
@@ -201,19 +202,14 @@ def _batches(source: Source, run: Run, names: Collection[str]) -> Iterator[pa.Re
 
 
 def _batch(chunk: Chunk, names: Collection[str]) -> pa.RecordBatch:
-    fields = [field for field in INDEX if field.name in names]
-    if not fields:
-        return countable(chunk.starts)
-    wire = {"offset": "ofs_blob", "length": "len_blob"}
-    arrays = [chunk.batch[wire.get(field.name, field.name)] for field in fields]
-    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+    return batch_of(INDEX, names, Origins(len(chunk), lambda column: chunk.batch[column.source]))
 
 
 def read_index(source: Source) -> pa.Table:
     """All whole entries of an index, whatever else is wrong with it."""
     runs = [item for item in IndexKind().walk(source, Depth.EVERYTHING) if isinstance(item, Run)]
-    batches = [batch for run in runs for batch in _batches(source, run, INDEX.names)]
-    return pa.Table.from_batches(batches, INDEX)
+    batches = [batch for run in runs for batch in _batches(source, run, INDEX.schema.names)]
+    return pa.Table.from_batches(batches, INDEX.schema)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,36 +45,20 @@ from thawline.formats.borg.findings import (
     UNREPORTED_BLOBS,
     WITH_KEY,
 )
+from thawline.formats.building import Origins, batch_of
+from thawline.generated.tables.borg import BLOBS
+from thawline.literals import repeated
 from thawline.model import Finding, Payload, Span
 from thawline.source import Source
+from thawline.tables import PublicColumn
 
-BLOBS = pa.schema(
-    [
-        ("pack_id", pa.binary()),
-        ("offset", pa.int64()),
-        ("size", pa.int64()),
-        ("version", pa.int16()),
-        ("chunk_id", pa.binary()),
-        ("len_meta", pa.int64()),
-        ("len_data", pa.int64()),
-        ("mode", pa.string()),
-        ("name_rule", pa.string()),
-        ("type", pa.string()),
-        ("ctype", pa.int32()),
-        ("clevel", pa.int32()),
-        ("csize", pa.int64()),
-        ("plain_size", pa.int64()),
-        ("verdict", pa.string()),
-        ("verified_by", pa.string()),
-    ]
-)
-PAYLOADS = pa.schema([("meta", pa.binary()), ("data", pa.binary()), ("plaintext", pa.binary())])
-"""On request: the payloads of the slots as they are stored, and the chunk itself where it can be read."""
-SLOTS = pa.schema([("meta_slot", pa.binary()), ("data_slot", pa.binary())])
-"""On request: the slots in their envelopes. With version and chunk_id, they are the whole blob in any mode."""
-CONTENT = frozenset({"type", "ctype", "clevel", "csize", "plain_size", "verdict", "verified_by", *PAYLOADS.names})
+SLOTS = frozenset({"meta_slot", "data_slot"})
+"""Columns of the slots in their envelopes. With version and chunk_id, they are the whole blob in any mode."""
+CHECKED = frozenset({"type", "ctype", "clevel", "csize"})
+"""Columns that the meta map has."""
+CONTENT = CHECKED | {"plain_size", "verdict", "verified_by", "meta", "data", "plaintext"}
 """Columns that need more than headers and envelopes."""
-PLACES = pa.schema([BLOBS.field(name) for name in ("pack_id", "offset", "size", "chunk_id")])
+PLACES = BLOBS.projected({"pack_id", "offset", "size", "chunk_id"}).schema
 LARGEST_BATCH = 64 << 20
 """Bytes of plaintext after which a batch ends."""
 ENVELOPE_COLUMNS = (
@@ -364,7 +348,7 @@ def blob_batches(
 
     The columns `meta_slot` and `data_slot` need a view of the whole pack.
     """
-    if not {"plaintext", *SLOTS.names} & set(columns):
+    if not {"plaintext", *SLOTS} & set(columns):
         yield _sliced(stretch, pack, frozenset(columns))
         return
     if "plaintext" not in columns:
@@ -410,47 +394,42 @@ def _batch(
     made: dict[str, list[bytes | None]],
     view: memoryview | None,
 ) -> pa.RecordBatch:
-    fields = [field for field in (*BLOBS, *PAYLOADS, *SLOTS) if field.name in columns]
-    if not fields:
-        return countable(stretch.judged.chunk.starts.slice(stretch.first, len(stretch)))
-    of = _Columns(stretch, pack, view)
-    arrays = [pa.array(made[field.name], field.type) if field.name in made else of.column(field) for field in fields]
-    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
-
-
-def countable(rows: pa.Array) -> pa.RecordBatch:
-    """A batch without columns that still knows how many rows it has."""
-    return pa.RecordBatch.from_arrays([rows], ["offset"]).select([])
+    return batch_of(BLOBS, columns, _Columns(stretch, pack, made, view).origins)
 
 
 class _Columns:
     """The columns of a stretch, each made on request."""
 
-    def __init__(self, stretch: Stretch, pack: Pack, view: memoryview | None) -> None:
+    def __init__(
+        self, stretch: Stretch, pack: Pack, given: dict[str, list[bytes | None]], view: memoryview | None
+    ) -> None:
         self.stretch, self.pack, self.judged, self.view = stretch, pack, stretch.judged, view
-        self.rows = range(stretch.first, stretch.last)
+        self.given, self.rows = given, range(stretch.first, stretch.last)
 
-    def column(self, field: pa.Field) -> pa.Array:
-        """One column."""
+    @property
+    def origins(self) -> Origins:
+        """Where the columns come from."""
+        pack_id = None if self.pack.pack_id is None else bytes.fromhex(self.pack.pack_id)
+        facts: dict[str, int | str | bytes | None] = {"pack_id": pack_id, "name_rule": self.pack.rule}
+        return Origins(len(self.stretch), lambda column: self._wire(column.source), self._made, file=facts)
+
+    def _made(self, column: PublicColumn) -> pa.Array:
+        name, kind = column.name, column.stored_type
+        if name in self.given:
+            return pa.array(self.given[name], kind)
+        if name in CHECKED:
+            return self._checked(kind, lambda checked: getattr(checked.meta, name))
         made: dict[str, Callable[[], pa.Array]] = {
-            "pack_id": self._pack_ids,
             "offset": lambda: self._sliced(self.judged.chunk.starts),
             "size": lambda: pc.subtract(*map(self._sliced, (self.judged.chunk.ends, self.judged.chunk.starts))),
             "mode": self._modes,
-            "name_rule": lambda: self._repeated(self.pack.rule),
-            "plain_size": lambda: self._checked(field, lambda checked: checked.plain_size),
+            "plain_size": lambda: self._checked(kind, lambda checked: checked.plain_size),
             "verdict": self._verdicts,
             "verified_by": self._checks,
-            "meta": lambda: self._wire("meta_payload"),
-            "data": lambda: self._wire("data_payload"),
             "meta_slot": lambda: self._slots("len_meta", []),
             "data_slot": lambda: self._slots("len_data", ["len_meta"]),
         }
-        if field.name in made:
-            return made[field.name]()
-        if field.name in {"type", "ctype", "clevel", "csize"}:
-            return self._checked(field, lambda checked: getattr(checked.meta, field.name))
-        return self._wire(field.name)
+        return made[name]()
 
     def _sliced(self, whole: pa.Array) -> pa.Array:
         return whole.slice(self.stretch.first, len(self.stretch))
@@ -467,21 +446,17 @@ class _Columns:
         places = zip(starts.to_pylist(), self._wire(size).to_pylist(), strict=True)
         return pa.array([bytes(self.view[start : start + length]) for start, length in places], pa.binary())
 
-    def _repeated(self, value: str | None) -> pa.Array:
-        return pa.repeat(pa.scalar(value, pa.string()), len(self.stretch))
-
-    def _pack_ids(self) -> pa.Array:
-        pack_id = None if self.pack.pack_id is None else bytes.fromhex(self.pack.pack_id)
-        return pa.repeat(pa.scalar(pack_id, pa.binary()), len(self.stretch))
+    def _repeated(self, value: str) -> pa.Array:
+        return repeated(value, pa.string(), len(self.stretch))
 
     def _modes(self) -> pa.Array:
         return mode_names(self._wire("version"), self._wire("meta_key_type"), self.pack.repository_version)
 
-    def _checked(self, field: pa.Field, value: Callable[[Checked], object]) -> pa.Array:
+    def _checked(self, kind: pa.DataType, value: Callable[[Checked], object]) -> pa.Array:
         contents = self.judged.contents
         if not contents:
-            return pa.nulls(len(self.stretch), field.type)
-        return pa.array([value(contents[row]) if row in contents else None for row in self.rows], field.type)
+            return pa.nulls(len(self.stretch), kind)
+        return pa.array([value(contents[row]) if row in contents else None for row in self.rows], kind)
 
     def _verdicts(self) -> pa.Array:
         if self.stretch.doubt or self.pack.is_proven:

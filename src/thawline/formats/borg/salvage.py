@@ -381,7 +381,7 @@ class Originals:
         if len(slots) < SESSION.stop or slots[0] not in SEALED:
             return 0
         iv = int.from_bytes(slots[IV], "big")
-        head = slots[:2] + max(iv - 1, 0).to_bytes(6, "big") + slots[SESSION]
+        head = slots[: IV.start] + max(iv - 1, 0).to_bytes(IV.stop - IV.start, "big") + slots[SESSION]
         return max(slots.find(head, 1), 0)
 
     def _ids(self, header: Header) -> Iterator[bytes]:

@@ -25,10 +25,6 @@ from thawline.formats.kafka import folder as partitions
 from thawline.formats.kafka import records, salvage
 from thawline.formats.kafka.findings import CODES, EPOCH_FALLS, PREALLOCATED
 from thawline.formats.kafka.rows import (
-    BATCH_EXTRAS,
-    BATCHES,
-    RECORD_EXTRAS,
-    RECORDS,
     Request,
     Selection,
     batch_rows,
@@ -36,7 +32,7 @@ from thawline.formats.kafka.rows import (
     counts_of,
 )
 from thawline.formats.kafka.sidecars import SIDECARS, TEXT_FILES
-from thawline.formats.kafka.transactions import CONTROL, Transactions, broken_control, control_batches
+from thawline.formats.kafka.transactions import Transactions, broken_control, control_batches
 from thawline.formats.kafka.units import (
     HEAD_SIZE,
     LATEST_MAGIC,
@@ -59,13 +55,14 @@ from thawline.formats.kafka.walk import (
     nowhere,
     together,
 )
+from thawline.generated.tables.kafka import BATCHES, CONTROL, RECORDS
 from thawline.model import Finding, LeftOut, Payload, Report, Run, Span
 from thawline.source import Source
 
 TABLES = {
-    "records": Table(RECORDS, RECORD_EXTRAS),
-    "batches": Table(BATCHES, BATCH_EXTRAS),
-    "control": Table(CONTROL),
+    "records": Table.of(RECORDS),
+    "batches": Table.of(BATCHES),
+    "control": Table.of(CONTROL),
 }
 HARMLESS = (PREALLOCATED, EPOCH_FALLS)
 """Findings that leave no doubt about where units start and which offsets they have."""

@@ -27,6 +27,11 @@ from thawline.formats.kafka.units import (
     raw_head_at,
     table_at,
 )
+from thawline.generated.kernels.constants import (
+    KAFKA_RECORD_BATCH_BASE_OFFSET_SIZE,
+    KAFKA_RECORD_BATCH_LAST_OFFSET_DELTA_AT,
+    KAFKA_RECORD_BATCH_NUM_RECORDS_AT,
+)
 from thawline.model import Code, Finding, Span
 from thawline.source import Source
 from thawline.wording import counted, numbered, quoted
@@ -383,8 +388,9 @@ class Explanations:
     def _lost(self, span: Span, table: str, floor: int, following: int | None) -> str:
         """What is lost, in offsets as far as the units around it tell."""
         if table == BATCHES and span.size >= HEAD_SIZE:
-            base, count = integer_at(self.source, span.start, 8), integer_at(self.source, span.start + HEAD_SIZE - 4)
-            last = base + integer_at(self.source, span.start + 23)
+            base = integer_at(self.source, span.start, KAFKA_RECORD_BATCH_BASE_OFFSET_SIZE)
+            count = integer_at(self.source, span.start + KAFKA_RECORD_BATCH_NUM_RECORDS_AT)
+            last = base + integer_at(self.source, span.start + KAFKA_RECORD_BATCH_LAST_OFFSET_DELTA_AT)
             fits = floor < base <= last and (following is None or last < following) and 0 < count <= last - base + 1
             if fits and last - floor < MOST_OFFSETS:
                 is_more = HEAD_SIZE <= claimed_size(self.source, span.start) < span.size and not self._proven(span)

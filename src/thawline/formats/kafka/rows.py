@@ -4,67 +4,30 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline import native
 from thawline.errors import ThawlineError
+from thawline.formats.building import Origins, batch_of, column_of
 from thawline.formats.contract import Reading
 from thawline.formats.kafka.findings import lost_unit
-from thawline.formats.kafka.units import HEADS, NO_TIMESTAMP, SUSPECT, Heads, Integers, integers
+from thawline.formats.kafka.units import NAMES, NO_TIMESTAMP, SUSPECT, Heads, integers
+from thawline.generated.kernels.constants import (
+    KAFKA_RECORD_BATCH_TIMESTAMP_TYPE_LOG_APPEND_TIME,
+)
+from thawline.generated.tables.kafka import BATCHES, RECORDS
 from thawline.literals import repeated, texts
 from thawline.model import Code, Finding, Run, Span
+from thawline.tables import PublicColumn
 
 if TYPE_CHECKING:
     from thawline.formats.kafka.transactions import Transactions
 
-HEADERS = pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())])))
-MICROSECONDS = pa.timestamp("us", "UTC")
-RECORDS = pa.schema(
-    [
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("timestamp", MICROSECONDS),
-        ("timestampType", pa.int32()),
-        ("headers", HEADERS),
-    ]
-)
-"""Exactly the columns of Spark's own Kafka source."""
-RECORD_EXTRAS = pa.schema(
-    [
-        ("transaction", pa.string()),
-        ("producer_id", pa.int64()),
-        ("producer_epoch", pa.int16()),
-        ("sequence", pa.int32()),
-        ("leader_epoch", pa.int32()),
-        ("batch_start", pa.int64()),
-        ("timestamp_ms", pa.int64()),
-        ("is_control", pa.bool_()),
-        ("suspect", pa.bool_()),
-    ]
-)
-NAMES = {"position": "batch_start", "is_suspect": "suspect"}
-"""Columns of heads that users know by another name."""
-TIMES = ("base_timestamp", "max_timestamp")
-BATCHES = pa.schema(
-    [
-        (NAMES.get(field.name, field.name), MICROSECONDS if field.name in TIMES else field.type)
-        for field in HEADS
-        if field.name != "is_suspect"
-    ]
-)
-BATCH_EXTRAS = pa.schema([("transaction", pa.string()), ("suspect", pa.bool_())])
-ABSENT = ("producer_id", "producer_epoch", "base_sequence", "leader_epoch")
-"""Columns in which Kafka's -1 stands for none."""
 TIMESTAMP_TYPES, NO_TIMESTAMP_TYPE = texts(["create_time", "log_append_time"]), -1
 """Kafka's TimestampType in the order of their numbers; magic 0 has no timestamp."""
 SEQUENCES = 1 << 31
@@ -288,101 +251,62 @@ class _Columns:
         return chosen
 
     def _batch(self) -> pa.RecordBatch:
-        schema = _schema(tuple(self.request.columns))
-        if not schema.names:
-            return pa.RecordBatch.from_arrays([self.records.offsets], ["offset"]).select([])  # keeps the number of rows
-        return pa.RecordBatch.from_arrays([self._column(name) for name in schema.names], schema=schema)
+        origins = Origins(len(self.records.units), self._field, self._made, self._unit, self._facts())
+        return batch_of(RECORDS, self.request.columns, origins)
 
-    def _column(self, name: str) -> pa.Array:
-        if name in self.records.wire:
-            return self.records.wire[name]
-        made: Callable[[], pa.Array] = getattr(self, f"_{name}")
-        return made()
+    def _facts(self) -> dict[str, int | str | bytes | None]:
+        return {"topic": self.request.topic, "partition": self.request.partition}
+
+    def _field(self, column: PublicColumn) -> pa.Array:
+        return self.records.wire[column.source] if column.source in self.records.wire else self._no_headers(column)
+
+    def _unit(self, column: PublicColumn) -> pa.Array:
+        """What the batch of each record says, as the table `batches` has it."""
+        of_units = _of_heads(self.heads, self.request)
+        return column_of(BATCHES.column(column.source), of_units).take(self.records.units)
+
+    def _made(self, column: PublicColumn) -> pa.Array:
+        match column.name:
+            case "offset":
+                return self.records.offsets
+            case "timestamp" | "timestamp_ms":
+                return self.records.milliseconds
+            case "timestampType":
+                return self._timestamp_types()
+        return self._sequences()
 
     def _of_unit(self, name: str) -> pa.Array:
         """What the head of each record's unit says."""
         return self.heads.rows[name].take(self.records.units)
 
-    def _topic(self) -> pa.Array:
-        return repeated(self.request.topic, pa.string(), len(self.records.units))
-
-    def _partition(self) -> pa.Array:
-        return repeated(self.request.partition, pa.int32(), len(self.records.units))
-
-    def _offset(self) -> pa.Array:
-        return self.records.offsets
-
-    def _timestamp(self) -> pa.Array:
-        return microseconds(self.records.milliseconds)
-
-    def _timestamp_ms(self) -> pa.Array:
-        return self.records.milliseconds
-
-    def _timestampType(self) -> pa.Array:  # noqa: N802 - the column's name
+    def _timestamp_types(self) -> pa.Array:
         types = timestamp_types(self.heads)
         least, most = pc.min_max(types).values()
         units = self.records.units
         return repeated(least.as_py(), types.type, len(units)) if least == most else types.take(units)
 
-    def _headers(self) -> pa.Array:
+    def _no_headers(self, column: PublicColumn) -> pa.Array:
         """Magic 0 and 1 have none."""
-        kinds = list(HEADERS.value_type)
-        nothing = pa.StructArray.from_arrays([pa.array([], kind.type) for kind in kinds], fields=kinds)
+        kind = column.stored_type
+        fields = list(kind.value_type)
+        nothing = pa.StructArray.from_arrays([pa.array([], each.type) for each in fields], fields=fields)
         offsets = pa.repeat(pa.scalar(0, pa.int32()), len(self.records.units) + 1)
-        return pa.ListArray.from_arrays(offsets, nothing, type=HEADERS)
+        return pa.ListArray.from_arrays(offsets, nothing, type=kind)
 
-    def _transaction(self) -> pa.Array:
-        return _transactions(self.request, self.heads).take(self.records.units)
-
-    def _producer_id(self) -> pa.Array:
-        return _where_there(self._of_unit("producer_id"))
-
-    def _producer_epoch(self) -> pa.Array:
-        return _where_there(self._of_unit("producer_epoch"))
-
-    def _leader_epoch(self) -> pa.Array:
-        return _where_there(self._of_unit("leader_epoch"))
-
-    def _sequence(self) -> pa.Array:
+    def _sequences(self) -> pa.Array:
         base = self._of_unit("base_sequence").cast(pa.int64())
         delta = pc.subtract(self.records.offsets, self._of_unit("base_offset"))
         wrapped = pc.bit_wise_and(pc.add(base, delta), SEQUENCES - 1)
         return pc.if_else(pc.less(base, 0), pa.scalar(None, pa.int64()), wrapped).cast(pa.int32())
 
-    def _batch_start(self) -> pa.Array:
-        return self._of_unit("position")
-
     def _is_control(self) -> pa.Array:
         return self._of_unit("is_control")
-
-    def _suspect(self) -> pa.Array:
-        return self._of_unit("is_suspect")
-
-
-@cache
-def _schema(columns: tuple[str, ...]) -> pa.Schema:
-    """The schema of the requested columns, in the table's order."""
-    return pa.schema([field for field in (*RECORDS, *RECORD_EXTRAS) if field.name in columns])
 
 
 def timestamp_types(heads: Heads) -> pa.Int32Array:
     """Kafka's numbers for the timestamp types of units."""
     found = pc.index_in(heads.rows["timestamp_type"], value_set=TIMESTAMP_TYPES)
     return found.fill_null(NO_TIMESTAMP_TYPE) if found.null_count else found
-
-
-def microseconds(milliseconds: pa.Int64Array) -> pa.Array:
-    """Timestamps; null for Kafka's -1 and outside of the years 1 to 9999, which calendars have."""
-    rows = len(milliseconds)
-    made, valid = Integers(rows), bytearray(rows)
-    missing = native.functions.to_microseconds(integers(milliseconds), rows, made.view, valid)
-    validity = None if not missing else pa.array(valid, pa.uint8()).cast(pa.bool_()).buffers()[1]
-    return made.column(MICROSECONDS, validity)
-
-
-def _where_there(values: pa.Array) -> pa.Array:
-    """Null for Kafka's -1."""
-    return pc.if_else(pc.equal(values, -1), pa.scalar(None, values.type), values)
 
 
 def _transactions(request: Request, heads: Heads) -> pa.StringArray:
@@ -395,18 +319,17 @@ def _transactions(request: Request, heads: Heads) -> pa.StringArray:
 
 def batch_rows(heads: Heads, columns: Collection[str], request: Request) -> pa.RecordBatch:
     """What the heads of some units say."""
-    schema = pa.schema([field for field in (*BATCHES, *BATCH_EXTRAS) if field.name in columns])
-    made = [_of_heads(heads, field.name, request) for field in schema]
-    return pa.RecordBatch.from_arrays(made, schema=schema) if made else heads.rows.select([])
+    return batch_of(BATCHES, columns, _of_heads(heads, request))
 
 
-def _of_heads(heads: Heads, name: str, request: Request) -> pa.Array:
-    if name == "transaction":
-        return _transactions(request, heads)
-    values = heads.rows[next((ours for ours, theirs in NAMES.items() if theirs == name), name)]
-    if name in TIMES:
-        return microseconds(values)
-    return _where_there(values) if name in ABSENT else values
+def _of_heads(heads: Heads, request: Request) -> Origins:
+    """Heads have every column of the table, under its name or one of `NAMES`, but for outcomes of transactions."""
+
+    def stated(column: PublicColumn) -> pa.Array:
+        is_outcome = column.name == "transaction"
+        return _transactions(request, heads) if is_outcome else heads.rows[NAMES.get(column.name, column.name)]
+
+    return Origins(len(heads), stated, stated)
 
 
 # Rows of records as an encoder takes them.
@@ -415,7 +338,7 @@ LATEST_TIMESTAMP = (1 << 63) - 2
 """One less than the largest number, so that the difference of any two timestamps fits 64 bits."""
 LONGEST_RECORD = 1 << 30
 """Bytes of key, value and headers together. A batch has to stay below 2 GB, whatever a codec makes of it."""
-LOG_APPEND_TIME = 1
+LOG_APPEND_TIME = KAFKA_RECORD_BATCH_TIMESTAMP_TYPE_LOG_APPEND_TIME
 COLUMNS = ("key", "value", "offset", "timestamp", "timestampType", "headers")
 PLACE = {"topic", "partition"}
 """Columns that are not used: a segment does not hold them, its folder is named by them."""

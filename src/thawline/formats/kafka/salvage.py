@@ -27,6 +27,11 @@ from thawline.formats.kafka.units import (
     integers,
 )
 from thawline.formats.kafka.walk import Walk, nowhere, rising
+from thawline.generated.kernels.constants import (
+    KAFKA_OFFSET_INDEX_ENTRY_SIZE,
+    KAFKA_RECORD_BATCH_LEN_BODY_SIZE,
+    KAFKA_TIME_INDEX_ENTRY_SIZE,
+)
 from thawline.model import Finding, Run, Span
 from thawline.source import LocalSource, RemoteSource, Source, open_source
 
@@ -80,7 +85,7 @@ def _recovered(source: Source, finding: Finding, count: Count) -> Run | Finding:
 def proven_head(source: Source, span: Span) -> bytes:
     """The head of a batch with the length and the magic that its checksum proves."""
     head = bytearray(source.view(span.start, span.start + HEAD_SIZE))
-    head[LENGTH_AT:LENGTH_END] = (span.size - LENGTH_END).to_bytes(4, "big")
+    head[LENGTH_AT:LENGTH_END] = (span.size - LENGTH_END).to_bytes(KAFKA_RECORD_BATCH_LEN_BODY_SIZE, "big")
     head[MAGIC_AT] = LATEST_MAGIC
     return bytes(head)
 
@@ -203,7 +208,7 @@ def _within(starts: list[int], span: Span) -> tuple[int, int]:
 
 INTERVAL = 4096
 """Kafka's default of `index.interval.bytes`."""
-OFFSET_ENTRY, TIME_ENTRY = 8, 12
+OFFSET_ENTRY, TIME_ENTRY = KAFKA_OFFSET_INDEX_ENTRY_SIZE, KAFKA_TIME_INDEX_ENTRY_SIZE
 OFFSET_BYTES, TIME_BYTES = 5, 6
 """Slots of the state that the native `index_batches` keeps."""
 

@@ -22,6 +22,7 @@ from thawline.engine import columns as engine
 from thawline.engine.chunks import Break, Chunk, Ranges
 from thawline.errors import SourceError
 from thawline.folder import Folder
+from thawline.formats.building import Origins, batch_of
 from thawline.formats.contract import Claim, Depth, Kind, Reading, Table
 from thawline.formats.kafka.findings import (
     BAD_EPOCHS,
@@ -32,41 +33,20 @@ from thawline.formats.kafka.findings import (
     BAD_TRANSACTION_INDEX,
     PREALLOCATED,
 )
-from thawline.formats.kafka.rows import MICROSECONDS, RECORD_EXTRAS, RECORDS, microseconds
 from thawline.formats.kafka.units import LARGEST_OFFSET
 from thawline.formats.kafka.walk import rising
+from thawline.generated.kernels.constants import (
+    KAFKA_PRODUCER_SNAPSHOT_CRC_INPUT_AT,
+    KAFKA_PRODUCER_SNAPSHOT_HEAD_SIZE,
+)
 from thawline.generated.kernels.tables import TABLES
+from thawline.generated.tables.kafka import TABLES as DECLARED
 from thawline.model import Code, Finding, Run, Span
 from thawline.source import Source
 from thawline.wording import counted, grouped, quoted
 
-SCHEMAS = {
-    "index": pa.schema([("offset", pa.int64()), ("relative_offset", pa.int32()), ("position", pa.int32())]),
-    "timeindex": pa.schema([("timestamp", MICROSECONDS), ("offset", pa.int64()), ("relative_offset", pa.int32())]),
-    "txnindex": pa.schema(
-        [
-            ("producer_id", pa.int64()),
-            ("first_offset", pa.int64()),
-            ("last_offset", pa.int64()),
-            ("last_stable_offset", pa.int64()),
-        ]
-    ),
-    "producers": pa.schema(
-        [
-            ("producer_id", pa.int64()),
-            ("producer_epoch", pa.int16()),
-            ("last_sequence", pa.int32()),
-            ("last_offset", pa.int64()),
-            ("offset_delta", pa.int32()),
-            ("timestamp", MICROSECONDS),
-            ("coordinator_epoch", pa.int32()),
-            ("current_txn_first_offset", pa.int64()),
-        ]
-    ),
-}
 NAME = re.compile(r"(?:([0-9]{20})|.*)\.(index|timeindex|txnindex|snapshot)(?:\.deleted|\.swap|\.cleaned)?", re.DOTALL)
 BLOCK = 1 << 20
-NO_OFFSET = -1
 Rule = Callable[[pa.RecordBatch], pa.BooleanArray]
 """Whether each entry is possible by itself."""
 
@@ -93,7 +73,7 @@ class Sidecar(Kind):
     @property
     def tables(self) -> Mapping[str, Table]:
         """The one table."""
-        return {self.table: Table(SCHEMAS[self.table])}
+        return {self.table: Table.of(DECLARED[self.table])}
 
     @property
     def entry_size(self) -> int:
@@ -121,11 +101,9 @@ class Sidecar(Kind):
             yield item if isinstance(item, Finding) else (item, self._batches(source, item, columns))
 
     def _batches(self, source: Source, run: Run, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
-        schema = pa.schema([field for field in SCHEMAS[self.table] if field.name in columns])
         base = base_offset(source.name)
         for chunk in self._entries(source, run):
-            made = [_column(chunk.batch, field, base) for field in schema]
-            yield pa.RecordBatch.from_arrays(made, schema=schema) if made else chunk.batch.select([])
+            yield batch_of(DECLARED[self.table], columns, _origins(chunk.batch, base))
 
     def intact_entries(self, source: Source) -> Iterator[tuple[int, pa.RecordBatch]]:
         """The intact entries as the file has them, with the position of the first of each batch."""
@@ -158,14 +136,14 @@ class Sidecar(Kind):
         raise NotImplementedError
 
 
-def _column(batch: pa.RecordBatch, field: pa.Field, base: int | None) -> pa.Array:
-    if field.name == "offset":
-        return pc.add(batch["relative_offset"].cast(pa.int64()), pa.scalar(base, pa.int64()))
-    values = batch[field.name]
-    if field.type == MICROSECONDS:
-        return microseconds(values)
-    is_none = field.name == "current_txn_first_offset"
-    return pc.if_else(pc.equal(values, NO_OFFSET), pa.scalar(None, values.type), values) if is_none else values
+def _origins(batch: pa.RecordBatch, base: int | None) -> Origins:
+    """Entries, whose offsets count from that of the file's name."""
+    offsets = pa.scalar(base, pa.int64())
+    return Origins(
+        batch.num_rows,
+        field=lambda column: batch[column.source],
+        made=lambda _: pc.add(batch["relative_offset"].cast(pa.int64()), offsets),
+    )
 
 
 # Indexes.
@@ -335,9 +313,8 @@ def _is_aborted(batch: pa.RecordBatch) -> pa.BooleanArray:
 class Snapshot(Sidecar):
     """The state of all producers at an offset: one unit, which one checksum covers."""
 
-    HEAD = 10
+    HEAD = KAFKA_PRODUCER_SNAPSHOT_HEAD_SIZE
     """Bytes of version, checksum and count."""
-    COVERED_FROM = 6
 
     def claim(self, source: Source) -> Claim | None:
         """By name; where that is not named after an offset, the checksum must be right."""
@@ -368,7 +345,7 @@ class Snapshot(Sidecar):
         if size != source.size:
             due = f"which would be {counted(size, 'byte')} and not {grouped(source.size)}"
             return {"reason": f"it counts {counted(count, 'producer')}, {due}"}
-        computed = checksums.crc32c(source.view(0, source.size), self.COVERED_FROM)
+        computed = checksums.crc32c(source.view(0, source.size), KAFKA_PRODUCER_SNAPSHOT_CRC_INPUT_AT)
         return {} if head.crc == computed else {"crc_stored": head.crc, "crc_computed": computed}
 
     def _entries(self, source: Source, run: Run) -> Iterator[Chunk]:
@@ -442,7 +419,7 @@ class TextFile(Kind):
     @property
     def tables(self) -> Mapping[str, Table]:
         """The table of the partition that it belongs to."""
-        return {"records": Table(RECORDS, RECORD_EXTRAS)}
+        return {"records": Table.of(DECLARED["records"])}
 
     def claim(self, source: Source) -> Claim | None:
         """Never by itself: any system may have a file of such a name."""

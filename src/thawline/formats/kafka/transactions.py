@@ -22,39 +22,31 @@ import pyarrow.compute as pc
 
 from thawline import codecs, specs
 from thawline.folder import Folder
+from thawline.formats.building import Origins, batch_of
 from thawline.formats.contract import Reading
 from thawline.formats.kafka import records
 from thawline.formats.kafka.findings import BAD_TRANSACTION_INDEX, SNAPSHOT_MISMATCH, Misfits
-from thawline.formats.kafka.rows import MICROSECONDS, SEQUENCES, BadRecord, Request, Selection
+from thawline.formats.kafka.rows import SEQUENCES, BadRecord, Request, Selection
 from thawline.formats.kafka.sidecars import PRODUCER_SNAPSHOT, TRANSACTION_INDEX, base_offset
 from thawline.formats.kafka.units import Heads
 from thawline.formats.kafka.walk import Walk
+from thawline.generated.kernels.constants import (
+    KAFKA_CONTROL_KEY_CONTROL_TYPE_AT,
+    KAFKA_CONTROL_KEY_HEAD_SIZE,
+    KAFKA_CONTROL_KEY_VERSION_AT,
+    KAFKA_CONTROL_VALUE_COORDINATOR_EPOCH_AT,
+    KAFKA_CONTROL_VALUE_COORDINATOR_EPOCH_SIZE,
+)
+from thawline.generated.tables.kafka import CONTROL
 from thawline.model import Finding
 from thawline.source import Source
 
 # The table `control`: markers and the records that KRaft writes about itself.
 
-CONTROL = pa.schema(
-    [
-        ("batch_start", pa.int64()),
-        ("offset", pa.int64()),
-        ("timestamp", MICROSECONDS),
-        ("producer_id", pa.int64()),
-        ("producer_epoch", pa.int16()),
-        ("leader_epoch", pa.int32()),
-        ("type", pa.string()),
-        ("version", pa.int16()),
-        ("coordinator_epoch", pa.int32()),
-        ("value", pa.binary()),
-        ("content", pa.string()),
-    ]
-)
-OF_RECORDS = ("batch_start", "offset", "timestamp", "producer_id", "producer_epoch", "leader_epoch", "value")
-"""Columns that any record has."""
 ABORT, COMMIT = "abort", "commit"
-LEAST_KEY = 4
+LEAST_KEY = KAFKA_CONTROL_KEY_HEAD_SIZE
 """Kafka refuses a control record with a shorter key, and one with a negative version."""
-EPOCH_AT = 2
+EPOCH_AT = KAFKA_CONTROL_VALUE_COORDINATOR_EPOCH_AT
 """Where the coordinator's epoch stands in the value of a transaction marker."""
 INTEGERS = {"h": pa.int16(), "i": pa.int32()}
 
@@ -63,7 +55,7 @@ def control_batches(
     source: Source, heads: Heads, columns: Collection[str], max_batch_bytes: int = codecs.DEFAULT_MAX_BYTES
 ) -> Iterator[pa.RecordBatch]:
     """Control records of some units, with the requested columns. Units that cannot be read are left out."""
-    for item in _control(source, heads, (*OF_RECORDS, "key"), max_batch_bytes):
+    for item in _control(source, heads, (*CONTROL.fields(CONTROL.schema.names), "key"), max_batch_bytes):
         if not isinstance(item, Finding):
             yield from (_control_rows(batch, columns) for batch in item[1])
 
@@ -81,9 +73,10 @@ def _control(source: Source, heads: Heads, columns: tuple[str, ...], max_batch_b
 
 def _control_rows(batch: pa.RecordBatch, columns: Collection[str]) -> pa.RecordBatch:
     made = _ControlColumns(batch)
-    schema = pa.schema([field for field in CONTROL if field.name in columns])
-    arrays = [batch[field.name] if field.name in OF_RECORDS else made.column(field.name) for field in schema]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema) if arrays else batch.select([])
+    origins = Origins(
+        batch.num_rows, field=lambda column: batch[column.source], made=lambda column: made.column(column.name)
+    )
+    return batch_of(CONTROL, columns, origins)
 
 
 class _ControlColumns:
@@ -92,10 +85,10 @@ class _ControlColumns:
     def __init__(self, batch: pa.RecordBatch) -> None:
         self.values = batch["value"]
         is_whole = pc.fill_null(pc.greater_equal(pc.binary_length(batch["key"]), LEAST_KEY), False)  # noqa: FBT003
-        versions = big_endian(batch["key"], 0, "h")
+        versions = big_endian(batch["key"], KAFKA_CONTROL_KEY_VERSION_AT, "h")
         is_valid = pc.and_(is_whole, pc.fill_null(pc.greater_equal(versions, 0), False))  # noqa: FBT003 - a value
         self.versions = _where(is_valid, versions)
-        self.numbers = _where(is_valid, big_endian(batch["key"], 2, "h"))
+        self.numbers = _where(is_valid, big_endian(batch["key"], KAFKA_CONTROL_KEY_CONTROL_TYPE_AT, "h"))
 
     def column(self, name: str) -> pa.Array:
         """One column, by its name."""
@@ -433,7 +426,7 @@ class ProducerStates:
 
 Ending = Literal["commit", "abort"]
 LARGEST_EPOCH = (1 << 31) - 1
-KEY_SIZE, VALUE_SIZE = 4, 6
+KEY_SIZE, VALUE_SIZE = LEAST_KEY, EPOCH_AT + KAFKA_CONTROL_VALUE_COORDINATOR_EPOCH_SIZE
 
 
 @dataclass(slots=True)

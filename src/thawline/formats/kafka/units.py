@@ -17,22 +17,48 @@ import pyarrow.compute as pc
 from thawline import checksums, native
 from thawline.engine import columns
 from thawline.engine.chunks import Break, Chunk, Ranges
-from thawline.generated.kernels.tables import TABLES
+from thawline.generated.kernels.constants import (
+    KAFKA_MESSAGE_CRC_AT,
+    KAFKA_MESSAGE_CRC_INPUT_AT,
+    KAFKA_MESSAGE_HEAD_FORMAT,
+    KAFKA_MESSAGE_LEN_BODY_MIN,
+    KAFKA_MESSAGE_TIMESTAMP_SIZE,
+    KAFKA_RECORD_BATCH_BODY_AT,
+    KAFKA_RECORD_BATCH_COMPRESSION_MASK,
+    KAFKA_RECORD_BATCH_CRC_AT,
+    KAFKA_RECORD_BATCH_CRC_INPUT_AT,
+    KAFKA_RECORD_BATCH_HEAD_FORMAT,
+    KAFKA_RECORD_BATCH_HEAD_SIZE,
+    KAFKA_RECORD_BATCH_LAST_OFFSET_DELTA_AT,
+    KAFKA_RECORD_BATCH_LAST_OFFSET_DELTA_SIZE,
+    KAFKA_RECORD_BATCH_LEN_BODY_AT,
+    KAFKA_RECORD_BATCH_LEN_BODY_MIN,
+    KAFKA_RECORD_BATCH_LEN_BODY_SIZE,
+    KAFKA_RECORD_BATCH_MAGIC,
+    KAFKA_RECORD_BATCH_MAGIC_AT,
+)
+from thawline.generated.tables import kafka as tables
 from thawline.model import Span
 from thawline.source import Source
 
 BATCHES, MESSAGES = "kafka_batches", "kafka_messages"
-LATEST_MAGIC = 2
-LENGTH_AT, LENGTH_END, MAGIC_AT = 8, 12, 16
+LATEST_MAGIC: int = KAFKA_RECORD_BATCH_MAGIC
+LENGTH_AT: int = KAFKA_RECORD_BATCH_LEN_BODY_AT
+LENGTH_END: int = KAFKA_RECORD_BATCH_BODY_AT
+MAGIC_AT: int = KAFKA_RECORD_BATCH_MAGIC_AT
 """The same in all versions."""
-CRC_AT = {False: 17, True: 12}
-COVERED_FROM = {False: 21, True: 16}
+CRC_AT = {False: KAFKA_RECORD_BATCH_CRC_AT, True: KAFKA_MESSAGE_CRC_AT}
+COVERED_FROM = {False: KAFKA_RECORD_BATCH_CRC_INPUT_AT, True: KAFKA_MESSAGE_CRC_INPUT_AT}
 """Where the checksum stands and where its coverage begins, for magic 2 and for older; it ends with the unit."""
-LEAST_LENGTHS = {0: 14, 1: 22, 2: 49}
+LEAST_LENGTHS = {
+    0: KAFKA_MESSAGE_LEN_BODY_MIN,
+    1: KAFKA_MESSAGE_LEN_BODY_MIN + KAFKA_MESSAGE_TIMESTAMP_SIZE,
+    2: KAFKA_RECORD_BATCH_LEN_BODY_MIN,
+}
 LEAST_SIZE = LENGTH_END + LEAST_LENGTHS[0]
-HEAD_SIZE = TABLES[BATCHES].least_size
+HEAD_SIZE = KAFKA_RECORD_BATCH_HEAD_SIZE
 """Bytes of a batch of magic 2 before its records."""
-CODEC = 7
+CODEC = KAFKA_RECORD_BATCH_COMPRESSION_MASK
 """Bits of the attributes that name the compression."""
 NO_TIMESTAMP = -1
 OWN_TIMES = -(1 << 63)
@@ -47,28 +73,10 @@ stays in proportion to what is not, however a hostile file mixes the two."""
 STRETCH_BYTES = 64 << 20
 """Bytes whose units are read together. Each step has a fixed cost, which outweighs a warm cache."""
 
+NAMES = {"batch_start": "position", "suspect": "is_suspect"}
+"""Columns of heads that users know by another name, by that."""
 HEADS = pa.schema(
-    [
-        ("position", pa.int64()),
-        ("size", pa.int64()),
-        ("magic", pa.int8()),
-        ("base_offset", pa.int64()),
-        ("last_offset", pa.int64()),
-        ("num_records", pa.int32()),
-        ("leader_epoch", pa.int32()),
-        ("crc", pa.int64()),
-        ("compression", pa.string()),
-        ("timestamp_type", pa.string()),
-        ("base_timestamp", pa.int64()),
-        ("max_timestamp", pa.int64()),
-        ("is_transactional", pa.bool_()),
-        ("is_control", pa.bool_()),
-        ("has_delete_horizon", pa.bool_()),
-        ("producer_id", pa.int64()),
-        ("producer_epoch", pa.int16()),
-        ("base_sequence", pa.int32()),
-        ("is_suspect", pa.bool_()),
-    ]
+    [(NAMES.get(it.name, it.name), it.stored_type) for it in tables.BATCHES.columns if it.name != "transaction"]
 )
 """What the head of a unit says. The head of a wrapper, a compressed message of magic 0 or 1, has no first offset and no
 number of records: they are null. A suspect may lie inside of a broken wrapper."""
@@ -320,11 +328,11 @@ def _all(batch: pa.RecordBatch, *, value: bool | int) -> pa.Array:
 
 # A head as it stands in the file.
 
-RAW_HEAD = struct.Struct(">qiIbbb")
-"""Offset, length, checksum of old messages or leader epoch, magic, and two bytes whose use depends on it."""
-LATEST_HEAD = struct.Struct(">Ihi")
-"""What follows the magic byte in magic 2: checksum, attributes, and the last offset less the first."""
-LATEST_HEAD_END = MAGIC_AT + 1 + LATEST_HEAD.size
+OLD_HEAD = struct.Struct(KAFKA_MESSAGE_HEAD_FORMAT)
+"""Offset, length, checksum, magic and attributes of a message; offset, length and magic also of a batch."""
+LATEST_HEAD_END = KAFKA_RECORD_BATCH_LAST_OFFSET_DELTA_AT + KAFKA_RECORD_BATCH_LAST_OFFSET_DELTA_SIZE
+LATEST_HEAD = struct.Struct(KAFKA_RECORD_BATCH_HEAD_FORMAT[:8])
+"""The byte order and the first seven numbers of a batch, up to the last offset less the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,13 +359,13 @@ def raw_head_at(source: Source, start: int) -> RawHead | None:
     if left < LEAST_SIZE:
         return None
     view = source.view(start, start + min(left, LATEST_HEAD_END))
-    offset, length, checksum, magic, attributes, _ = RAW_HEAD.unpack_from(view)
+    offset, length, checksum, magic, attributes = OLD_HEAD.unpack_from(view)
     if magic not in LEAST_LENGTHS or length < LEAST_LENGTHS[magic] or offset < 0:
         return None
     if magic == LATEST_MAGIC:
         if left < LATEST_HEAD_END:
             return None
-        checksum, attributes, delta = LATEST_HEAD.unpack_from(view, MAGIC_AT + 1)
+        *_, checksum, attributes, delta = LATEST_HEAD.unpack_from(view)
         if delta < 0 or attributes >> 8:
             return None
         offset += delta
@@ -368,7 +376,7 @@ def offset_at(source: Source, position: int) -> int | None:
     """The offset at the start of the unit at a position; None where no unit can be."""
     if source.size - position < LEAST_SIZE:
         return None
-    offset, length = struct.unpack(">qi", source.view(position, position + LENGTH_END))
+    offset, length, *_ = OLD_HEAD.unpack(source.view(position, position + OLD_HEAD.size))
     return int(offset) if length >= LEAST_LENGTHS[0] else None
 
 
@@ -380,7 +388,7 @@ def claimed_size(source: Source, start: int) -> int:
     return LENGTH_END + length if length >= LEAST_LENGTHS[0] else 0
 
 
-def integer_at(source: Source, at: int, size: int = 4) -> int:
+def integer_at(source: Source, at: int, size: int = KAFKA_RECORD_BATCH_LEN_BODY_SIZE) -> int:
     """A signed integer of the file; bytes after the end of the file are left out."""
     view = source.view(min(at, source.size), min(at + size, source.size))
     return int.from_bytes(view, "big", signed=True)

@@ -24,6 +24,7 @@ from thawline.formats.kafka.salvage import INTERVAL, IndexBuilder
 from thawline.formats.kafka.sidecars import LEADER_EPOCHS
 from thawline.formats.kafka.transactions import Ending, OpenTransactions, Producer, marker
 from thawline.formats.kafka.units import CRC_AT, HEAD_SIZE, LATEST_MAGIC, LENGTH_END, NO_TIMESTAMP
+from thawline.generated.kernels.constants import KAFKA_RECORD_BATCH_CRC_SIZE, KAFKA_RECORD_BATCH_HEAD_FORMAT
 from thawline.outputs import replacing
 
 if TYPE_CHECKING:
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BadCompression", "BadRecord", "KafkaSegmentWriter", "OutOfTurn", "Producer", "SegmentFull"]
 
-HEAD = struct.Struct(">qiibIhiqqqhii")
+HEAD = struct.Struct(KAFKA_RECORD_BATCH_HEAD_FORMAT)
 """The head of a batch, by hand: the generated structure takes 30 us for it, as long as 200 records."""
-CRC_END = CRC_AT[False] + 4
+CRC_END = CRC_AT[False] + KAFKA_RECORD_BATCH_CRC_SIZE
 APPEND_TIME_BIT, TRANSACTIONAL_BIT, CONTROL_BIT = 1 << 3, 1 << 4, 1 << 5
 PENDING_RECORDS, PENDING_BYTES = 1000, 1 << 20
 """Records that are appended one by one are held until there are as many, and then encoded together."""

@@ -23,7 +23,7 @@ from thawline.formats.rbak import findings, salvage
 from thawline.formats.rbak import folder as backup
 from thawline.formats.rbak.manifest import Listed
 from thawline.formats.rbak.payload import content_of
-from thawline.formats.rbak.rows import EXTRAS, MESSAGES, SEGMENTS, Context, SegmentReader, SmallSegments, segment_row
+from thawline.formats.rbak.rows import Context, SegmentReader, SmallSegments, segment_row
 from thawline.formats.rbak.walk import (
     CRC32,
     END_MAGIC,
@@ -42,6 +42,7 @@ from thawline.formats.rbak.walk import (
     read_header,
     unproven,
 )
+from thawline.generated.tables.rbak import MESSAGES, SEGMENTS
 from thawline.model import Finding, Report, Run, Span
 from thawline.source import Source
 
@@ -129,7 +130,7 @@ class SegmentFile(Kind):
     @property
     def tables(self) -> Mapping[str, Table]:
         """The messages, and the segments themselves, which their headers describe."""
-        return {"messages": Table(MESSAGES, EXTRAS), "segments": Table(SEGMENTS, depth=Depth.HEADS)}
+        return {"messages": Table.of(MESSAGES), "segments": Table.of(SEGMENTS, Depth.HEADS)}
 
     def claim(self, source: Source) -> Claim | None:
         """A segment starts with RBAK; one that lost its beginning still ends with KABR."""

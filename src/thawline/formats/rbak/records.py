@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import partial
 
 from thawline.engine import decoding
+from thawline.generated.kernels.constants import RBAK_PAYLOAD_RECORD_HEAD_SIZE
 from thawline.generated.kernels.documents import DOCUMENTS
 
 RECORD = DOCUMENTS["rbak_record"]
@@ -16,7 +17,7 @@ PROPERTIES = tuple(field.name for field in RECORD.members("properties"))
 FIRST_KEY = f'{{"{FIELDS[0]}":'.encode()
 """How rabbitmq-backup begins a record. Framing resynchronises at one of these after a length that fits."""
 MOST_HEADERS = RECORD.most_pairs
-HEAD = 4
+HEAD: int = RBAK_PAYLOAD_RECORD_HEAD_SIZE
 """Bytes of the length before each document."""
 WIRE = decoding.columns_of(RECORD)
 decode = partial(decoding.decode, RECORD, HEAD)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from enum import Enum
 from itertools import accumulate
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,6 +20,7 @@ import pyarrow.compute as pc
 from thawline import specs
 from thawline.engine.decoding import NAMED_FAULTS, Decoded, Fault
 from thawline.errors import CodecError, OutputTooLarge
+from thawline.formats.building import LARGEST, TICKS, Origins, batch_of, is_within
 from thawline.formats.rbak import findings
 from thawline.formats.rbak.payload import (
     RECORD_SHARE,
@@ -29,8 +31,9 @@ from thawline.formats.rbak.payload import (
     documents,
     place_records,
 )
-from thawline.formats.rbak.records import FIELDS, PROPERTIES, WIRE, decode
+from thawline.formats.rbak.records import FIELDS, decode
 from thawline.formats.rbak.walk import FOOTER, HEADER, Header, Segment, int64_array
+from thawline.generated.tables.rbak import MESSAGES, SEGMENTS
 from thawline.inflow import Inflow
 from thawline.literals import integer, repeated
 from thawline.model import Code, Finding, Run, Span
@@ -38,58 +41,8 @@ from thawline.native.constants.documents import NOT_A_BYTE, NOT_JSON, WRONG_TYPE
 from thawline.source import Source
 from thawline.wording import counted, grouped
 
-TIME = pa.timestamp("us", "UTC")
-MOST_MILLISECONDS = (2**63 - 1) // 1000
-MOST_SECONDS = (2**63 - 1) // 1_000_000
-"""The largest numbers whose microseconds fit 64 bits."""
-
-MESSAGES = pa.schema(
-    [
-        ("vhost", pa.string()),
-        ("queue", pa.string()),
-        ("exchange", pa.string()),
-        ("routing_key", pa.string()),
-        ("delivery_tag", pa.decimal128(20, 0)),
-        ("redelivered", pa.bool_()),
-        ("backed_up_at", TIME),
-        ("body", pa.binary()),
-        *(("type" if name == "type_field" else name, WIRE.field(name).type) for name in PROPERTIES),
-        ("headers", WIRE.field("headers").type),
-        ("headers_json", pa.string()),
-        ("segment", pa.string()),
-        ("record_index", pa.int64()),
-    ]
-)
-EXTRAS = pa.schema(
-    [
-        ("backed_up_at_ms", pa.int64()),
-        ("published_at", TIME),
-        ("record_json", pa.string()),
-        ("headers_at", pa.int64()),
-        ("verified", pa.bool_()),
-    ]
-)
-SEGMENTS = pa.schema(
-    [
-        ("segment", pa.string()),
-        ("version", pa.int16()),
-        ("compression", pa.string()),
-        ("record_count", pa.decimal128(20, 0)),
-        ("first_timestamp", TIME),
-        ("last_timestamp", TIME),
-        ("size_bytes", pa.int64()),
-        ("payload_bytes", pa.int64()),
-        ("crc32", pa.int64()),
-    ]
-)
-WIRE_NAMES = {
-    "vhost": "source_vhost",
-    "queue": "source_queue",
-    "type": "type_field",
-    "backed_up_at_ms": "backed_up_at",
-    "published_at": "timestamp",
-}
-"""The wire column that a column is made from, where it has another name."""
+MOST_MILLISECONDS = LARGEST // TICKS["ms"]
+"""The largest number of them whose microseconds fit 64 bits."""
 
 EXCERPT = 80
 """Bytes of a bad record that a finding shows."""
@@ -125,16 +78,9 @@ class Context:
 # From wire columns to the table `messages`.
 
 
-def _wire_columns(wanted: Collection[str], context: Context) -> set[str]:
+def _wire_columns(wanted: Collection[str], context: Context) -> frozenset[str]:
     """The wire columns that the wanted ones are made from, and those that every reader needs."""
-    made_from = {WIRE_NAMES.get(name, name) for name in wanted}
-    return {name for name in made_from if name in WIRE.names} | {"backed_up_at", "index", *context.named}
-
-
-@cache
-def _schema_of(wanted: frozenset[str]) -> pa.Schema:
-    """The wanted columns in the table's order, extras last."""
-    return pa.schema([field for field in (*MESSAGES, *EXTRAS) if field.name in wanted])
+    return frozenset({*MESSAGES.fields(wanted), "backed_up_at", "index", *context.named})
 
 
 def _chosen(wire: pa.RecordBatch, context: Context) -> pa.RecordBatch:
@@ -151,53 +97,18 @@ def _chosen(wire: pa.RecordBatch, context: Context) -> pa.RecordBatch:
 
 def _batch(wire: pa.RecordBatch, wanted: Collection[str], context: Context) -> pa.RecordBatch:
     """Rows of the table from wire columns."""
-    schema = _schema_of(frozenset(wanted))
-    if not schema.names:
-        return wire.select([])
-    return pa.RecordBatch.from_arrays([_column(wire, name, context) for name in schema.names], schema=schema)
-
-
-def _column(wire: pa.RecordBatch, name: str, context: Context) -> pa.Array:
-    match name:
-        case "segment":
-            return repeated(context.segment, pa.string(), wire.num_rows)
-        case "record_index":
-            return pc.add(wire["index"], integer(context.first_index))
-        case "verified":
-            return repeated(context.verified, pa.bool_(), wire.num_rows)
-        case "backed_up_at":
-            return _times(wire["backed_up_at"], 1000, MOST_MILLISECONDS)
-        case "published_at":
-            return _times(_seconds(wire["timestamp"]), 1_000_000, MOST_SECONDS)
-    return wire[WIRE_NAMES.get(name, name)]
-
-
-def _times(values: pa.Int64Array, factor: int, most: int) -> pa.TimestampArray:
-    """Times from numbers of a unit of `factor` microseconds; null where they do not fit."""
-    if not _is_within(values, most):
-        fitting = pc.and_(pc.less_equal(values, most), pc.greater_equal(values, -most))
-        values = pc.if_else(fitting, values, pa.scalar(None, pa.int64()))
-    return pc.multiply(values, integer(factor)).cast(TIME)
-
-
-def _is_within(values: pa.Int64Array, most: int) -> bool:
-    """Whether all numbers lie between -most and most."""
-    if values.null_count == len(values):
-        return True
-    bounds = pc.min_max(values)
-    least, greatest = bounds["min"].as_py(), bounds["max"].as_py()
-    return least is None or -most <= least <= greatest <= most
-
-
-def _seconds(values: pa.Array) -> pa.Int64Array:
-    """A decimal column as integers; null where they do not fit."""
-    fitting = pc.less_equal(values, pa.scalar(MOST_SECONDS, values.type))
-    return pc.if_else(fitting, values, pa.scalar(None, values.type)).cast(pa.int64())
+    origins = Origins(
+        wire.num_rows,
+        field=lambda column: wire[column.source],
+        made=lambda _: pc.add(wire["index"], integer(context.first_index)),
+        file={"segment": context.segment, "verified": context.verified},
+    )
+    return batch_of(MESSAGES, wanted, origins)
 
 
 def _count_beyond(times: pa.Int64Array) -> int:
     """How many times do not fit a timestamp."""
-    if _is_within(times, MOST_MILLISECONDS):
+    if is_within(times, MOST_MILLISECONDS):
         return 0
     beyond = pc.or_(pc.greater(times, MOST_MILLISECONDS), pc.less(times, -MOST_MILLISECONDS))
     return pc.sum(beyond).as_py() or 0
@@ -503,25 +414,23 @@ def _small_payload(reader: SegmentReader) -> bytes | None:
 
 def segment_row(source: Source, run: Run, name: str, columns: Collection[str]) -> pa.RecordBatch:
     """The segment of a run as a row."""
-    schema = pa.schema([field for field in SEGMENTS if field.name in columns])
-    if not schema.names:
-        return pa.RecordBatch.from_arrays([pa.nulls(1)], ["none"]).select([])
-    header = specs.parse("rbak_segment::header", bytes(source.view(run.span.start, run.span.start + HEADER)))
-    footer = specs.parse("rbak_segment::footer", bytes(source.view(run.span.end - FOOTER, run.span.end)))
-    row = {
-        "segment": name,
-        "version": header.version,
-        "compression": header.compression.name,
-        "record_count": header.num_records,
-        "first_timestamp": _time(header.first_timestamp),
-        "last_timestamp": _time(header.last_timestamp),
-        "size_bytes": run.span.size,
-        "payload_bytes": run.span.size - HEADER - FOOTER,
-        "crc32": footer.crc32,
+    start, end = run.span.start, run.span.end
+    parts = {
+        "header": specs.parse("rbak_segment::header", bytes(source.view(start, start + HEADER))),
+        "footer": specs.parse("rbak_segment::footer", bytes(source.view(end - FOOTER, end))),
     }
-    return pa.RecordBatch.from_pylist([{name: row[name] for name in schema.names}], schema=schema)
+    made = {"size_bytes": run.span.size, "payload_bytes": run.span.size - HEADER - FOOTER}
+    origins = Origins(
+        1,
+        field=lambda column: pa.array([_stated(parts, column.source)], column.stored_type),
+        made=lambda column: repeated(made[column.name], column.stored_type, 1),
+        file={"segment": name},
+    )
+    return batch_of(SEGMENTS, columns, origins)
 
 
-def _time(milliseconds: int) -> pa.Scalar | None:
-    """A time as the column has it; null where it does not fit."""
-    return pa.scalar(milliseconds * 1000, TIME) if abs(milliseconds) <= MOST_MILLISECONDS else None
+def _stated(parts: Mapping[str, Any], path: str) -> object:
+    """What a field of the header or the footer says."""
+    part, _, name = path.partition(".")
+    value = getattr(parts[part], name)
+    return value.name if isinstance(value, Enum) else value

@@ -22,13 +22,25 @@ from thawline import specs
 from thawline.checksums import crc32, crc32c
 from thawline.errors import FormatError
 from thawline.formats.rbak import findings
+from thawline.generated.kernels.constants import (
+    RBAK_PAYLOAD_RECORD_HEAD_SIZE,
+    RBAK_SEGMENT_COMPRESSION_AT,
+    RBAK_SEGMENT_CRC32_SIZE,
+    RBAK_SEGMENT_END_MAGIC,
+    RBAK_SEGMENT_FOOTER_SIZE,
+    RBAK_SEGMENT_HEADER_SIZE,
+    RBAK_SEGMENT_MAGIC,
+    RBAK_SEGMENT_VERSION_AT,
+)
 from thawline.model import Finding, Payload, Span
 from thawline.source import Source
 from thawline.wording import counted, quoted
 
-MAGIC, END_MAGIC = b"RBAK", b"KABR"
-HEADER, FOOTER = 32, 8
-CHECKSUM = FOOTER - len(END_MAGIC)
+MAGIC: bytes = RBAK_SEGMENT_MAGIC
+END_MAGIC: bytes = RBAK_SEGMENT_END_MAGIC
+HEADER, FOOTER = RBAK_SEGMENT_HEADER_SIZE, RBAK_SEGMENT_FOOTER_SIZE
+VERSION_AT, COMPRESSION_AT = RBAK_SEGMENT_VERSION_AT, RBAK_SEGMENT_COMPRESSION_AT
+CHECKSUM, RECORD_HEAD = RBAK_SEGMENT_CRC32_SIZE, RBAK_PAYLOAD_RECORD_HEAD_SIZE
 LEAST = HEADER + FOOTER
 STEP = 16 << 20
 """Bytes that are checked or searched at once, so that a mapped file need not be in memory as a whole."""
@@ -186,7 +198,8 @@ def _keys(
     marks = pc.unique(pa.concat_arrays([starts, ends]))
     marks = marks.take(pc.array_sort_indices(marks))
     prefixes = _prefix_checksums(source, marks, checksum)
-    stored = pa.array((int.from_bytes(source.view(end, end + 4), "little") for end in ends.to_pylist()), pa.uint32())
+    words = (source.view(end, end + CHECKSUM) for end in ends.to_pylist())
+    stored = pa.array((int.from_bytes(word, "little") for word in words), pa.uint32())
     from_starts = prefixes.take(pc.index_in(starts, value_set=marks))
     from_ends = pc.bit_wise_xor(prefixes.take(pc.index_in(ends, value_set=marks)), stored)
     size = pa.scalar(source.size, pa.int64())
@@ -288,12 +301,12 @@ def read_header(source: Source, segment: Segment) -> Header | Finding:
     """The header of a proven segment, or why it cannot be used."""
     start = segment.span.start
     head = bytes(source.view(start, start + HEADER))
-    version, compression = head[4], head[5]
+    version, compression = head[VERSION_AT], head[COMPRESSION_AT]
     if not _is_known(version, 0):
-        lost = {"at": start + 4, "version": version, "lost": "all records of the segment"}
+        lost = {"at": start + VERSION_AT, "version": version, "lost": "all records of the segment"}
         return Finding(findings.UNKNOWN_VERSION, segment.span, lost)
     if not _is_known(version, compression):
-        lost = {"at": start + 5, "compression": compression, "lost": "all records of the segment"}
+        lost = {"at": start + COMPRESSION_AT, "compression": compression, "lost": "all records of the segment"}
         return Finding(findings.UNKNOWN_COMPRESSION, segment.span, lost)
     return parse_header(head)
 
@@ -402,7 +415,8 @@ def broken_rule(source: Source, span: Span) -> Finding:
 
 def _lost(head: bytes) -> str:
     """What is lost with a segment that no checksum proves, as its header states it."""
-    if not head.startswith(MAGIC) or not (_is_known(head[4], 0) and _is_known(head[4], head[5])):
+    version, compression = head[VERSION_AT], head[COMPRESSION_AT]
+    if not head.startswith(MAGIC) or not (_is_known(version, 0) and _is_known(version, compression)):
         return "all records of the segment, unless salvage finds some"
     header = parse_header(head)
     return f"{counted(header.num_records, 'record')} if its header is right; salvage copies those that still decode"
@@ -414,7 +428,7 @@ def damaged_header(source: Source, span: Span) -> Header:
     start = damaged_payload(source, span).start
     content = bytes(source.view(start, min(start + 12, span.end)))
     try:
-        header = parse_header(MAGIC + head[4:])
+        header = parse_header(MAGIC + head[len(MAGIC) :])
     except FormatError:
         header = Header("lz4", 0, 0, 0)
     return replace(header, compression=_compression(content, header.compression))
@@ -426,7 +440,7 @@ def _compression(content: bytes, stated: str) -> str:
         return "zstd"
     if content.startswith(LZ4_MAGIC):
         return "lz4"
-    return "none" if content[4:5] == b"{" else stated
+    return "none" if content[RECORD_HEAD : RECORD_HEAD + 1] == b"{" else stated
 
 
 def damaged_payload(source: Source, span: Span) -> Span:

@@ -17,8 +17,9 @@ from thawline.formats.contract import Claim, Depth, Format, Kind, Reading, Table
 from thawline.formats.rbf import salvage
 from thawline.formats.rbf.findings import CODES
 from thawline.formats.rbf.frame import FENCE, is_newer_layout
-from thawline.formats.rbf.rows import SCHEMA, Frames, first_frame, frames
+from thawline.formats.rbf.rows import Frames, first_frame, frames
 from thawline.formats.rbf.walk import ending, run_of, tiles
+from thawline.generated.tables.rbf import FRAMES
 from thawline.model import Finding, Run, Span
 from thawline.source import Source
 
@@ -54,7 +55,7 @@ class Log(Kind):
     @property
     def tables(self) -> Mapping[str, Table]:
         """The frames."""
-        return {"frames": Table(SCHEMA)}
+        return {"frames": Table.of(FRAMES)}
 
     def claim(self, source: Source) -> Claim | None:
         """A log starts with a fence; one that lost it is recognised by its name and its first fence."""

@@ -6,18 +6,25 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from thawline import native
-from thawline.checksums import crc32c
 from thawline.engine import columns
 from thawline.engine.chunks import Break, Ranges
 from thawline.formats.rbf.frame import (
+    ALIGNMENT,
     FENCE,
     LEAST_FRAME,
     LEAST_TAIL,
     LONGEST_WRITTEN,
+    TAIL_BACK,
     can_be_length,
+    computed_checksum,
     has_right_checksum,
     has_right_status,
     u4,
+)
+from thawline.generated.kernels.constants import (
+    RBF_FRAME_CRC32C_BACK,
+    RBF_FRAME_FRAME_TAG_AT,
+    RBF_FRAME_FRAME_TAG_SIZE,
 )
 from thawline.generated.kernels.tables import TABLES
 from thawline.model import Code, Finding, Span
@@ -195,7 +202,7 @@ class Gaps:
     def _broken(self, view: memoryview, size: int) -> Break | None:
         """Where and why the kernel rejects a frame. For an impossible HeadLen the answer is cached."""
         is_length = len(view) >= len(FENCE)
-        kind = (size < LEAST_FRAME or size % 4 != 0, size > len(view)) if is_length else (False, False)
+        kind = (size < LEAST_FRAME or size % ALIGNMENT != 0, size > len(view)) if is_length else (False, False)
         if kind in self.breaks:
             return self.breaks[kind]
         found = self.probe(view)
@@ -205,10 +212,8 @@ class Gaps:
 
     def _readable(self, rest: Span, frame: Span) -> Finding:
         """A frame that breaks no rule of the layout: its checksum is wrong, or the reverse scan does not reach it."""
-        stored, computed = (
-            u4(self.source, frame.end - 4),
-            crc32c(self.source.view(frame.start, frame.end), 4, frame.size - 4),
-        )
+        stored = u4(self.source, frame.end - RBF_FRAME_CRC32C_BACK)
+        computed = computed_checksum(self.source.view(frame.start, frame.end))
         if stored != computed:
             return self._lost(BAD_CHECKSUM, rest, frame, {"crc_stored": stored, "crc_computed": computed})
         has_fence = self.source.view(frame.start - len(FENCE), frame.start) == FENCE
@@ -246,7 +251,8 @@ class Gaps:
     def _lost(self, code: Code, rest: Span, frame: Span, detail: Mapping[str, object] | None = None) -> Finding:
         """A finding about a frame of known extent, with what is lost in the terms of its writer."""
         self.broken = frame
-        tag = bytes(self.source.view(frame.start + 4, frame.start + 8))
+        at = frame.start + RBF_FRAME_FRAME_TAG_AT
+        tag = bytes(self.source.view(at, at + RBF_FRAME_FRAME_TAG_SIZE))
         is_text = tag.isascii() and tag.decode("ascii").isprintable()
         shown = repr(tag.decode("ascii")) if is_text else "0x" + tag[::-1].hex()
         lost = f"1 frame with tag {shown}, {counted(frame.size, 'byte')}"
@@ -273,17 +279,17 @@ class Gaps:
         fence = end - len(FENCE)
         if fence < len(FENCE) + LEAST_FRAME or self.source.view(fence, end) != FENCE:
             return None
-        size = u4(self.source, fence - 8)
-        is_possible = LEAST_FRAME <= size <= fence - len(FENCE) and not size % 4
+        size = u4(self.source, fence - TAIL_BACK)
+        is_possible = LEAST_FRAME <= size <= fence - len(FENCE) and not size % ALIGNMENT
         return Span(fence - size, fence) if is_possible else None
 
     def _head_claim(self, start: int, size: int) -> Span | None:
         """The frame as long as its HeadLen says, if a fence or an equal TailLen at its end confirms that."""
         end = start + size
-        if size < LEAST_FRAME or size % 4 or end + len(FENCE) > self.source.size:
+        if size < LEAST_FRAME or size % ALIGNMENT or end + len(FENCE) > self.source.size:
             return None
         has_fence = self.source.view(end, end + len(FENCE)) == FENCE
-        return Span(start, end) if has_fence or u4(self.source, end - 8) == size else None
+        return Span(start, end) if has_fence or u4(self.source, end - TAIL_BACK) == size else None
 
     def _is_sound(self, frame: Span) -> bool:
         """Whether the checksum is right, and the status."""

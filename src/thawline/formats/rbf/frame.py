@@ -8,46 +8,71 @@ CRC-32C covers all from Tag to TailLen [F-CRC32C-COVERAGE].
 from __future__ import annotations
 
 from thawline.checksums import crc32c
+from thawline.generated.kernels.constants import (
+    RBF_FILE_ENTRY_FENCE,
+    RBF_FRAME_CRC32C_BACK,
+    RBF_FRAME_CRC32C_INPUT_AT,
+    RBF_FRAME_CRC32C_INPUT_REST,
+    RBF_FRAME_FRAME_STATUS_NUM_STATUS_MINUS_1_MASK,
+    RBF_FRAME_FRAME_STATUS_RESERVED_MASK,
+    RBF_FRAME_LAST_STATUS_BACK,
+    RBF_FRAME_LEN_FRAME_MIN,
+    RBF_FRAME_LEN_FRAME_SIZE,
+    RBF_FRAME_LEN_FRAME_STEP,
+    RBF_FRAME_LEN_TAIL_BACK,
+)
 from thawline.source import Source
 
-FENCE = b"RBF1"
-LEAST_FRAME = 20
-LEAST_TAIL = 12
+FENCE: bytes = RBF_FILE_ENTRY_FENCE
+LEAST_FRAME, ALIGNMENT = RBF_FRAME_LEN_FRAME_MIN, RBF_FRAME_LEN_FRAME_STEP
+TAIL_BACK = RBF_FRAME_LEN_TAIL_BACK
+"""Bytes from the end of a frame back to TailLen."""
+LEAST_TAIL = TAIL_BACK + len(FENCE)
 """TailLen, checksum and fence."""
+WORD = RBF_FRAME_LEN_FRAME_SIZE
+"""Bytes of every number."""
 LONGEST_WRITTEN = 256 << 20
 """Writers make no frame of this size or more (SizedPtr), so a larger HeadLen says nothing."""
 
 
 def u4(source: Source, at: int) -> int:
     """The number in four bytes of a file."""
-    return int.from_bytes(source.view(at, at + 4), "little")
+    return int.from_bytes(source.view(at, at + WORD), "little")
 
 
 def can_be_length(size: int) -> bool:
     """Whether a writer makes frames of this size."""
-    return LEAST_FRAME <= size < LONGEST_WRITTEN and not size % 4
+    return LEAST_FRAME <= size < LONGEST_WRITTEN and not size % ALIGNMENT
 
 
 def has_right_status(view: memoryview, end: int) -> bool:
     """Whether the FrameStatus of the frame that ends at `end` has no reserved bit, and all its bytes are equal."""
-    status = view[end - 9]
-    return not status & 0x7C and view[end - 9 - (status & 3) : end - 8] == bytes([status]) * ((status & 3) + 1)
+    last = end - RBF_FRAME_LAST_STATUS_BACK
+    status = view[last]
+    more = status & RBF_FRAME_FRAME_STATUS_NUM_STATUS_MINUS_1_MASK
+    is_reserved = status & RBF_FRAME_FRAME_STATUS_RESERVED_MASK
+    return not is_reserved and view[last - more : last + 1] == bytes([status]) * (more + 1)
 
 
 def has_right_checksum(frame: memoryview) -> bool:
     """Whether the checksum of a frame is right."""
-    return crc32c(frame, 4, len(frame) - 4) == int.from_bytes(frame[-4:], "little")
+    return computed_checksum(frame) == int.from_bytes(frame[-RBF_FRAME_CRC32C_BACK:], "little")
+
+
+def computed_checksum(frame: memoryview) -> int:
+    """The checksum that a frame should have."""
+    return crc32c(frame, RBF_FRAME_CRC32C_INPUT_AT, len(frame) - RBF_FRAME_CRC32C_INPUT_REST)
 
 
 def frame_before(view: memoryview, fence: int) -> int | None:
     """Where the intact frame before a fence starts; None if there is none."""
     if fence < len(FENCE) + LEAST_FRAME:
         return None
-    size = int.from_bytes(view[fence - 8 : fence - 4], "little")
+    size = int.from_bytes(view[fence - TAIL_BACK : fence - TAIL_BACK + WORD], "little")
     start = fence - size
-    if size < LEAST_FRAME or size % 4 or start < len(FENCE) or view[start - 4 : start] != FENCE:
+    if size < LEAST_FRAME or size % ALIGNMENT or start < len(FENCE) or view[start - len(FENCE) : start] != FENCE:
         return None
-    if int.from_bytes(view[start : start + 4], "little") != size or not has_right_status(view, fence):
+    if int.from_bytes(view[start : start + WORD], "little") != size or not has_right_status(view, fence):
         return None
     return start if has_right_checksum(view[start:fence]) else None
 
@@ -57,16 +82,16 @@ def may_start_before(end_of_file: Source, end: int) -> bool:
     fence = end - len(FENCE)
     if fence < LEAST_FRAME:
         return True
-    size = u4(end_of_file, fence - 8)
-    return end_of_file.view(fence, end) == FENCE and not size % 4 and size > fence - len(FENCE)
+    size = u4(end_of_file, fence - TAIL_BACK)
+    return end_of_file.view(fence, end) == FENCE and not size % ALIGNMENT and size > fence - len(FENCE)
 
 
 def is_newer_layout(source: Source) -> bool:
     """Whether the first frame ends as layout 0.40 writes it: with its length right before the fence."""
-    if source.size < 2 * len(FENCE) + 4:
+    if source.size < 2 * len(FENCE) + WORD:
         return False
     size = u4(source, len(FENCE))
     end = len(FENCE) + size
     if size < LEAST_FRAME or end + len(FENCE) > source.size or source.view(end, end + len(FENCE)) != FENCE:
         return False
-    return u4(source, end - 8) != size == u4(source, end - 4)
+    return u4(source, end - TAIL_BACK) != size == u4(source, end - WORD)

@@ -11,24 +11,14 @@ import pyarrow.compute as pc
 from thawline.engine import columns
 from thawline.engine.chunks import Break, Chunk, Ranges
 from thawline.errors import SourceError
+from thawline.formats.building import Origins, batch_of
 from thawline.formats.contract import Reading
 from thawline.formats.rbf.frame import FENCE
+from thawline.generated.tables.rbf import FRAMES
 from thawline.literals import integer, repeated
 from thawline.model import Finding, LeftOut, Run
 from thawline.source import Source
 
-SCHEMA = pa.schema(
-    [
-        ("address", pa.int64()),
-        ("length", pa.int64()),
-        ("tag", pa.int64()),
-        ("tag_text", pa.string()),
-        ("payload", pa.binary()),
-        ("tombstone", pa.bool_()),
-        ("nested_suspect", pa.bool_()),
-    ]
-)
-WIRE_COLUMNS = {"length": "len_frame", "tag": "frame_tag", "payload": "payload", "tombstone": "is_tombstone"}
 MOST_ITEMS = 1 << 12
 """The most runs and findings that wait for a shared scan."""
 
@@ -135,34 +125,31 @@ class Frames:
 
     def batches(self, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
         """All rows, in batches that may cross runs."""
-        wanted = [field.name for field in SCHEMA if field.name in columns]
         base, done = first_frame(self.runs[0]), 0
-        for chunk in self.chunks(wanted):
-            yield self._batch(chunk, base, wanted, done)
+        for chunk in self.chunks(columns):
+            yield self._batch(chunk, base, columns, done)
             done += len(chunk)
 
     def chunks(self, wanted: Collection[str]) -> Iterator[Chunk]:
         """The frames in chunks, known to be intact; positions are relative to the first frame."""
         base = first_frame(self.runs[0])
         view = self.source.view(base, self.runs[-1].span.end)
-        wire = {WIRE_COLUMNS[name] for name in wanted if name in WIRE_COLUMNS}
-        wire |= {"frame_tag"} if "tag_text" in wanted else set()
-        for item in columns.scan("rbf_frames", view, self.ranges, columns=wire):
+        for item in columns.scan("rbf_frames", view, self.ranges, columns=FRAMES.fields(wanted)):
             if isinstance(item, Break):
                 at = base + item.start
                 raise SourceError(f"{self.source.name}: the frame at {at:#x} changed while the file was read")
             yield item
 
-    def _batch(self, chunk: Chunk, base: int, wanted: list[str], done: int) -> pa.RecordBatch:
-        if not wanted:
-            return pa.RecordBatch.from_arrays([chunk.starts], ["address"]).select([])  # it knows its number of rows
+    def _batch(self, chunk: Chunk, base: int, wanted: Collection[str], done: int) -> pa.RecordBatch:
         made = {
             "address": lambda: pc.add(chunk.starts, integer(base)),
             "tag_text": lambda: _tag_text(chunk.batch["frame_tag"]),
             "nested_suspect": lambda: self._suspects(done, len(chunk)),
         }
-        arrays = [made[name]() if name in made else chunk.batch[WIRE_COLUMNS[name]] for name in wanted]
-        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([SCHEMA.field(name) for name in wanted]))
+        origins = Origins(
+            len(chunk), field=lambda column: chunk.batch[column.source], made=lambda column: made[column.name]()
+        )
+        return batch_of(FRAMES, wanted, origins)
 
     def _suspects(self, done: int, rows: int) -> pa.BooleanArray:
         """Whether each of `rows` rows, after the first `done`, is suspect."""

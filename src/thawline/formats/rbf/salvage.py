@@ -7,7 +7,16 @@ from dataclasses import dataclass
 
 from thawline.errors import ThawlineError
 from thawline.formats.rbf.findings import DAMAGED_LENGTH, UNFENCED, UNREACHABLE
-from thawline.formats.rbf.frame import FENCE, LEAST_FRAME, has_right_checksum, has_right_status, u4
+from thawline.formats.rbf.frame import (
+    ALIGNMENT,
+    FENCE,
+    LEAST_FRAME,
+    TAIL_BACK,
+    WORD,
+    has_right_checksum,
+    has_right_status,
+    u4,
+)
 from thawline.model import Finding, Payload, Run, Span
 from thawline.source import Source
 
@@ -49,8 +58,8 @@ def _proven_frame(source: Source, run: Run) -> Iterator[bytes | memoryview]:
     """One proven frame, with its TailLen as HeadLen, and the fence that it may have lost."""
     assert isinstance(run.payload, Proven)  # noqa: S101 - `recovered` sets it
     size = run.payload.size
-    yield size.to_bytes(4, "little")
-    yield from _pieces(source, run.span.start + 4, run.span.start + size)
+    yield size.to_bytes(WORD, "little")
+    yield from _pieces(source, run.span.start + WORD, run.span.start + size)
     yield FENCE
 
 
@@ -104,14 +113,14 @@ def _end_by_tail(source: Source, start: int, item: Run | Finding) -> int:
     end = item.span.end - len(FENCE)
     if isinstance(item, Run) or end - start < LEAST_FRAME or source.view(end, item.span.end) != FENCE:
         return 0
-    return end if u4(source, end - 8) == end - start else 0
+    return end if u4(source, end - TAIL_BACK) == end - start else 0
 
 
 def _is_proven(source: Source, start: int, size: int) -> bool:
-    if size < LEAST_FRAME or size % 4 or start + size > source.size:
+    if size < LEAST_FRAME or size % ALIGNMENT or start + size > source.size:
         return False
     frame = source.view(start, start + size)
-    if u4(source, start + size - 8) != size or not has_right_status(frame, size):
+    if u4(source, start + size - TAIL_BACK) != size or not has_right_status(frame, size):
         return False
     return has_right_checksum(frame)
 
@@ -134,7 +143,7 @@ def _forbidding(source: Source, runs: list[Run], at: int) -> str:
         return f"the file has {source.size:#x} bytes, so an older DataTail is to be used"
     if at < len(FENCE) or source.view(0, len(FENCE)) != FENCE:
         return "the copy would not start with the genesis fence"
-    if at % 4:
+    if at % ALIGNMENT:
         return "it is no multiple of four"
     if source.view(at - len(FENCE), at) != FENCE:
         return "no fence lies right before it"

@@ -17,6 +17,7 @@ from thawline.errors import SourceError, ThawlineError
 from thawline.formats.rbf.findings import TORN_TAIL
 from thawline.formats.rbf.frame import FENCE, LONGEST_WRITTEN, frame_before, is_newer_layout
 from thawline.formats.rbf.walk import tiles
+from thawline.generated.kernels.constants import RBF_FRAME_HEAD_FORMAT
 from thawline.model import Finding
 from thawline.source import Source, open_source
 
@@ -37,7 +38,7 @@ LONGEST_PAYLOAD = LONGEST_FRAME - 17
 IN_MEMORY = 8 << 20
 """A builder keeps a payload of up to this size in memory, and a longer one in a temporary file."""
 WORD = struct.Struct("<I")
-PAIR = struct.Struct("<II")
+PAIR = struct.Struct(RBF_FRAME_HEAD_FORMAT)
 LAST = struct.Struct("<I4s")
 LARGEST_TAG = 0xFFFF_FFFF
 

@@ -1,5 +1,6 @@
-"""Constants of native code: characters, state slots, field positions and limits.
+"""Constants of native code that no spec states: characters, state slots and limits.
 
-A module here, and `thawline.generated.kernels.constants`, holds nothing but `NAME = integer`. The build turns each name
-into a C constant, so names are unique over all modules; the uncompiled sources and other callers import them.
+A module here holds nothing but `NAME = integer`. The build turns each name, and each integer of
+`thawline.generated.kernels.constants`, into a C constant, so names are unique over all modules; the uncompiled sources
+and other callers import them.
 """

@@ -6,7 +6,7 @@ from collections.abc import MutableSequence, Sequence
 from functools import lru_cache
 
 from thawline import checksums
-from thawline.native.constants.rbf import CRC_SIZE, HEAD_SIZE
+from thawline.generated.kernels.constants import RBF_FRAME_CRC32C_INPUT_AT, RBF_FRAME_CRC32C_INPUT_REST
 
 MASK = 0xFFFFFFFF
 POLYNOMIAL = 0x82F63B78
@@ -105,7 +105,11 @@ def crc32c_spans(
 
 def covered_bytes(fences: Sequence[int], starts: Sequence[int], count: int) -> int:
     """How many bytes the checksums of candidate frames cover in total."""
-    return sum(fences[index] - starts[index] - HEAD_SIZE - CRC_SIZE for index in range(count) if starts[index] >= 0)
+    return sum(
+        fences[index] - starts[index] - RBF_FRAME_CRC32C_INPUT_AT - RBF_FRAME_CRC32C_INPUT_REST
+        for index in range(count)
+        if starts[index] >= 0
+    )
 
 
 def check_checksums(
@@ -120,7 +124,7 @@ def check_checksums(
     for index in range(count):
         if starts[index] < 0:
             continue
-        first, end = starts[index] + HEAD_SIZE, fences[index] - CRC_SIZE
+        first, end = starts[index] + RBF_FRAME_CRC32C_INPUT_AT, fences[index] - RBF_FRAME_CRC32C_INPUT_REST
         computed = _between(buf, states, step, first, end) if len(states) else checksums.crc32c(buf, first, end)
-        if computed != int.from_bytes(buf[end : end + CRC_SIZE], "little"):
+        if computed != int.from_bytes(buf[end : end + RBF_FRAME_CRC32C_INPUT_REST], "little"):
             starts[index] = -1

@@ -3,7 +3,7 @@
 import cython
 
 if not cython.compiled:
-    from thawline.native.constants.rbf import CRC_SIZE, HEAD_SIZE
+    from thawline.generated.kernels.constants import RBF_FRAME_CRC32C_INPUT_AT, RBF_FRAME_CRC32C_INPUT_REST
 
 
 def uses_crc32c_instruction():
@@ -152,7 +152,7 @@ def covered_bytes(
     with cython.nogil:
         for index in range(count):
             if starts[index] >= 0:
-                total += fences[index] - starts[index] - HEAD_SIZE - CRC_SIZE
+                total += fences[index] - starts[index] - RBF_FRAME_CRC32C_INPUT_AT - RBF_FRAME_CRC32C_INPUT_REST
     return total
 
 
@@ -176,8 +176,8 @@ def check_checksums(
         for index in range(count):
             if starts[index] < 0:
                 continue
-            first = starts[index] + HEAD_SIZE
-            last = fences[index] - CRC_SIZE
+            first = starts[index] + RBF_FRAME_CRC32C_INPUT_AT
+            last = fences[index] - RBF_FRAME_CRC32C_INPUT_REST
             computed = _crc32c_between(buf, states, step, first, last) if states.shape[0] else _crc32c(buf, first, last)
             if computed != cython.cast(cython.uint, _u4(buf, last)):  # noqa: F821 - of rbf_reverse.py
                 starts[index] = -1

@@ -4,12 +4,23 @@ import cython
 
 if not cython.compiled:
     from thawline.checksums import crc32, crc32c
+    from thawline.generated.kernels.constants import (
+        KAFKA_MESSAGE_CRC_AT,
+        KAFKA_MESSAGE_CRC_INPUT_AT,
+        KAFKA_MESSAGE_LEN_BODY_MIN,
+        KAFKA_MESSAGE_TIMESTAMP_AT,
+        KAFKA_MESSAGE_TIMESTAMP_SIZE,
+        KAFKA_RECORD_BATCH_BODY_AT,
+        KAFKA_RECORD_BATCH_CRC_AT,
+        KAFKA_RECORD_BATCH_CRC_INPUT_AT,
+        KAFKA_RECORD_BATCH_LAST_OFFSET_DELTA_AT,
+        KAFKA_RECORD_BATCH_LEN_BODY_AT,
+        KAFKA_RECORD_BATCH_LEN_BODY_MIN,
+        KAFKA_RECORD_BATCH_MAGIC,
+        KAFKA_RECORD_BATCH_MAGIC_AT,
+        KAFKA_RECORD_BATCH_NUM_RECORDS_AT,
+    )
     from thawline.native.constants.kafka import (
-        BATCH_COUNT_AT,
-        BATCH_COVERED_AT,
-        BATCH_CRC_AT,
-        BATCH_LAST_DELTA_AT,
-        BODY_AT,
         FOLLOWED_BUDGET,
         FOLLOWED_HOLES,
         FOLLOWED_OFFSET,
@@ -29,19 +40,8 @@ if not cython.compiled:
         HOLE_START,
         KNOWN_RIGHT,
         KNOWN_WRONG,
-        LATEST_MAGIC,
-        LEAST_BATCH,
-        LEAST_MESSAGE_0,
-        LEAST_MESSAGE_1,
-        LEAST_UNIT,
-        LENGTH_AT,
         LZ4_1,
         LZ4_2,
-        MAGIC_AT,
-        MESSAGE_0_KEY_AT,
-        MESSAGE_1_KEY_AT,
-        MESSAGE_COVERED_AT,
-        MESSAGE_CRC_AT,
         MOST_AHEAD,
         MOST_BROKEN,
         SNAPPY_1,
@@ -79,9 +79,9 @@ def _big(buf: cython.const[cython.uchar][::1], at: cython.longlong, size: cython
 @cython.exceptval(check=False)
 def _least_size(magic: cython.longlong) -> cython.longlong:
     """The least size of a unit."""
-    if magic == LATEST_MAGIC:
-        return BODY_AT + LEAST_BATCH
-    return BODY_AT + (LEAST_MESSAGE_1 if magic == 1 else LEAST_MESSAGE_0)
+    if magic == KAFKA_RECORD_BATCH_MAGIC:
+        return KAFKA_RECORD_BATCH_BODY_AT + KAFKA_RECORD_BATCH_LEN_BODY_MIN
+    return KAFKA_RECORD_BATCH_BODY_AT + KAFKA_MESSAGE_LEN_BODY_MIN + (KAFKA_MESSAGE_TIMESTAMP_SIZE if magic == 1 else 0)
 
 
 @cython.cfunc
@@ -95,24 +95,24 @@ def _place_size(buf: cython.const[cython.uchar][::1], pos: cython.longlong) -> c
     size: cython.longlong
     last: cython.longlong
     count: cython.longlong
-    if pos > limit - LEAST_UNIT:
+    if pos > limit - _least_size(0):
         return 0
-    magic = buf[pos + MAGIC_AT]
-    if magic > LATEST_MAGIC:
+    magic = buf[pos + KAFKA_RECORD_BATCH_MAGIC_AT]
+    if magic > KAFKA_RECORD_BATCH_MAGIC:
         return 0
-    size = BODY_AT + _big(buf, pos + LENGTH_AT, 4)
+    size = KAFKA_RECORD_BATCH_BODY_AT + _big(buf, pos + KAFKA_RECORD_BATCH_LEN_BODY_AT, 4)
     if size < _least_size(magic) or pos + size > limit:
         return 0
-    if magic == LATEST_MAGIC:
-        last = _big(buf, pos + BATCH_LAST_DELTA_AT, 4)
-        count = _big(buf, pos + BATCH_COUNT_AT, 4)
-        if buf[pos + BATCH_COVERED_AT] != 0 or last < 0 or count < 0 or count > last + 1:
+    if magic == KAFKA_RECORD_BATCH_MAGIC:
+        last = _big(buf, pos + KAFKA_RECORD_BATCH_LAST_OFFSET_DELTA_AT, 4)
+        count = _big(buf, pos + KAFKA_RECORD_BATCH_NUM_RECORDS_AT, 4)
+        if buf[pos + KAFKA_RECORD_BATCH_CRC_INPUT_AT] != 0 or last < 0 or count < 0 or count > last + 1:
             return 0
         return size
     # The sizes of key and value must be possible, too, since other bytes claim any size.
-    last = pos + (MESSAGE_1_KEY_AT if magic == 1 else MESSAGE_0_KEY_AT)
+    last = pos + KAFKA_MESSAGE_TIMESTAMP_AT + (KAFKA_MESSAGE_TIMESTAMP_SIZE if magic == 1 else 0)
     count = _big(buf, last, 4)
-    if count < NULL_LENGTH or count > size - BODY_AT:
+    if count < NULL_LENGTH or count > size - KAFKA_RECORD_BATCH_BODY_AT:
         return 0
     last += 4 + max(count, 0)
     if last + 4 > pos + size:
@@ -142,11 +142,11 @@ def find_units(
     room: cython.longlong = positions.shape[0]
     limit: cython.longlong = buf.shape[0]
     size: cython.longlong
-    if end > limit - LEAST_UNIT:
-        end = limit - LEAST_UNIT + 1
+    if end > limit - _least_size(0):
+        end = limit - _least_size(0) + 1
     with cython.nogil:
         while pos < end and found < room:
-            if buf[pos + MAGIC_AT] <= LATEST_MAGIC:
+            if buf[pos + KAFKA_RECORD_BATCH_MAGIC_AT] <= KAFKA_RECORD_BATCH_MAGIC:
                 size = _place_size(buf, pos)
                 if size and offsets[0] <= _big(buf, pos, 8) <= offsets[1]:
                     positions[found] = pos
@@ -168,18 +168,20 @@ def _claimed_offset(buf: cython.const[cython.uchar][::1], pos: cython.longlong) 
     base: cython.longlong
     more: cython.longlong = 0
     largest: cython.longlong = 9223372036854775807
-    if left < LEAST_UNIT:
+    if left < _least_size(0):
         return -1
-    magic = buf[pos + MAGIC_AT]
-    if magic > LATEST_MAGIC or (magic == LATEST_MAGIC and left < BATCH_LAST_DELTA_AT + 4):
+    magic = buf[pos + KAFKA_RECORD_BATCH_MAGIC_AT]
+    if magic > KAFKA_RECORD_BATCH_MAGIC or (
+        magic == KAFKA_RECORD_BATCH_MAGIC and left < KAFKA_RECORD_BATCH_LAST_OFFSET_DELTA_AT + 4
+    ):
         return -1
-    size = BODY_AT + _big(buf, pos + LENGTH_AT, 4)
+    size = KAFKA_RECORD_BATCH_BODY_AT + _big(buf, pos + KAFKA_RECORD_BATCH_LEN_BODY_AT, 4)
     base = _big(buf, pos, 8)
     if size < _least_size(magic) or base < 0:
         return -1
-    if magic == LATEST_MAGIC:
-        more = _big(buf, pos + BATCH_LAST_DELTA_AT, 4)
-        if more < 0 or buf[pos + BATCH_COVERED_AT] != 0 or base > largest - more:
+    if magic == KAFKA_RECORD_BATCH_MAGIC:
+        more = _big(buf, pos + KAFKA_RECORD_BATCH_LAST_OFFSET_DELTA_AT, 4)
+        if more < 0 or buf[pos + KAFKA_RECORD_BATCH_CRC_INPUT_AT] != 0 or base > largest - more:
             return -1
     return base + more
 
@@ -207,12 +209,14 @@ def _is_right(
     if size == 0:
         known[pos - first] = KNOWN_WRONG
         return 0
-    is_latest = buf[pos + MAGIC_AT] == LATEST_MAGIC
-    covered = pos + (BATCH_COVERED_AT if is_latest else MESSAGE_COVERED_AT)
+    is_latest = buf[pos + KAFKA_RECORD_BATCH_MAGIC_AT] == KAFKA_RECORD_BATCH_MAGIC
+    covered = pos + (KAFKA_RECORD_BATCH_CRC_INPUT_AT if is_latest else KAFKA_MESSAGE_CRC_INPUT_AT)
     if state[FOLLOWED_BUDGET] < pos + size - covered:
         return -1
     state[FOLLOWED_BUDGET] -= pos + size - covered
-    stored = cython.cast(cython.uint, _big(buf, pos + (BATCH_CRC_AT if is_latest else MESSAGE_CRC_AT), 4))
+    stored = cython.cast(
+        cython.uint, _big(buf, pos + (KAFKA_RECORD_BATCH_CRC_AT if is_latest else KAFKA_MESSAGE_CRC_AT), 4)
+    )
     if not cython.compiled:
         stored &= 0xFFFFFFFF
         computed = (crc32c if is_latest else crc32)(buf, covered, pos + size)
@@ -259,14 +263,14 @@ def _chained(
     cell: cython.longlong
     right: cython.int
     while count < limits[MOST_BROKEN] and HOLE_CELLS * (state[FOLLOWED_HOLES] + count + 1) <= holes.shape[0]:
-        if buf.shape[0] - pos < BODY_AT:
+        if buf.shape[0] - pos < KAFKA_RECORD_BATCH_BODY_AT:
             return 0
-        size = _big(buf, pos + LENGTH_AT, 4)
-        if size < LEAST_MESSAGE_0 or pos + BODY_AT + size >= end:
+        size = _big(buf, pos + KAFKA_RECORD_BATCH_LEN_BODY_AT, 4)
+        if size < KAFKA_MESSAGE_LEN_BODY_MIN or pos + KAFKA_RECORD_BATCH_BODY_AT + size >= end:
             return 0
         cell = HOLE_CELLS * (state[FOLLOWED_HOLES] + count)
         holes[cell + HOLE_START] = pos
-        pos += BODY_AT + size
+        pos += KAFKA_RECORD_BATCH_BODY_AT + size
         holes[cell + HOLE_END] = pos
         count += 1
         if _follows(buf, pos, state[FOLLOWED_OFFSET], limits[MOST_AHEAD]):
@@ -311,14 +315,16 @@ def _garbage(
     if _follows(buf, pos, floor, limits[MOST_AHEAD]):
         return 0
     pos += 1
-    end = min(end, buf.shape[0] - LEAST_UNIT + 1)
+    end = min(end, buf.shape[0] - _least_size(0) + 1)
     while pos < end:
         if (
-            buf[pos + MAGIC_AT] <= LATEST_MAGIC
+            buf[pos + KAFKA_RECORD_BATCH_MAGIC_AT] <= KAFKA_RECORD_BATCH_MAGIC
             and _place_size(buf, pos)
             and _follows(buf, pos, floor, limits[MOST_AHEAD])
         ):
-            if buf[pos + MAGIC_AT] < LATEST_MAGIC and _has_stream(buf, state[FOLLOWED_TO], pos):
+            if buf[pos + KAFKA_RECORD_BATCH_MAGIC_AT] < KAFKA_RECORD_BATCH_MAGIC and _has_stream(
+                buf, state[FOLLOWED_TO], pos
+            ):
                 return 0
             return pos if _is_right(buf, pos, known, first, state) > 0 else 0
         pos += 1
@@ -358,7 +364,7 @@ def follow_units(
         ):
             pos = state[FOLLOWED_TO]
             offset = _claimed_offset(buf, pos)
-            size = BODY_AT + _big(buf, pos + LENGTH_AT, 4) if offset >= 0 else 0
+            size = KAFKA_RECORD_BATCH_BODY_AT + _big(buf, pos + KAFKA_RECORD_BATCH_LEN_BODY_AT, 4) if offset >= 0 else 0
             if size and pos + size <= buf.shape[0]:
                 right = 1 if is_trusting else _is_right(buf, pos, known, first, state)
                 if right < 0:

@@ -6,19 +6,21 @@ It leaves out checksums: between `check_frames` and `walk_back`, one call checks
 import cython
 
 if not cython.compiled:
+    from thawline.generated.kernels.constants import (
+        RBF_FILE_ENTRY_FENCE_SIZE,
+        RBF_FILE_ENTRY_FENCE_WORD,
+        RBF_FRAME_FRAME_STATUS_NUM_STATUS_MINUS_1_MASK,
+        RBF_FRAME_FRAME_STATUS_RESERVED_MASK,
+        RBF_FRAME_LAST_STATUS_BACK,
+        RBF_FRAME_LEN_FRAME_MIN,
+        RBF_FRAME_LEN_FRAME_STEP,
+        RBF_FRAME_LEN_TAIL_BACK,
+    )
     from thawline.native.constants.rbf import (
-        ALIGNMENT,
-        FENCE,
-        FENCE_SIZE,
-        LAST_STATUS_AT,
-        LEAST_FRAME,
-        STATUS_LENGTH,
-        STATUS_RESERVED,
         STRETCH_CELLS,
         STRETCH_END,
         STRETCH_FRAMES,
         STRETCH_START,
-        TAIL_AT,
     )
 
 
@@ -42,7 +44,7 @@ def _u4(buf: cython.const[cython.uchar][::1], at: cython.longlong) -> cython.lon
 @cython.exceptval(check=False)
 def _is_fence(buf: cython.const[cython.uchar][::1], at: cython.longlong) -> cython.bint:
     """Whether a fence starts here."""
-    return _u4(buf, at) == FENCE
+    return _u4(buf, at) == RBF_FILE_ENTRY_FENCE_WORD
 
 
 def find_fences(
@@ -50,14 +52,14 @@ def find_fences(
 ):
     """Find aligned fences in `[start, end)`, in rising order, while there is room; returns how many there are."""
     found: cython.longlong = 0
-    pos: cython.longlong = (start + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+    pos: cython.longlong = (start + RBF_FRAME_LEN_FRAME_STEP - 1) // RBF_FRAME_LEN_FRAME_STEP * RBF_FRAME_LEN_FRAME_STEP
     room: cython.longlong = fences.shape[0]
     with cython.nogil:
-        while pos + FENCE_SIZE <= end and found < room:
+        while pos + RBF_FILE_ENTRY_FENCE_SIZE <= end and found < room:
             if _is_fence(buf, pos):
                 fences[found] = pos
                 found += 1
-            pos += ALIGNMENT
+            pos += RBF_FRAME_LEN_FRAME_STEP
     return found
 
 
@@ -78,21 +80,26 @@ def check_frames(
         while index < count:
             end = fences[index]
             starts[index] = -1
-            if end >= FENCE_SIZE + LEAST_FRAME:
-                size = _u4(buf, end - TAIL_AT)
+            if end >= RBF_FILE_ENTRY_FENCE_SIZE + RBF_FRAME_LEN_FRAME_MIN:
+                size = _u4(buf, end - RBF_FRAME_LEN_TAIL_BACK)
                 start = end - size
                 if (
-                    size >= LEAST_FRAME
-                    and size % ALIGNMENT == 0
-                    and start >= FENCE_SIZE
-                    and _is_fence(buf, start - FENCE_SIZE)
+                    size >= RBF_FRAME_LEN_FRAME_MIN
+                    and size % RBF_FRAME_LEN_FRAME_STEP == 0
+                    and start >= RBF_FILE_ENTRY_FENCE_SIZE
+                    and _is_fence(buf, start - RBF_FILE_ENTRY_FENCE_SIZE)
                     and _u4(buf, start) == size
                 ):
-                    status = buf[end - LAST_STATUS_AT]
+                    status = buf[end - RBF_FRAME_LAST_STATUS_BACK]
                     i = 1
-                    while i <= (status & STATUS_LENGTH) and buf[end - LAST_STATUS_AT - i] == status:
+                    while (
+                        i <= (status & RBF_FRAME_FRAME_STATUS_NUM_STATUS_MINUS_1_MASK)
+                        and buf[end - RBF_FRAME_LAST_STATUS_BACK - i] == status
+                    ):
                         i += 1
-                    if (status & STATUS_RESERVED) == 0 and i > (status & STATUS_LENGTH):
+                    if (status & RBF_FRAME_FRAME_STATUS_RESERVED_MASK) == 0 and i > (
+                        status & RBF_FRAME_FRAME_STATUS_NUM_STATUS_MINUS_1_MASK
+                    ):
                         starts[index] = start
             index += 1
 
@@ -117,9 +124,9 @@ def walk_back(
                 if starts[index] >= 0:
                     frames[found] = index
                     found += 1
-                    position = starts[index] - FENCE_SIZE
+                    position = starts[index] - RBF_FILE_ENTRY_FENCE_SIZE
                 else:
-                    position = fences[index] - FENCE_SIZE
+                    position = fences[index] - RBF_FILE_ENTRY_FENCE_SIZE
             index -= 1
     return found, position
 
@@ -143,7 +150,7 @@ def join_back(
     with cython.nogil:
         while index < count:
             start = starts[frames[index]]
-            end = fences[frames[index]] + FENCE_SIZE
+            end = fences[frames[index]] + RBF_FILE_ENTRY_FENCE_SIZE
             cell = STRETCH_CELLS * (found - 1)
             if found and stretches[cell + STRETCH_START] == end:
                 stretches[cell + STRETCH_START] = start

@@ -1,0 +1,1 @@
+"""Public tables, the columns that users see: one module a format."""
