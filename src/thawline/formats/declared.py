@@ -5,7 +5,7 @@
 False
 
 `registry.declare("mylog.ksy")` adds one. What a spec cannot express (nesting, transactions, the meaning of a folder)
-needs a package of its own in `formats`.
+needs a package of its own in `formats`, which uses what is here and overrides what it knows better.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline.compiler.loading import compiled, imported
-from thawline.compiler.subset import tables
 from thawline.engine import columns as engine
 from thawline.engine.chunks import Break, Chunk, Ranges, schema_of
 from thawline.engine.tables import Table as Layout
 from thawline.errors import SourceError
 from thawline.formats.contract import Claim, Depth, Format, Kind, Reading, Table
-from thawline.ksy.documents import Spec, TypeDef, contents_bytes
-from thawline.ksy.names import find_type
 from thawline.model import Code, Finding, Run, Span
 from thawline.source import Source
 from thawline.wording import quoted
 
-__all__ = ["Broken", "Declared", "Stretch", "Units", "forward"]
+if TYPE_CHECKING:
+    from thawline.ksy.documents import Spec, TypeDef
+
+__all__ = ["Broken", "Declared", "OneTable", "Stretch", "Units", "forward", "intact_chunks"]
 
 NO_UNIT = Code(
     "DCL101",
@@ -87,7 +87,9 @@ def forward(layout: Layout | str, source: Source, start: int, checksum: str = ""
             return
         intact = first_mismatch(item, checksum)
         if intact:
-            yield Stretch(item.starts[0].as_py(), item.ends[intact - 1].as_py(), intact)
+            end = item.ends[intact - 1].as_py()
+            yield Stretch(item.starts[0].as_py(), end, intact)
+            source.release(end)
         if intact < len(item):
             yield Broken(item.starts[intact].as_py(), WRONG_CHECKSUM, "")
             return
@@ -101,8 +103,41 @@ def first_mismatch(chunk: Chunk, checksum: str) -> int:
     return len(chunk) if index < 0 else int(index)
 
 
+def intact_chunks(
+    layout: Layout | str,
+    source: Source,
+    span: Span,
+    unit_name: str,
+    columns: Collection[str] | None = None,
+    ranges: Ranges | None = None,
+) -> Iterator[Chunk]:
+    """The units of a span, or of some ranges of it, that a walk has found intact; `SourceError` if they changed.
+
+    Positions count from the start of the span.
+    """
+    view = source.view(span.start, span.end)
+    for item in engine.scan(layout, view, ranges, columns=columns, checksums=False):
+        if isinstance(item, Break):
+            at = span.start + item.start
+            raise SourceError(f"{source.name}: the {unit_name} at {at:#x} changed while the file was read")
+        yield item
+
+
+class OneTable(Kind, Protocol):
+    """A kind of file that holds the rows of one kernel."""
+
+    def rows(self, source: Source, items: Iterable[Run | Finding], table: str, columns: Collection[str]) -> Reading:
+        """Runs with their rows."""
+        for item in items:
+            yield item if isinstance(item, Finding) else (item, self.batches(source, item, columns))
+
+    def batches(self, source: Source, run: Run, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
+        """The rows of a run."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
-class Units(Kind):
+class Units(OneTable):
     """Files that consist of one spec's units, back to back."""
 
     format: str
@@ -158,25 +193,16 @@ class Units(Kind):
                 yield _finding(broken, Span(position, end), source)
                 position = end
 
-    def rows(self, source: Source, items: Iterable[Run | Finding], table: str, columns: Collection[str]) -> Reading:
-        """Runs with their rows."""
-        for item in items:
-            yield item if isinstance(item, Finding) else (item, self._batches(source, item.span, columns))
-
-    def _batches(self, source: Source, span: Span, columns: Collection[str]) -> Iterator[Any]:
-        for chunk in engine.scan(self.layout, source.view(span.start, span.end), columns=columns, checksums=False):
-            if isinstance(chunk, Break):
-                at = span.start + chunk.start
-                raise SourceError(f"{source.name}: the {self.unit_name} at {at:#x} changed while the file was read")
-            yield chunk.batch
+    def batches(self, source: Source, run: Run, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
+        """The rows of a run."""
+        return (chunk.batch for chunk in intact_chunks(self.layout, source, run.span, self.unit_name, columns))
 
     def units(self, source: Source, run: Run) -> Iterator[Span]:
         """The units of a run."""
         start = run.span.start
-        for chunk in engine.scan(self.layout, source.view(start, run.span.end), columns=(), checksums=False):
-            if isinstance(chunk, Chunk):
-                for first, end in zip(chunk.starts.to_pylist(), chunk.ends.to_pylist(), strict=True):
-                    yield Span(start + first, start + end)
+        for chunk in intact_chunks(self.layout, source, run.span, self.unit_name, ()):
+            for first, end in zip(chunk.starts.to_pylist(), chunk.ends.to_pylist(), strict=True):
+                yield Span(start + first, start + end)
 
     def spec_at(self, source: Source, position: int) -> str:
         """The spec."""
@@ -260,6 +286,9 @@ class Declared(Format):
     @classmethod
     def of(cls, file: Path) -> Declared:
         """The format that a `.ksy` describes: the rows of its first table."""
+        from thawline.compiler.loading import compiled, imported  # noqa: PLC0415 - only declared formats are compiled
+        from thawline.compiler.subset import tables  # noqa: PLC0415 - as above
+
         specs = imported(file)
         spec = next(iter(specs.values()))
         own = [table for table in compiled(specs).values() if table.spec.partition("::")[0] == spec.id]
@@ -274,6 +303,9 @@ class Declared(Format):
 
 def _magic(type_: TypeDef | None, specs: Mapping[str, Spec]) -> bytes:
     """The fixed contents of a unit's first field, also of one in a nested type; empty if it has none."""
+    from thawline.ksy.documents import contents_bytes  # noqa: PLC0415 - as above
+    from thawline.ksy.names import find_type  # noqa: PLC0415 - as above
+
     for _ in range(DEEPEST):
         first = next(iter((type_.data.get("seq") if type_ else None) or ()), None)
         if type_ is None or first is None or "if" in first or "repeat" in first:

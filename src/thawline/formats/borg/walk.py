@@ -50,8 +50,6 @@ from thawline.source import Source
 from thawline.wording import counted, quoted
 
 TABLE = "borg_blobs"
-FIRST_ROWS = 64
-"""Blobs in the first chunk; each further chunk has four times as many, up to the limit of the engine."""
 REREAD_TIMES = 8
 """How many times the size of a pack is read after damage before broken blobs are skipped whole."""
 LEAST_REACH, MOST_REACH = 1 << 12, 4 << 20
@@ -142,7 +140,7 @@ class Walk:
     def _from_start(self) -> Step:
         """Blobs from the start of the pack, up to one that does not end where its header says."""
         position = 0
-        for item in self._chunks():
+        for item in columns.scan_growing(TABLE, self.source, columns=self.wanted):
             if isinstance(item, Break):
                 return (yield from self._broken(item.start, item))
             judged = self._judge(item)
@@ -151,18 +149,6 @@ class Walk:
             if resumed != position:
                 return resumed
         return position
-
-    def _chunks(self) -> Iterator[Chunk | Break]:
-        """Chunks of the pack, small ones first: after damage, the rest of a chunk is read for nothing."""
-        start, rows = 0, FIRST_ROWS
-        while start < self.size:
-            for item in columns.scan(TABLE, self.view[start:], columns=self.wanted, max_rows=rows):
-                yield (moved := item.moved(start))
-                if isinstance(moved, Chunk) and rows < columns.MAX_ROWS:
-                    start, rows = moved.ends[-1].as_py(), min(4 * rows, columns.MAX_ROWS)
-                    break
-            else:
-                return
 
     def _judge(self, chunk: Chunk) -> Judged:
         if self.reads_contents:

@@ -9,12 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thawline.engine import columns
-from thawline.engine.chunks import Break, Chunk, Ranges
+from thawline.engine.chunks import Chunk, Ranges
 from thawline.errors import SourceError
 from thawline.formats.contract import Reading
+from thawline.formats.declared import intact_chunks
 from thawline.formats.rbf.frame import FENCE
 from thawline.literals import integer, repeated
-from thawline.model import Finding, LeftOut, Run
+from thawline.model import Finding, LeftOut, Run, Span
 from thawline.source import Source
 
 SCHEMA = pa.schema(
@@ -143,15 +144,10 @@ class Frames:
 
     def chunks(self, wanted: Collection[str]) -> Iterator[Chunk]:
         """The frames in chunks, known to be intact; positions are relative to the first frame."""
-        base = first_frame(self.runs[0])
-        view = self.source.view(base, self.runs[-1].span.end)
+        span = Span(first_frame(self.runs[0]), self.runs[-1].span.end)
         wire = {WIRE_COLUMNS[name] for name in wanted if name in WIRE_COLUMNS}
         wire |= {"frame_tag"} if "tag_text" in wanted else set()
-        for item in columns.scan("rbf_frames", view, self.ranges, columns=wire):
-            if isinstance(item, Break):
-                at = base + item.start
-                raise SourceError(f"{self.source.name}: the frame at {at:#x} changed while the file was read")
-            yield item
+        return intact_chunks("rbf_frames", self.source, span, "frame", wire, self.ranges)
 
     def _batch(self, chunk: Chunk, base: int, wanted: list[str], done: int) -> pa.RecordBatch:
         if not wanted:

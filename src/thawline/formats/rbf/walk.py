@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import zip_longest
-
-import pyarrow.compute as pc
 
 from thawline import native
 from thawline.engine import columns
-from thawline.engine.chunks import Break, Chunk
+from thawline.formats.declared import Stretch, forward
 from thawline.formats.rbf.findings import NEWER_LAYOUT, TOO_SHORT, Gaps
 from thawline.formats.rbf.frame import FENCE, LONGEST_WRITTEN, is_newer_layout, may_start_before, u4
 from thawline.model import Finding, Run, Span
@@ -36,15 +33,6 @@ LOOKED_BACK = LONGEST_WRITTEN
 """How much before the last frames of a file must be intact: no frame reaches further, so none holds them as payload."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """Intact frames without a gap between them, from the start of the first to the end of the fence after the last."""
-
-    start: int
-    end: int
-    units: int
-
-
 # Runs and findings.
 
 
@@ -58,16 +46,16 @@ def tiles(source: Source) -> Iterator[Run | Finding]:
 
 def _stretches(source: Source) -> Iterator[Stretch]:
     """The intact frames of a file, in file order."""
-    forward = read_forward(source)
-    end = forward[-1].end if forward else 0
+    leading = read_forward(source)
+    end = leading[-1].end if leading else 0
     if end == source.size:
-        yield from forward
+        yield from leading
         return
     following = list(read_backward(source, end))
     if following and following[-1].start < end:
         # A frame starts inside the intact ones: only the reverse scan of the whole file tells which of them it hides.
-        forward, following = [], list(read_backward(source, 0))
-    yield from forward
+        leading, following = [], list(read_backward(source, 0))
+    yield from leading
     yield from reversed(following)
 
 
@@ -137,29 +125,14 @@ def ending(source: Source, frames: int) -> list[Stretch] | None:
     return None
 
 
-# Intact frames.
+# Intact frames. A stretch of them ends after the fence of its last one.
 
 
 def read_forward(source: Source) -> list[Stretch]:
     """The intact frames from the genesis fence up to the first damage; none if that fence is lost."""
-    stretches: list[Stretch] = []
     if source.size < len(FENCE) or source.view(0, len(FENCE)) != FENCE:
-        return stretches
-    for item in columns.scan_source("rbf_frames", source, len(FENCE), columns=("crc32c",)):
-        intact = 0 if isinstance(item, Break) else first_mismatch(item)
-        if intact and isinstance(item, Chunk):
-            stretches.append(Stretch(item.starts[0].as_py(), item.ends[intact - 1].as_py(), intact))
-            source.release(stretches[-1].end)
-        if isinstance(item, Break) or intact < len(item):
-            break
-    return stretches
-
-
-def first_mismatch(chunk: Chunk) -> int:
-    """Index of the first frame with a wrong checksum; the number of frames if all are right."""
-    differs = pc.not_equal(chunk.batch["crc32c"], chunk.checksums)
-    index = pc.index(differs, True).as_py()
-    return len(chunk) if index < 0 else int(index)
+        return []
+    return [item for item in forward("rbf_frames", source, len(FENCE), "crc32c") if isinstance(item, Stretch)]
 
 
 def read_backward(source: Source, floor: int, first_block: int | None = None) -> Iterator[Stretch]:
