@@ -34,7 +34,7 @@ def modules() -> list[Path]:
     for path in sorted(SOURCES.glob("[!_]*.py")):
         if path.stem not in found:
             add(path)
-    return [*found.values(), KERNELS / "scans.py"]
+    return [*found.values(), KERNELS / "scans.py", KERNELS / "probes.py"]
 
 
 def constants() -> str:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from thawline.ksy.documents import Spec, TypeDef
-from thawline.ksy.layouts import Row, described_types, rows_of
+from thawline.ksy.layouts import Row, described_types, rows_of, sync_text
 
 MARGIN, GAP = "  ", "  "
 WIDEST = 120
@@ -44,6 +44,10 @@ def _show(console: Console, spec: Spec, known: Mapping[str, Spec]) -> None:
             _print_title(console, type_, width)
         rows = [_cells(row) for row in rows_of(type_, known)]
         _print_table(console, [HEADER, *rows], width)
+        if found := sync_text(type_):
+            console.print(
+                fill(f"found after damage {found}", width, initial_indent=MARGIN, subsequent_indent=MARGIN * 2)
+            )
     for name, members in (spec.data.get("enums") or {}).items():
         console.print()
         console.print(Text(name, "bold") + Text("  enum"))

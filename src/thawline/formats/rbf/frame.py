@@ -8,6 +8,8 @@ CRC-32C covers all from Tag to TailLen [F-CRC32C-COVERAGE].
 from __future__ import annotations
 
 from thawline.checksums import crc32c
+from thawline.engine.starts import Starts
+from thawline.generated.kernels.tables import SYNCS
 from thawline.source import Source
 
 FENCE = b"RBF1"
@@ -43,13 +45,11 @@ def frame_before(view: memoryview, fence: int) -> int | None:
     """Where the intact frame before a fence starts; None if there is none."""
     if fence < len(FENCE) + LEAST_FRAME:
         return None
-    size = int.from_bytes(view[fence - 8 : fence - 4], "little")
-    start = fence - size
-    if size < LEAST_FRAME or size % 4 or start < len(FENCE) or view[start - 4 : start] != FENCE:
+    start = fence - int.from_bytes(view[fence - 8 : fence - 4], "little")
+    if start < len(FENCE) or view[start - 4 : start] != FENCE:
         return None
-    if int.from_bytes(view[start : start + 4], "little") != size or not has_right_status(view, fence):
-        return None
-    return start if has_right_checksum(view[start:fence]) else None
+    frame = Starts(SYNCS["rbf_frames"], view[start : fence + len(FENCE)], is_proven=True)
+    return start if frame.size_at(0) == fence + len(FENCE) - start else None
 
 
 def may_start_before(end_of_file: Source, end: int) -> bool:

@@ -16,6 +16,7 @@ from thawline.formats.declared import Stretch, forward
 from thawline.formats.rbf.findings import NEWER_LAYOUT, TOO_SHORT, Gaps
 from thawline.formats.rbf.frame import FENCE, LONGEST_WRITTEN, is_newer_layout, may_start_before, u4
 from thawline.model import Finding, Run, Span
+from thawline.native.constants.kernels import PROBE_CELLS
 from thawline.source import LocalSource, Source
 
 NESTED = "nested"
@@ -175,6 +176,7 @@ class ReverseScan:
         """The highest position where a fence has not been looked for."""
         self.budget = CHECKSUM_BUDGET * source.size
         self.checkpoints = array("I")
+        self.state = array("q", bytes(8 * PROBE_CELLS))
 
     @property
     def is_open(self) -> bool:
@@ -187,7 +189,7 @@ class ReverseScan:
         fences = array("q", bytes(8 * ((self.position + len(FENCE) - start) // 4)))
         count = native.functions.find_fences(self.view, start, self.position + len(FENCE), fences)
         starts = array("q", bytes(8 * count))
-        native.functions.check_frames(self.view, fences, count, starts)
+        native.functions.check_frames(self.view, fences, count, starts, self.state)
         self.budget -= native.functions.covered_bytes(fences, starts, count)
         native.functions.check_checksums(self.view, fences, starts, count, self._states(), CHECKPOINT)
         found = array("q", bytes(8 * count))

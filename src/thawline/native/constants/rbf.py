@@ -12,10 +12,7 @@ HEAD_SIZE = 4
 """Of the length at the head of a frame, which the checksum does not cover."""
 CRC_SIZE = 4
 TAIL_AT = 8
-"""The length at the tail of a frame, back from its end; its last status byte is before that."""
-LAST_STATUS_AT = 9
-STATUS_LENGTH, STATUS_RESERVED = 3, 124
-"""Bits of a status byte."""
+"""The length at the tail of a frame, back from its end."""
 
 # Numbers of a stretch of frames that follow one another (`join_back`).
 STRETCH_START, STRETCH_END, STRETCH_FRAMES, STRETCH_CELLS = 0, 1, 2, 3

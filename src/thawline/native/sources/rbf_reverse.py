@@ -6,14 +6,12 @@ It leaves out checksums: between `check_frames` and `walk_back`, one call checks
 import cython
 
 if not cython.compiled:
+    from thawline.generated.kernels.probes import _rbf_frames_at
     from thawline.native.constants.rbf import (
         ALIGNMENT,
         FENCE,
         FENCE_SIZE,
-        LAST_STATUS_AT,
         LEAST_FRAME,
-        STATUS_LENGTH,
-        STATUS_RESERVED,
         STRETCH_CELLS,
         STRETCH_END,
         STRETCH_FRAMES,
@@ -66,14 +64,16 @@ def check_frames(
     fences: cython.const[cython.longlong][::1],
     count: cython.longlong,
     starts: cython.longlong[::1],
+    state: cython.longlong[::1],
 ):
-    """Find the start of the frame before each fence, if it passes every check but the checksum; else -1."""
+    """Find the start of the frame before each fence, if it passes every check but the checksum; else -1.
+
+    `state` is that of the probe of frames.
+    """
     index: cython.longlong = 0
     end: cython.longlong
     size: cython.longlong
     start: cython.longlong
-    status: cython.longlong
-    i: cython.longlong
     with cython.nogil:
         while index < count:
             end = fences[index]
@@ -82,18 +82,12 @@ def check_frames(
                 size = _u4(buf, end - TAIL_AT)
                 start = end - size
                 if (
-                    size >= LEAST_FRAME
-                    and size % ALIGNMENT == 0
-                    and start >= FENCE_SIZE
+                    start >= FENCE_SIZE
                     and _is_fence(buf, start - FENCE_SIZE)
                     and _u4(buf, start) == size
+                    and _rbf_frames_at(buf, start, end + FENCE_SIZE, state) == size + FENCE_SIZE
                 ):
-                    status = buf[end - LAST_STATUS_AT]
-                    i = 1
-                    while i <= (status & STATUS_LENGTH) and buf[end - LAST_STATUS_AT - i] == status:
-                        i += 1
-                    if (status & STATUS_RESERVED) == 0 and i > (status & STATUS_LENGTH):
-                        starts[index] = start
+                    starts[index] = start
             index += 1
 
 
