@@ -89,6 +89,7 @@ ONE, TWO, THREE = 3, 18, 30
         (["magic: kind", "plausible: [body.color]"], [ONE, TWO]),
         (["magic: kind", "plausible: [number > 999]"], [TWO]),
         (["magic: kind", "plausible: [body.color < 9 and number < 3000, len_body == 8]"], [ONE, TWO]),
+        (["magic: kind", "plausible: [body.crc]"], [ONE, TWO, THREE]),
         (["magic: kind", "align: 2", "plausible: []"], [TWO, THREE]),
         (["align: 3"], [ONE]),
     ],
@@ -104,6 +105,12 @@ def test_a_checksum_proves_a_unit(tmp_path: Path) -> None:
     assert starts_in(tmp_path, data, *sync, is_proven=True) == [ONE, TWO]
 
 
+def test_a_field_that_is_listed_must_fit_its_unit(tmp_path: Path) -> None:
+    short = bytes([0, 1, 7, 3, 0, 0, 0])
+    assert starts_in(tmp_path, short, "magic: kind", "plausible: [body.color]") == [0]
+    assert starts_in(tmp_path, short, "magic: kind", "plausible: [body.crc]") == []
+
+
 def test_a_unit_must_fit_the_file(tmp_path: Path) -> None:
     assert starts_in(tmp_path, DATA[:-1], "magic: kind", "plausible: []") == [ONE, TWO]
 
@@ -117,7 +124,7 @@ def test_a_unit_must_fit_the_file(tmp_path: Path) -> None:
         ("every: 4", r"8:3: unknown key 'every'; -sync has magic, align, plausible, checksum"),
         ("align: 0", r"8:3: align is 1 to 65536"),
         ("align: four", r"8:3: align cannot be 'four'"),
-        ("plausible: [len_body]", r"8:3: len_body has no rule; say in a condition what it must be"),
+        ("plausible: [length]", r"8:3: length is no field of note_log"),
         ("plausible: [len_body +]", r"8:15: "),
         ("plausible: [number > body.size]", r"8:15: size is not known here"),
         ("checksum: body.color", r"8:3: no instance says with `-columnar: checksum` what color covers"),

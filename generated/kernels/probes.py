@@ -184,6 +184,223 @@ def probe_borg_blobs(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def _rbak_segment__header_at(
+    buf: cython.const[cython.uchar][::1],
+    start: cython.longlong,
+    end: cython.longlong,
+    state: cython.longlong[::1],
+) -> cython.longlong:
+    """The size of the unit that can start here; 0 if none can, and then the state says why."""
+    pos: cython.longlong = start
+    digits: cython.longlong = 0
+    size: cython.longlong = 0
+    version_1: cython.longlong = 0
+    compression_1: cython.longlong = 0
+    reserved_start_1: cython.longlong = 0
+    num_records_start_1: cython.longlong = 0
+    first_timestamp_1: cython.longlong = 0
+    last_timestamp_1: cython.longlong = 0
+    one: cython.longlong = 1
+    word: cython.ulonglong = 0
+    limit: cython.ulonglong = 0
+    byte: cython.uint = 0
+    if not (end - pos >= 4):
+        state[PROBE_FAILURE] = 0
+        state[PROBE_AT] = pos
+        return 0
+    if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 1262568018):
+        state[PROBE_FAILURE] = 1
+        state[PROBE_AT] = pos
+        return 0
+    pos += 4
+    if not (end - pos >= 1):
+        state[PROBE_FAILURE] = 2
+        state[PROBE_AT] = pos
+        return 0
+    version_1 = buf[pos]
+    pos += 1
+    if not (end - pos >= 1):
+        state[PROBE_FAILURE] = 3
+        state[PROBE_AT] = pos
+        return 0
+    compression_1 = buf[pos]
+    pos += 1
+    if not (2 <= end - pos):
+        state[PROBE_FAILURE] = 4
+        state[PROBE_AT] = pos
+        return 0
+    reserved_start_1 = pos
+    pos += 2
+    if not (8 <= end - pos):
+        state[PROBE_FAILURE] = 5
+        state[PROBE_AT] = pos
+        return 0
+    num_records_start_1 = pos
+    pos += 8
+    if not (end - pos >= 8):
+        state[PROBE_FAILURE] = 6
+        state[PROBE_AT] = pos
+        return 0
+    first_timestamp_1 = (((buf[pos + 4] | (cython.cast(cython.longlong, buf[pos + 5]) << 8) | (cython.cast(cython.longlong, buf[pos + 6]) << 16) | (cython.cast(cython.longlong, buf[pos + 7]) << 24)) ^ (one << 31)) - (one << 31)) * (one << 32) + (buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24))
+    pos += 8
+    if not (end - pos >= 8):
+        state[PROBE_FAILURE] = 7
+        state[PROBE_AT] = pos
+        return 0
+    last_timestamp_1 = (((buf[pos + 4] | (cython.cast(cython.longlong, buf[pos + 5]) << 8) | (cython.cast(cython.longlong, buf[pos + 6]) << 16) | (cython.cast(cython.longlong, buf[pos + 7]) << 24)) ^ (one << 31)) - (one << 31)) * (one << 32) + (buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24))
+    pos += 8
+    return pos - start
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _rbak_segment__header_magic(
+    buf: cython.const[cython.uchar][::1],
+    start: cython.longlong,
+    stop: cython.longlong,
+) -> cython.longlong:
+    """The next position before `stop` with the magic of the unit; `stop` if there is none."""
+    pos: cython.longlong = start
+    last: cython.longlong = min(stop - 1, buf.shape[0] - 4)
+    while pos <= last:
+        if cython.compiled:
+            pos += find_either(cython.address(buf[pos]), last + 1 - pos, 82, 82)
+        else:
+            found = bytes(buf[pos : min(pos + SEARCHED, last + 1) + 3]).find(b'RBAK')
+            pos += found if found >= 0 else min(SEARCHED, last + 1 - pos)
+        if pos <= last and (buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 1262568018:
+            return pos
+        if cython.compiled:
+            pos += 1
+    return stop
+
+
+def probe_rbak_segment__header(
+    buf: cython.const[cython.uchar][::1],
+    stop: cython.longlong,
+    state: cython.longlong[::1],
+    positions: cython.longlong[::1],
+    sizes: cython.longlong[::1],
+):
+    """Find where units can start; returns how many, as far as there is room."""
+    pos: cython.longlong = state[PROBE_POSITION]
+    end: cython.longlong = buf.shape[0]
+    found: cython.longlong = 0
+    size: cython.longlong = 0
+    with cython.nogil:
+        size = _rbak_segment__header_at(buf, pos, end, state)
+        state[PROBE_WHY] = -1 if size else state[PROBE_FAILURE]
+        state[PROBE_WHY_AT] = state[PROBE_AT]
+        while pos < stop and found < positions.shape[0] and state[PROBE_BUDGET] >= 0:
+            pos = _rbak_segment__header_magic(buf, pos, stop)
+            if pos >= stop:
+                break
+            size = _rbak_segment__header_at(buf, pos, end, state)
+            state[PROBE_BUDGET] -= max(size if size else state[PROBE_AT] - pos, state[PROBE_LEAST_COST])
+            if size:
+                positions[found] = pos
+                sizes[found] = size
+                found += 1
+            pos += 1
+    state[PROBE_POSITION] = min(pos, stop)
+    return found
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _rbak_segment__footer_at(
+    buf: cython.const[cython.uchar][::1],
+    start: cython.longlong,
+    end: cython.longlong,
+    state: cython.longlong[::1],
+) -> cython.longlong:
+    """The size of the unit that can start here; 0 if none can, and then the state says why."""
+    pos: cython.longlong = start
+    digits: cython.longlong = 0
+    size: cython.longlong = 0
+    crc32_1: cython.longlong = 0
+    one: cython.longlong = 1
+    word: cython.ulonglong = 0
+    limit: cython.ulonglong = 0
+    byte: cython.uint = 0
+    if not (end - pos >= 4):
+        state[PROBE_FAILURE] = 0
+        state[PROBE_AT] = pos
+        return 0
+    crc32_1 = buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)
+    pos += 4
+    if not (end - pos >= 4):
+        state[PROBE_FAILURE] = 1
+        state[PROBE_AT] = pos
+        return 0
+    if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 1380073803):
+        state[PROBE_FAILURE] = 2
+        state[PROBE_AT] = pos
+        return 0
+    pos += 4
+    return pos - start
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _rbak_segment__footer_magic(
+    buf: cython.const[cython.uchar][::1],
+    start: cython.longlong,
+    stop: cython.longlong,
+) -> cython.longlong:
+    """The next position before `stop` with the magic of the unit; `stop` if there is none."""
+    pos: cython.longlong = start + 4
+    last: cython.longlong = min(stop + 3, buf.shape[0] - 4)
+    while pos <= last:
+        if cython.compiled:
+            pos += find_either(cython.address(buf[pos]), last + 1 - pos, 75, 75)
+        else:
+            found = bytes(buf[pos : min(pos + SEARCHED, last + 1) + 3]).find(b'KABR')
+            pos += found if found >= 0 else min(SEARCHED, last + 1 - pos)
+        if pos <= last and (buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 1380073803:
+            return pos - 4
+        if cython.compiled:
+            pos += 1
+    return stop
+
+
+def probe_rbak_segment__footer(
+    buf: cython.const[cython.uchar][::1],
+    stop: cython.longlong,
+    state: cython.longlong[::1],
+    positions: cython.longlong[::1],
+    sizes: cython.longlong[::1],
+):
+    """Find where units can start; returns how many, as far as there is room."""
+    pos: cython.longlong = state[PROBE_POSITION]
+    end: cython.longlong = buf.shape[0]
+    found: cython.longlong = 0
+    size: cython.longlong = 0
+    with cython.nogil:
+        size = _rbak_segment__footer_at(buf, pos, end, state)
+        state[PROBE_WHY] = -1 if size else state[PROBE_FAILURE]
+        state[PROBE_WHY_AT] = state[PROBE_AT]
+        while pos < stop and found < positions.shape[0] and state[PROBE_BUDGET] >= 0:
+            pos = _rbak_segment__footer_magic(buf, pos, stop)
+            if pos >= stop:
+                break
+            size = _rbak_segment__footer_at(buf, pos, end, state)
+            state[PROBE_BUDGET] -= max(size if size else state[PROBE_AT] - pos, state[PROBE_LEAST_COST])
+            if size:
+                positions[found] = pos
+                sizes[found] = size
+                found += 1
+            pos += 1
+    state[PROBE_POSITION] = min(pos, stop)
+    return found
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def _rbf_frames_at(
     buf: cython.const[cython.uchar][::1],
     start: cython.longlong,

@@ -583,6 +583,32 @@ SYNCS = {
         ),
         magic=b'BORG_OBJ',
     ),
+    'rbak_segment__header': Sync(
+        name='rbak_segment__header',
+        spec='rbak_segment::header',
+        failures=(
+            Failure(spec='rbak_segment', path='/types/header/seq/0', reason='end of data'),
+            Failure(spec='rbak_segment', path='/types/header/seq/0', reason='contents differ'),
+            Failure(spec='rbak_segment', path='/types/header/seq/1', reason='end of data'),
+            Failure(spec='rbak_segment', path='/types/header/seq/2', reason='end of data'),
+            Failure(spec='rbak_segment', path='/types/header/seq/3', reason='does not fit'),
+            Failure(spec='rbak_segment', path='/types/header/seq/4', reason='does not fit'),
+            Failure(spec='rbak_segment', path='/types/header/seq/5', reason='end of data'),
+            Failure(spec='rbak_segment', path='/types/header/seq/6', reason='end of data'),
+        ),
+        magic=b'RBAK',
+    ),
+    'rbak_segment__footer': Sync(
+        name='rbak_segment__footer',
+        spec='rbak_segment::footer',
+        failures=(
+            Failure(spec='rbak_segment', path='/types/footer/seq/0', reason='end of data'),
+            Failure(spec='rbak_segment', path='/types/footer/seq/1', reason='end of data'),
+            Failure(spec='rbak_segment', path='/types/footer/seq/1', reason='contents differ'),
+        ),
+        magic=b'KABR',
+        offset=4,
+    ),
     'rbf_frames': Sync(
         name='rbf_frames',
         spec='rbf_file::entry',

@@ -6,12 +6,16 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 
 from thawline.compiler import ir
+from thawline.engine.tables import Failure
+
+Rule = tuple[str, str]
+"""A field by the id of its spec and its path there."""
 
 
-def pruned(body: list[ir.Statement], proof: ir.Proof | None) -> list[ir.Statement]:
-    """The statements of a unit. All of its own remain, since they tell where it ends."""
+def pruned(body: list[ir.Statement], listed: set[Rule], proof: ir.Proof | None) -> list[ir.Statement]:
+    """The statements of a unit that some fields need. All of its own remain, since they tell where it ends."""
     used = set(_names(proof)) if proof else set[str]()
-    return _kept(body, used, is_open=False)
+    return _kept(body, listed, used, is_open=False)
 
 
 def mentioned(body: list[ir.Statement]) -> set[str]:
@@ -19,21 +23,26 @@ def mentioned(body: list[ir.Statement]) -> set[str]:
     return set(_names(body))
 
 
-def _kept(body: list[ir.Statement], used: set[str], *, is_open: bool) -> list[ir.Statement]:
+def _kept(body: list[ir.Statement], listed: set[Rule], used: set[str], *, is_open: bool) -> list[ir.Statement]:
     """The statements without unused ones at the end, if the end is open; `used` gets the variables they use."""
     kept: list[ir.Statement] = []
     for statement in reversed(body):
-        if is_open and not kept and not (_is_rule(statement) or _defined(statement) & used):
+        if is_open and not kept and not (_counts(statement, listed) or _defined(statement) & used):
             continue
         if isinstance(statement, ir.Stream):
-            statement = replace(statement, body=_kept(statement.body, used, is_open=True))  # noqa: PLW2901 - the same
+            statement = replace(statement, body=_kept(statement.body, listed, used, is_open=True))  # noqa: PLW2901 - the same
         used |= set(_names(statement))
         kept.append(statement)
     return kept[::-1]
 
 
-def _is_rule(statement: ir.Statement) -> bool:
-    return isinstance(statement, ir.Check | ir.Expect) or any(map(_is_rule, _inner(statement)))
+def _counts(statement: ir.Statement, listed: set[Rule]) -> bool:
+    """Whether a statement checks a rule, or reads a field that is listed."""
+    read = statement.take if isinstance(statement, ir.Stream) else statement
+    failure: Failure | None = getattr(read, "failure", None)
+    if isinstance(statement, ir.Check | ir.Expect) or (failure and (failure.spec, failure.path) in listed):
+        return True
+    return any(_counts(inner, listed) for inner in _inner(statement))
 
 
 def _inner(statement: ir.Statement) -> list[ir.Statement]:

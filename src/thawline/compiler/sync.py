@@ -8,8 +8,8 @@
         - meta.key_type == data.key_type
       checksum: body.crc
 
-`magic` is a field of one value, at a fixed distance from the start of the unit. `plausible` lists the rules that a
-unit must keep: fields, whose `valid` or `contents` count, and conditions. Without it, all rules count. Whatever they
+`magic` is a field of one value, at a fixed distance from the start of the unit. `plausible` lists what must hold:
+fields, which must fit and whose `valid` or `contents` count, and conditions. Without it, all rules count. Whatever they
 are, the unit must fit the file. `checksum` is the field that proves it.
 """
 
@@ -22,7 +22,7 @@ from typing import Any
 
 from thawline.compiler import ir, subset
 from thawline.compiler.lowering import Lowering
-from thawline.compiler.pruning import mentioned, pruned
+from thawline.compiler.pruning import Rule, mentioned, pruned
 from thawline.compiler.resolution import Entry, Scope
 from thawline.compiler.subset import Attribute
 from thawline.ksy.documents import Spec, SpecError, TypeDef, contents_bytes, types_of
@@ -30,10 +30,8 @@ from thawline.ksy.names import find_type, inherited
 
 KEYS = {"magic": str, "align": int, "plausible": list, "checksum": str}
 PATH = re.compile(r"[a-z]\w*(\.[a-z]\w*)*")
+WIDEST = re.compile(r"u8(le|be)?")
 LARGEST_ALIGNMENT = 1 << 16
-
-Rule = tuple[str, str]
-"""A field by the id of its spec and its path there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +92,7 @@ class _SyncLowering(Lowering):
         self.proof: ir.Proof | None = None
         self.is_derived = not sync.data
         named = [item for item in sync.data.get("plausible", ()) if PATH.fullmatch(str(item))]
-        self.rules = {self._rule(item, "plausible") for item in named}
+        self.rules = {_rule_of(self._field(item, "plausible")) for item in named}
         self.magic = self._field(sync.data["magic"], "magic") if "magic" in sync.data else None
         self.stored = self._field(sync.data["checksum"], "checksum") if "checksum" in sync.data else None
 
@@ -111,12 +109,6 @@ class _SyncLowering(Lowering):
         assert found is not None  # noqa: S101 - a path has at least one name
         return found
 
-    def _rule(self, path: str, key: str) -> Rule:
-        field = self._field(path, key)
-        if not {"valid", "contents"} & field.data.keys():
-            raise self.sync.error(f"{path} has no rule; say in a condition what it must be", key)
-        return _rule_of(field)
-
     def probe(self, name: str) -> ir.Probe:
         type_, build = self.sync.type, self.build
         scope = Scope(type_, None, None, ir.END, None, [], "", (), build.depth)
@@ -129,7 +121,7 @@ class _SyncLowering(Lowering):
         for index, item in enumerate(self.sync.data.get("plausible", ())):
             if not PATH.fullmatch(str(item)):
                 self._condition(scope, index, item)
-        body = pruned(build.block, self.proof) if "plausible" in self.sync.data else build.block
+        body = pruned(build.block, self.rules, self.proof) if "plausible" in self.sync.data else build.block
         magic, offset = self._marked(body)
         alignment = self.sync.data.get("align", 1)
         variables = tuple(name for name in build.variables if name in mentioned(body))
@@ -177,10 +169,10 @@ class _SyncLowering(Lowering):
         is_magic = self.magic is not None and _rule_of(attribute) == _rule_of(self.magic)
         if "plausible" not in self.sync.data or is_magic or _rule_of(attribute) in self.rules:
             return attribute
-        if "contents" not in attribute.data:
-            return attribute.without("valid")
-        size = len(contents_bytes(attribute.data["contents"]))
-        return Attribute(attribute.owner, attribute.keys, attribute.name, {"id": attribute.name, "size": size})
+        if "contents" in attribute.data:
+            return attribute.resized(len(contents_bytes(attribute.data["contents"])))
+        # Columns have no unsigned integers of 64 bits. As bytes they can be passed over.
+        return attribute.resized(8) if WIDEST.fullmatch(str(attribute.data.get("type"))) else attribute.without("valid")
 
     def lower_checksum(self, attribute: Attribute, scope: Scope) -> None:
         """Where the bytes are that the checksum covers, if it proves the unit."""

@@ -60,11 +60,22 @@ class Starts:
 
     def within(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
         """Each position in `[start, stop)`, with the size of the unit there."""
+        for positions, sizes in self._found(start, stop):
+            yield from zip(positions, sizes, strict=True)
+
+    def positions(self, start: int, stop: int) -> array[int]:
+        """All positions in `[start, stop)`."""
+        found = array("q")
+        for positions, _ in self._found(start, stop):
+            found.extend(positions)
+        return found
+
+    def _found(self, start: int, stop: int) -> Iterator[tuple[array[int], array[int]]]:
         positions, sizes = array("q", bytes(8 * ROOM)), array("q", bytes(8 * ROOM))
         self._state[PROBE_POSITION], found = start, ROOM
         while found == ROOM:
             found = self._probe(self.view, stop, self._state, positions, sizes)
-            yield from zip(positions[:found], sizes[:found], strict=True)
+            yield positions[:found], sizes[:found]
 
     def size_at(self, position: int) -> int:
         """The size of the unit that can start at a position; 0 if none can."""
