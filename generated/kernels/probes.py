@@ -184,6 +184,449 @@ def probe_borg_blobs(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def _kafka_messages_at(
+    buf: cython.const[cython.uchar][::1],
+    start: cython.longlong,
+    end: cython.longlong,
+    state: cython.longlong[::1],
+) -> cython.longlong:
+    """The size of the unit that can start here; 0 if none can, and then the state says why."""
+    pos: cython.longlong = start
+    digits: cython.longlong = 0
+    size: cython.longlong = 0
+    offset_1: cython.longlong = 0
+    len_body_1: cython.longlong = 0
+    body_start_1: cython.longlong = 0
+    body_end_1: cython.longlong = 0
+    crc_1: cython.longlong = 0
+    magic_1: cython.longlong = 0
+    bits_1: cython.longlong = 0
+    unused_1: cython.longlong = 0
+    timestamp_type_1: cython.longlong = 0
+    compression_1: cython.longlong = 0
+    timestamp_1: cython.longlong = 0
+    len_key_1: cython.longlong = 0
+    key_start_1: cython.longlong = 0
+    len_value_1: cython.longlong = 0
+    value_start_1: cython.longlong = 0
+    trailing_start_1: cython.longlong = 0
+    trailing_length_1: cython.longlong = 0
+    covered_1: cython.longlong = 0
+    covered_end_1: cython.longlong = 0
+    one: cython.longlong = 1
+    word: cython.ulonglong = 0
+    limit: cython.ulonglong = 0
+    byte: cython.uint = 0
+    if not (end - pos >= 8):
+        state[PROBE_FAILURE] = 0
+        state[PROBE_AT] = pos
+        return 0
+    offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
+    pos += 8
+    if not (end - pos >= 4):
+        state[PROBE_FAILURE] = 1
+        state[PROBE_AT] = pos
+        return 0
+    len_body_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
+    pos += 4
+    if not (len_body_1 >= 14):
+        state[PROBE_FAILURE] = 2
+        state[PROBE_AT] = pos - 4
+        return 0
+    if not (len_body_1 <= end - pos):
+        state[PROBE_FAILURE] = 3
+        state[PROBE_AT] = pos
+        return 0
+    body_start_1 = pos
+    pos += len_body_1
+    body_end_1 = pos
+    pos = body_start_1
+    if not (body_end_1 - pos >= 4):
+        state[PROBE_FAILURE] = 4
+        state[PROBE_AT] = pos
+        return 0
+    crc_1 = (cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
+    pos += 4
+    if not (body_end_1 - pos >= 1):
+        state[PROBE_FAILURE] = 5
+        state[PROBE_AT] = pos
+        return 0
+    magic_1 = (((buf[pos]) ^ (one << 7)) - (one << 7))
+    pos += 1
+    if not ((magic_1 == 0) or (magic_1 == 1)):
+        state[PROBE_FAILURE] = 6
+        state[PROBE_AT] = pos - 1
+        return 0
+    if not (body_end_1 - pos >= 1):
+        state[PROBE_FAILURE] = 7
+        state[PROBE_AT] = pos
+        return 0
+    bits_1 = buf[pos]
+    pos += 1
+    unused_1 = (bits_1 >> 4) & 15
+    timestamp_type_1 = (bits_1 >> 3) & 1
+    compression_1 = bits_1 & 7
+    if magic_1 == 1:
+        if not (body_end_1 - pos >= 8):
+            state[PROBE_FAILURE] = 8
+            state[PROBE_AT] = pos
+            return 0
+        timestamp_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
+        pos += 8
+    if not (body_end_1 - pos >= 4):
+        state[PROBE_FAILURE] = 9
+        state[PROBE_AT] = pos
+        return 0
+    len_key_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
+    pos += 4
+    if not (len_key_1 >= -1):
+        state[PROBE_FAILURE] = 10
+        state[PROBE_AT] = pos - 4
+        return 0
+    if len_key_1 >= 0:
+        if not (len_key_1 >= 0 and len_key_1 <= body_end_1 - pos):
+            state[PROBE_FAILURE] = 11
+            state[PROBE_AT] = pos
+            return 0
+        key_start_1 = pos
+        pos += len_key_1
+    if not (body_end_1 - pos >= 4):
+        state[PROBE_FAILURE] = 12
+        state[PROBE_AT] = pos
+        return 0
+    len_value_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
+    pos += 4
+    if not (len_value_1 >= -1):
+        state[PROBE_FAILURE] = 13
+        state[PROBE_AT] = pos - 4
+        return 0
+    if len_value_1 >= 0:
+        if not (len_value_1 >= 0 and len_value_1 <= body_end_1 - pos):
+            state[PROBE_FAILURE] = 14
+            state[PROBE_AT] = pos
+            return 0
+        value_start_1 = pos
+        pos += len_value_1
+    trailing_length_1 = body_end_1 - pos
+    if not (trailing_length_1 >= 0 and trailing_length_1 <= body_end_1 - pos):
+        state[PROBE_FAILURE] = 15
+        state[PROBE_AT] = pos
+        return 0
+    trailing_start_1 = pos
+    pos += trailing_length_1
+    if not ((4 >= 0) and (4 <= (body_end_1 - body_start_1))):
+        state[PROBE_FAILURE] = 16
+        state[PROBE_AT] = pos
+        return 0
+    covered_1 = body_start_1 + 4
+    covered_end_1 = body_end_1
+    pos = body_end_1
+    state[PROBE_COVERED_START] = covered_1
+    state[PROBE_COVERED_END] = covered_end_1
+    state[PROBE_STORED] = crc_1
+    return pos - start
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _kafka_messages_proven(
+    buf: cython.const[cython.uchar][::1],
+    state: cython.longlong[::1],
+) -> cython.longlong:
+    """Whether the checksum of the unit that was measured last is right."""
+    size: cython.longlong = state[PROBE_COVERED_END] - state[PROBE_COVERED_START]
+    if not cython.compiled:
+        return state[PROBE_STORED] == crc32(buf, state[PROBE_COVERED_START], state[PROBE_COVERED_END])
+    if size == 0:
+        return state[PROBE_STORED] == 0
+    return state[PROBE_STORED] == crc_of_range(crc32_by_tables, cython.address(buf[state[PROBE_COVERED_START]]), size)
+
+
+def probe_kafka_messages(
+    buf: cython.const[cython.uchar][::1],
+    stop: cython.longlong,
+    state: cython.longlong[::1],
+    positions: cython.longlong[::1],
+    sizes: cython.longlong[::1],
+):
+    """Find where units can start; returns how many, as far as there is room."""
+    pos: cython.longlong = state[PROBE_POSITION]
+    end: cython.longlong = buf.shape[0]
+    found: cython.longlong = 0
+    size: cython.longlong = 0
+    with cython.nogil:
+        size = _kafka_messages_at(buf, pos, end, state)
+        state[PROBE_WHY] = -1 if size else state[PROBE_FAILURE]
+        state[PROBE_WHY_AT] = state[PROBE_AT]
+        while pos < stop and found < positions.shape[0] and state[PROBE_BUDGET] >= 0:
+            size = _kafka_messages_at(buf, pos, end, state)
+            state[PROBE_BUDGET] -= max(size if size else state[PROBE_AT] - pos, state[PROBE_LEAST_COST])
+            if size and state[PROBE_PROVES] and not _kafka_messages_proven(buf, state):
+                size = 0
+            if size:
+                positions[found] = pos
+                sizes[found] = size
+                found += 1
+            pos += 1
+    state[PROBE_POSITION] = min(pos, stop)
+    return found
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _kafka_batches_at(
+    buf: cython.const[cython.uchar][::1],
+    start: cython.longlong,
+    end: cython.longlong,
+    state: cython.longlong[::1],
+) -> cython.longlong:
+    """The size of the unit that can start here; 0 if none can, and then the state says why."""
+    pos: cython.longlong = start
+    digits: cython.longlong = 0
+    size: cython.longlong = 0
+    base_offset_1: cython.longlong = 0
+    len_body_1: cython.longlong = 0
+    body_start_1: cython.longlong = 0
+    body_end_1: cython.longlong = 0
+    partition_leader_epoch_1: cython.longlong = 0
+    magic_1: cython.longlong = 0
+    crc_1: cython.longlong = 0
+    bits_1: cython.longlong = 0
+    unused_1: cython.longlong = 0
+    has_delete_horizon_1: cython.longlong = 0
+    is_control_1: cython.longlong = 0
+    is_transactional_1: cython.longlong = 0
+    timestamp_type_1: cython.longlong = 0
+    compression_1: cython.longlong = 0
+    last_offset_delta_1: cython.longlong = 0
+    base_timestamp_1: cython.longlong = 0
+    max_timestamp_1: cython.longlong = 0
+    producer_id_1: cython.longlong = 0
+    producer_epoch_1: cython.longlong = 0
+    base_sequence_1: cython.longlong = 0
+    num_records_1: cython.longlong = 0
+    records_start_1: cython.longlong = 0
+    records_length_1: cython.longlong = 0
+    covered_1: cython.longlong = 0
+    covered_end_1: cython.longlong = 0
+    one: cython.longlong = 1
+    word: cython.ulonglong = 0
+    limit: cython.ulonglong = 0
+    byte: cython.uint = 0
+    if not (end - pos >= 8):
+        state[PROBE_FAILURE] = 0
+        state[PROBE_AT] = pos
+        return 0
+    base_offset_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
+    pos += 8
+    if not (end - pos >= 4):
+        state[PROBE_FAILURE] = 1
+        state[PROBE_AT] = pos
+        return 0
+    len_body_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
+    pos += 4
+    if not (len_body_1 >= 49):
+        state[PROBE_FAILURE] = 2
+        state[PROBE_AT] = pos - 4
+        return 0
+    if not (len_body_1 <= end - pos):
+        state[PROBE_FAILURE] = 3
+        state[PROBE_AT] = pos
+        return 0
+    body_start_1 = pos
+    pos += len_body_1
+    body_end_1 = pos
+    pos = body_start_1
+    if not (body_end_1 - pos >= 4):
+        state[PROBE_FAILURE] = 4
+        state[PROBE_AT] = pos
+        return 0
+    partition_leader_epoch_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
+    pos += 4
+    if not (body_end_1 - pos >= 1):
+        state[PROBE_FAILURE] = 5
+        state[PROBE_AT] = pos
+        return 0
+    magic_1 = (((buf[pos]) ^ (one << 7)) - (one << 7))
+    pos += 1
+    if not (magic_1 == 2):
+        state[PROBE_FAILURE] = 6
+        state[PROBE_AT] = pos - 1
+        return 0
+    if not (body_end_1 - pos >= 4):
+        state[PROBE_FAILURE] = 7
+        state[PROBE_AT] = pos
+        return 0
+    crc_1 = (cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]
+    pos += 4
+    if not (body_end_1 - pos >= 2):
+        state[PROBE_FAILURE] = 8
+        state[PROBE_AT] = pos
+        return 0
+    bits_1 = (cython.cast(cython.longlong, buf[pos]) << 8) | buf[pos + 1]
+    pos += 2
+    unused_1 = (bits_1 >> 7) & 511
+    has_delete_horizon_1 = ((bits_1 >> 6) & 1) != 0
+    is_control_1 = ((bits_1 >> 5) & 1) != 0
+    is_transactional_1 = ((bits_1 >> 4) & 1) != 0
+    timestamp_type_1 = (bits_1 >> 3) & 1
+    compression_1 = bits_1 & 7
+    if not (body_end_1 - pos >= 4):
+        state[PROBE_FAILURE] = 9
+        state[PROBE_AT] = pos
+        return 0
+    last_offset_delta_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
+    pos += 4
+    if not (last_offset_delta_1 >= 0):
+        state[PROBE_FAILURE] = 10
+        state[PROBE_AT] = pos - 4
+        return 0
+    if not (body_end_1 - pos >= 8):
+        state[PROBE_FAILURE] = 11
+        state[PROBE_AT] = pos
+        return 0
+    base_timestamp_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
+    pos += 8
+    if not (body_end_1 - pos >= 8):
+        state[PROBE_FAILURE] = 12
+        state[PROBE_AT] = pos
+        return 0
+    max_timestamp_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
+    pos += 8
+    if not (body_end_1 - pos >= 8):
+        state[PROBE_FAILURE] = 13
+        state[PROBE_AT] = pos
+        return 0
+    producer_id_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31)) * (one << 32) + ((cython.cast(cython.longlong, buf[pos + 4]) << 24) | (cython.cast(cython.longlong, buf[pos + 5]) << 16) | (cython.cast(cython.longlong, buf[pos + 6]) << 8) | buf[pos + 7])
+    pos += 8
+    if not (body_end_1 - pos >= 2):
+        state[PROBE_FAILURE] = 14
+        state[PROBE_AT] = pos
+        return 0
+    producer_epoch_1 = ((((cython.cast(cython.longlong, buf[pos]) << 8) | buf[pos + 1]) ^ (one << 15)) - (one << 15))
+    pos += 2
+    if not (body_end_1 - pos >= 4):
+        state[PROBE_FAILURE] = 15
+        state[PROBE_AT] = pos
+        return 0
+    base_sequence_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
+    pos += 4
+    if not (body_end_1 - pos >= 4):
+        state[PROBE_FAILURE] = 16
+        state[PROBE_AT] = pos
+        return 0
+    num_records_1 = ((((cython.cast(cython.longlong, buf[pos]) << 24) | (cython.cast(cython.longlong, buf[pos + 1]) << 16) | (cython.cast(cython.longlong, buf[pos + 2]) << 8) | buf[pos + 3]) ^ (one << 31)) - (one << 31))
+    pos += 4
+    if not (num_records_1 >= 0):
+        state[PROBE_FAILURE] = 17
+        state[PROBE_AT] = pos - 4
+        return 0
+    records_length_1 = body_end_1 - pos
+    if not (records_length_1 >= 0 and records_length_1 <= body_end_1 - pos):
+        state[PROBE_FAILURE] = 18
+        state[PROBE_AT] = pos
+        return 0
+    records_start_1 = pos
+    pos += records_length_1
+    if not ((9 >= 0) and (9 <= (body_end_1 - body_start_1))):
+        state[PROBE_FAILURE] = 19
+        state[PROBE_AT] = pos
+        return 0
+    covered_1 = body_start_1 + 9
+    covered_end_1 = body_end_1
+    pos = body_end_1
+    if not (unused_1 < 2):
+        state[PROBE_FAILURE] = 20
+        state[PROBE_AT] = start
+        return 0
+    if not (num_records_1 <= (last_offset_delta_1 + 1)):
+        state[PROBE_FAILURE] = 21
+        state[PROBE_AT] = start
+        return 0
+    state[PROBE_COVERED_START] = covered_1
+    state[PROBE_COVERED_END] = covered_end_1
+    state[PROBE_STORED] = crc_1
+    return pos - start
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _kafka_batches_magic(
+    buf: cython.const[cython.uchar][::1],
+    start: cython.longlong,
+    stop: cython.longlong,
+) -> cython.longlong:
+    """The next position before `stop` with the magic of the unit; `stop` if there is none."""
+    pos: cython.longlong = start + 16
+    last: cython.longlong = min(stop + 15, buf.shape[0] - 1)
+    while pos <= last:
+        if cython.compiled:
+            pos += find_either(cython.address(buf[pos]), last + 1 - pos, 2, 2)
+        else:
+            found = bytes(buf[pos : min(pos + SEARCHED, last + 1) + 0]).find(b'\x02')
+            pos += found if found >= 0 else min(SEARCHED, last + 1 - pos)
+        if pos <= last and (buf[pos]) == 2:
+            return pos - 16
+        if cython.compiled:
+            pos += 1
+    return stop
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _kafka_batches_proven(
+    buf: cython.const[cython.uchar][::1],
+    state: cython.longlong[::1],
+) -> cython.longlong:
+    """Whether the checksum of the unit that was measured last is right."""
+    size: cython.longlong = state[PROBE_COVERED_END] - state[PROBE_COVERED_START]
+    if not cython.compiled:
+        return state[PROBE_STORED] == crc32c(buf, state[PROBE_COVERED_START], state[PROBE_COVERED_END])
+    if size == 0:
+        return state[PROBE_STORED] == 0
+    return state[PROBE_STORED] == crc_of_range(crc32c_best, cython.address(buf[state[PROBE_COVERED_START]]), size)
+
+
+def probe_kafka_batches(
+    buf: cython.const[cython.uchar][::1],
+    stop: cython.longlong,
+    state: cython.longlong[::1],
+    positions: cython.longlong[::1],
+    sizes: cython.longlong[::1],
+):
+    """Find where units can start; returns how many, as far as there is room."""
+    pos: cython.longlong = state[PROBE_POSITION]
+    end: cython.longlong = buf.shape[0]
+    found: cython.longlong = 0
+    size: cython.longlong = 0
+    with cython.nogil:
+        size = _kafka_batches_at(buf, pos, end, state)
+        state[PROBE_WHY] = -1 if size else state[PROBE_FAILURE]
+        state[PROBE_WHY_AT] = state[PROBE_AT]
+        while pos < stop and found < positions.shape[0] and state[PROBE_BUDGET] >= 0:
+            pos = _kafka_batches_magic(buf, pos, stop)
+            if pos >= stop:
+                break
+            size = _kafka_batches_at(buf, pos, end, state)
+            state[PROBE_BUDGET] -= max(size if size else state[PROBE_AT] - pos, state[PROBE_LEAST_COST])
+            if size and state[PROBE_PROVES] and not _kafka_batches_proven(buf, state):
+                size = 0
+            if size:
+                positions[found] = pos
+                sizes[found] = size
+                found += 1
+            pos += 1
+    state[PROBE_POSITION] = min(pos, stop)
+    return found
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def _rbak_segment__header_at(
     buf: cython.const[cython.uchar][::1],
     start: cython.longlong,

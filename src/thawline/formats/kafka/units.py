@@ -19,6 +19,7 @@ from thawline.engine import columns
 from thawline.engine.chunks import Break, Chunk, Ranges
 from thawline.generated.kernels.tables import TABLES
 from thawline.model import Span
+from thawline.native.constants.kernels import PROBE_CELLS
 from thawline.source import Source
 
 BATCHES, MESSAGES = "kafka_batches", "kafka_messages"
@@ -361,9 +362,9 @@ def places(
     """Where units with such offsets may start, at most `most` at a time: their lengths and magics are possible."""
     view, bounds = source.view(0, source.size), array("q", (min(offset, LARGEST_OFFSET) for offset in offsets))
     positions, sizes = array("q", bytes(8 * most)), array("q", bytes(8 * most))
-    count = most
+    probe, count = array("q", bytes(8 * PROBE_CELLS)), most
     while count == most and start < end:
-        count, start = native.functions.find_units(view, start, end, bounds, positions, sizes)
+        count, start = native.functions.find_units(view, start, end, bounds, probe, positions, sizes)
         yield positions[:count], sizes[:count]
 
 

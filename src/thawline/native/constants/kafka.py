@@ -8,19 +8,13 @@ BODY_AT = 12
 """Where the bytes that the length counts start."""
 MAGIC_AT = 16
 LATEST_MAGIC = 2
-BATCH_CRC_AT = 17
 BATCH_COVERED_AT = 21
 """Where the attributes start, and what the checksum covers."""
 BATCH_LAST_DELTA_AT = 23
-BATCH_COUNT_AT = 57
 LEAST_BATCH = 49
 """The least length of a batch; the next two are those of messages of magic 1 and 0."""
 LEAST_MESSAGE_1 = 22
 LEAST_MESSAGE_0 = 14
-MESSAGE_CRC_AT = 12
-MESSAGE_COVERED_AT = 16
-MESSAGE_1_KEY_AT = 26
-MESSAGE_0_KEY_AT = 18
 LEAST_UNIT = 26
 """Bytes of the shortest unit, a message of magic 0 without key and value."""
 
