@@ -195,8 +195,10 @@ def sync_text(type_: TypeDef) -> str:
         return ""
     parts = [f"by {sync['magic']}" if "magic" in sync else "at any position"]
     parts.append(f"at multiples of {sync['align']}" if "align" in sync else "")
-    listed = sync.get("plausible", "all rules hold")
-    parts.append(f"if plausible: {'; '.join(map(str, listed)) if isinstance(listed, list) else listed}")
+    listed = sync.get("plausible")
+    parts.append(
+        "if all rules hold" if listed is None else f"if plausible: {'; '.join(map(str, listed))}" if listed else ""
+    )
     parts.append(f"proven by {sync['checksum']}" if "checksum" in sync else "")
     return ", ".join(part for part in parts if part)
 
