@@ -34,7 +34,7 @@ def modules() -> list[Path]:
     for path in sorted(SOURCES.glob("[!_]*.py")):
         if path.stem not in found:
             add(path)
-    return [*found.values(), KERNELS / "scans.py", KERNELS / "readers.py"]
+    return [*found.values(), *(KERNELS / f"{name}.py" for name in ("scans", "probes", "readers"))]
 
 
 def constants() -> str:

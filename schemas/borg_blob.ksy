@@ -15,6 +15,13 @@ doc: |
 doc-ref: https://github.com/borgbackup/borg/blob/4d19b91a6/docs/internals/packs.rst
 -columnar:
   rows: borg_blobs
+-sync:
+  magic: magic
+  plausible:
+    - version
+    - len_meta
+    - len_data
+    - meta.key_type == data.key_type
 seq:
   - id: magic
     -orig-id: OBJ_MAGIC

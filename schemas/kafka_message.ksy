@@ -15,6 +15,15 @@ doc: |
 doc-ref: https://github.com/apache/kafka/blob/1eb7644/clients/src/main/java/org/apache/kafka/common/record/LegacyRecord.java
 -columnar:
   rows: kafka_messages
+-sync:
+  plausible:
+    - len_body
+    - body.magic
+    - body.len_key
+    - body.key
+    - body.len_value
+    - body.value
+  checksum: body.crc
 seq:
   - id: offset
     type: s8

@@ -17,6 +17,15 @@ doc: |
 doc-ref: https://github.com/apache/kafka/blob/1eb7644/clients/src/main/java/org/apache/kafka/common/record/DefaultRecordBatch.java
 -columnar:
   rows: kafka_batches
+-sync:
+  magic: body.magic
+  plausible:
+    - len_body
+    - body.attributes.unused < 2
+    - body.last_offset_delta
+    - body.num_records
+    - body.num_records <= body.last_offset_delta + 1
+  checksum: body.crc
 seq:
   - id: base_offset
     -orig-id: baseOffset

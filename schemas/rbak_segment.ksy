@@ -38,6 +38,9 @@ instances:
       also says Castagnoli.
 types:
   header:
+    -sync:
+      magic: magic
+      plausible: []
     seq:
       - id: magic
         -orig-id: Magic
@@ -73,6 +76,9 @@ types:
           `backed_up_at` of the last record. Smaller than the first where the
           writer's clock stepped back.
   footer:
+    -sync:
+      magic: end_magic
+      plausible: []
     seq:
       - id: crc32
         -orig-id: CRC32

@@ -26,6 +26,9 @@ types:
   entry:
     -columnar:
       rows: rbf_frames
+    -sync:
+      align: 4
+      checksum: frame.body.crc32c
     seq:
       - id: frame
         -orig-id: FrameBytes

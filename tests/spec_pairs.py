@@ -8,7 +8,7 @@ from thawline.review.model import Verdict
 
 BREAKING, STRICTER, LOOSER = Verdict.BREAKING, Verdict.STRICTER, Verdict.LOOSER
 EXTENSION, API, ADDITION = Verdict.EXTENSION, Verdict.API, Verdict.ADDITION
-DOCUMENTATION = Verdict.DOCUMENTATION
+DOCUMENTATION, RECOVERY = Verdict.DOCUMENTATION, Verdict.RECOVERY
 IMPORTERS = True
 """Importers of the parsers have to change, too."""
 
@@ -53,9 +53,19 @@ def switch(cases: str) -> str:
     return f"seq:\n  - {{id: n, type: u1}}\n  - {{id: a, size: 4, type: {{switch-on: n, cases: {{{cases}}}}}}}\n{types}"
 
 
+MARKED = seq("- {id: a, contents: MARK}", "- {id: b, type: u1, valid: 7}")
 BOTH = "types:\n  s: {{seq: [{{id: p, type: {}}}]}}\n  t: {{seq: [{{id: p, type: {}}}]}}\n"
 
 PAIRS = [
+    # Recovery.
+    Pair(
+        "what units are found by",
+        "-sync: {magic: a}\n" + MARKED,
+        "-sync: {magic: a, align: 4}\n" + MARKED,
+        "sync",
+        RECOVERY,
+    ),
+    Pair("units found without a rule", MARKED, "-sync: {magic: a, plausible: [b]}\n" + MARKED, "sync", RECOVERY),
     # Names.
     Pair("rename of a field", seq(A, B, C), seq(A, "- {id: z, type: u2}", C), "renamed", API, IMPORTERS),
     Pair(

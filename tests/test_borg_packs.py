@@ -16,11 +16,13 @@ import pytest
 from accounts import GOLDEN, golden_files
 from blake3 import blake3
 from borg_repositories import KITCHEN, PACKED, account, damaged_packs, unpacked
+from thawline.generated.kernels.tables import SYNCS
 
 import thawline
 from thawline import codecs, specs
+from thawline.engine.starts import Starts
 from thawline.formats.borg import Borg
-from thawline.formats.borg.blobs import header_at, mode_of, next_magic, pack_header
+from thawline.formats.borg.blobs import header_at, mode_of, pack_header
 from thawline.formats.borg.index import IndexKind
 from thawline.formats.contract import Depth, Reading, read
 from thawline.model import Finding, Run
@@ -403,10 +405,12 @@ def test_a_damaged_header_is_read_as_the_spec_reads_a_whole_one() -> None:
             assert read.end == len(data)
 
 
-def test_a_magic_is_found_wherever_it_stands() -> None:
+def test_a_blob_is_found_wherever_it_starts() -> None:
+    blob = pack_header(1, bytes(32), 2, 3) + b"\x02m" + b"\x02da"
     for size in (0, 1, 1023, 1024, 1025, 5000, 1 << 21):
-        data = memoryview(bytes(size) + b"BORG_OBJ" + bytes(9))
-        assert (next_magic(data, 0), next_magic(data, size), next_magic(data, size + 1)) == (size, size, len(data))
+        starts = Starts(SYNCS["borg_blobs"], memoryview(bytes(size) + blob + b"BORG_OBJ"))
+        assert (starts.following(0), starts.following(size)) == (size, size)
+        assert starts.following(size + 1) == len(starts.view)
 
 
 def names_of(data: bytes) -> Iterator[str]:

@@ -26,6 +26,7 @@ from thawline.formats.kafka.units import BUDGET
 from thawline.formats.kafka.walk import rising
 from thawline.model import Finding, Run, Span
 from thawline.native import fast, plain
+from thawline.native.constants.kernels import PROBE_CELLS
 from thawline.source import open_source
 from thawline.verbs.salvage import salvage
 from tools.mutants import mutants
@@ -347,7 +348,8 @@ def test_kernels_and_plain_python_find_and_place_the_same(golden: Any) -> None:
     found = []
     for engine in (fast, plain):
         positions, sizes = array("q", bytes(8 * 64)), array("q", bytes(8 * 64))
-        count, end = engine.find_units(data, 0, len(data), array("q", (0, 1 << 62)), positions, sizes)
+        probe = array("q", bytes(8 * PROBE_CELLS))
+        count, end = engine.find_units(data, 0, len(data), array("q", (0, 1 << 62)), probe, positions, sizes)
         found.append((count, end, positions, sizes))
     assert found[0][0] == found[1][0]
     assert found[0][2:] == found[1][2:]
@@ -361,7 +363,8 @@ def test_units_are_followed_the_same_compiled_and_uncompiled(seed: int) -> None:
             state, known = array("q", (0, -1, 10**6, 0, 0)), bytearray(len(mutant))
             units, holes = array("q", bytes(16 * 400)), array("q", bytes(32 * 400))
             window, limits = array("q", (0, len(mutant))), array("q", (1 << 30, 8))
-            engine.follow_units(mutant, window, limits, False, state, known, units, holes)  # noqa: FBT003 - C's way
+            probe = array("q", bytes(8 * PROBE_CELLS))
+            engine.follow_units(mutant, window, limits, False, state, probe, known, units, holes)  # noqa: FBT003 - C's way
             found.append((state, known, units, holes))
         assert found[0] == found[1]
 

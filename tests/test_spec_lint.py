@@ -103,6 +103,15 @@ def test_a_sound_spec_has_no_flaw(tmp_path: Path) -> None:
         ("unused", "39:3", "    enum: kind\n", "", "nothing uses the enum kind"),
         ("magic", "9:5", "    contents: SMPL\n", "    size: 4\n    doc: Any.\n", "magic accepts any bytes"),
         ("checksum", "14:5", "crc_input:", "covered:", "no instance crc_input says which bytes it covers"),
+        ("sync", "9:3", "change.\n", "change.\n-sync:\n  magic: marker\n", "marker is no field of sample"),
+        ("sync", "9:3", "change.\n", "change.\n-sync:\n  every: 4\n", "every is no key of -sync"),
+        (
+            "order",
+            "9:1",
+            "doc: Something to change.\n",
+            "-sync:\n  align: 4\ndoc: Something to change.\n",
+            "doc stands before",
+        ),
         ("text", "7:1", "doc: Something to change.", "doc: Something to change. ", "ends in blanks"),
         ("text", "41:1", "    1: plain\n", "    1: plain", "has no line feed at its end"),
         ("text", "1:1", "meta:\n  id", "---\nmeta:\n  id", "starts with ---"),
@@ -125,7 +134,7 @@ def test_an_unused_import_and_parameter_are_found(tmp_path: Path) -> None:
 
 
 def test_every_rule_has_a_case_above() -> None:
-    cases = {mark.args[1][index][0] for mark in test_a_flaw_is_found_at_its_place.pytestmark for index in range(21)}
+    cases = {mark.args[1][index][0] for mark in test_a_flaw_is_found_at_its_place.pytestmark for index in range(24)}
     assert cases == {*RULES, "text"}
 
 

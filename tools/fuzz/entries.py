@@ -27,6 +27,7 @@ from thawline.formats.rbak.records import RECORD
 from thawline.formats.rbf.walk import ReverseScan
 from thawline.native.constants.documents import FAULTY_CELLS, PAIR_CELLS, SCRATCH_BYTES, WORK_CELLS
 from thawline.native.constants.kernels import COPY_STEP as ROOM_BEHIND
+from thawline.native.constants.kernels import PROBE_CELLS
 from thawline.ripemd160 import SIZE
 from tools.fuzz.scans import LONGEST, NATIVE, How, Scan, block, filled, gather, zeros
 
@@ -212,7 +213,9 @@ def units(view: memoryview, how: How) -> None:
     while at < len(view):
         positions, sizes = array("q", [0]) * MOST, array("q", [0]) * MOST
         before = at
-        count, at = NATIVE.find_units(view, at, len(view), offsets, positions, sizes)
+        count, at = NATIVE.find_units(
+            view, at, len(view), offsets, array("q", bytes(8 * PROBE_CELLS)), positions, sizes
+        )
         starts = array("q", [start + 21 for start in positions])
         ends = array("q", [start + size for start, size in zip(positions, sizes, strict=True)])
         NATIVE.crc32c_ranges(view, starts, ends, count, array("q", [0]) * MOST)
@@ -232,7 +235,9 @@ def follow(view: memoryview, how: How) -> None:
         before = state[0]
         units, holes = filled("q", 2 * room, how.pattern), filled("q", 4 * room, how.pattern)
         window, limits = array("q", (start, size)), array("q", (MOST_OFFSETS, LONGEST_CHAIN))
-        NATIVE.follow_units(view, window, limits, how.is_gathered, state, known, units, holes)
+        NATIVE.follow_units(
+            view, window, limits, how.is_gathered, state, array("q", bytes(8 * PROBE_CELLS)), known, units, holes
+        )
         spans = [*zip(units[: 2 * state[3] : 2], units[1 : 2 * state[3] : 2], strict=True)]
         spans += [*zip(holes[: 4 * state[4] : 4], holes[1 : 4 * state[4] : 4], strict=True)]
         if [at for span in sorted(spans) for at in span][1:-1:2] != [span[0] for span in sorted(spans)[1:]]:

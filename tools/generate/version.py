@@ -17,7 +17,9 @@ import pyarrow as pa
 
 from thawline.compiler.emission import emit
 from thawline.compiler.lowering import lower
+from thawline.compiler.probes import emit_probe
 from thawline.compiler.subset import tables
+from thawline.compiler.sync import lower_sync, synced
 from thawline.engine.chunks import schema_of
 from thawline.engine.tables import Table
 from thawline.ksy.documents import Spec, SpecError, load_specs
@@ -60,6 +62,8 @@ def write_tables(specs: dict[str, Spec], target: Path) -> str:
             table, source = emit(lower(name, type_, specs))
             (target / "kernels" / f"{name}.py").write_text(source, encoding="utf-8")
             made[name] = described(table)
+        for name, sync in synced(specs):
+            emit_probe(lower_sync(name, sync, specs))
     except SpecError as error:
         return str(error)
     (target / "tables.json").write_text(json.dumps(made), encoding="utf-8")

@@ -9,6 +9,8 @@ Stages, a module each, in the order in which a spec passes them:
   instances; `reads` handles single values, `rules` their `valid`, `stores` their columns. All of them add statements
   through `building`;
 * `slots` proves that a kernel writes every slot of every row;
-* `emission` writes the statements as Cython in pure Python mode;
+* `emission` writes the statements as Cython in pure Python mode, with the expressions of `terms`;
+* `sync` lowers what a unit is found by after damage, `pruning` leaves out what that does not need, and `probes` writes
+  it;
 * `loading` runs the kernels of a spec that is compiled at run time.
 """

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from thawline.compiler import ir
-from thawline.compiler.bounds import bounds
+from thawline.compiler import ir, terms
 from thawline.compiler.slots import undefined
 from thawline.engine.chunks import LEFT_OVER
 from thawline.engine.tables import SLICES, Column, Failure, Table, arrays, lists
@@ -72,22 +71,19 @@ def _left(
     return status
 '''
 CTYPES = {"q": "longlong", "i": "int", "h": "short", "b": "schar", "B": "uchar"}
-WORD = 8
 ROWS_AHEAD = 16
 """Rows of the last one's size that memory is prefetched ahead; reading them takes about as long as memory does."""
 FETCHED = 64
 """Bytes of a cache line."""
 UNCHECKED_DIGITS = 18
 """Decimal digits that always fit 63 bits."""
-LITERAL = 1 << 31
-"""Cython takes a literal from here on for a Python object, which needs the interpreter's lock."""
 
 
 def emit(kernel: ir.Kernel) -> tuple[Table, str]:
     """The table's description, and the source of its kernel, which writes every slot of every row."""
     if left := undefined(kernel):
         raise ValueError(f"{kernel.table}: some rows would not write {', '.join(left)}")
-    emitter = _Emitter(kernel)
+    emitter = Emitter(kernel)
     source = emitter.source()
     failures = tuple(emitter.failures)
     table = Table(kernel.table, kernel.spec, kernel.columns, failures, ir.least_size(kernel.body), kernel.checksum)
@@ -95,7 +91,9 @@ def emit(kernel: ir.Kernel) -> tuple[Table, str]:
 
 
 @dataclass
-class _Emitter:
+class Emitter:
+    """The source of one kernel."""
+
     kernel: ir.Kernel
     lines: list[str] = field(default_factory=list)
     depth: int = 0
@@ -108,16 +106,19 @@ class _Emitter:
         self.gathered = [it.path for it in self.arrays if it.part == "offset"]
 
     def write(self, line: str) -> None:
+        """Add a line."""
         self.lines.append("    " * self.depth + line)
 
     @contextmanager
     def indented(self, opening: str) -> Iterator[None]:
+        """Add a line that opens a block, for the lines that follow."""
         self.write(opening)
         self.depth += 1
         yield
         self.depth -= 1
 
     def source(self) -> str:
+        """The text of the kernel."""
         parameters = [
             "buf: cython.const[cython.uchar][::1]",
             *(f"range_{name}: cython.const[cython.longlong][::1]" for name in ("starts", "ends", "counts")),
@@ -135,6 +136,7 @@ class _Emitter:
         return "\n".join(self.lines) + "\n"
 
     def function(self, name: str, parameters: list[str]) -> None:
+        """The function that does the work."""
         self.write(f"def {name}(\n    " + ",\n    ".join(parameters) + ",\n) -> cython.longlong:")
         self.depth += 1
         self.declarations()
@@ -154,6 +156,7 @@ class _Emitter:
         self.depth -= 1
 
     def declarations(self) -> None:
+        """The variables of the kernel."""
         counters = {counter: f"state[STATE_LISTS + {index}]" for index, counter in enumerate(self.counters)}
         initial = {
             "range_index": "state[STATE_RANGE]",
@@ -212,6 +215,7 @@ class _Emitter:
         self.leave("SCAN_DONE")
 
     def row(self) -> None:
+        """What reads one row."""
         self.statements(self.kernel.body)
         self.limit()
         with self.indented("if places:"):
@@ -222,6 +226,7 @@ class _Emitter:
         self.write("row += 1")
 
     def next_range(self) -> None:
+        """Go on with the next range."""
         self.write("range_index += 1")
         self.write("range_first = row")
         self.write("state[STATE_RANGE] = range_index")
@@ -262,11 +267,13 @@ class _Emitter:
             self.write(f"{_kept(counter)} = {counter}")
 
     def leave(self, status: str) -> None:
+        """Return, and keep how many items each list had before the row."""
         for index, counter in enumerate(self.counters):
             self.write(f"state[STATE_LISTS + {index}] = {_kept(counter)}")
         self.write(f"return _left(state, {status}, start, row)")
 
     def statements(self, body: list[ir.Statement]) -> None:
+        """Some statements; those that store one column share a test for it."""
         for path, group in groupby(body, _stored):
             if path:
                 with self.indented(f"if {_wanted(path)}:"):
@@ -277,19 +284,24 @@ class _Emitter:
                     self.statement(statement)
 
     def statement(self, statement: ir.Statement) -> None:
+        """One statement."""
         _WAYS[type(statement)](self, statement)
 
     def assign(self, assign: ir.Assign) -> None:
-        self.write(f"{assign.target.name} = {_bare(assign.value)}")
+        """A value given a name."""
+        self.write(f"{assign.target.name} = {terms.bare(assign.value)}")
 
     def rule(self, check: ir.Check) -> None:
-        self.check(_bare(check.condition), check.failure, _bare(check.at))
+        """A rule of the spec."""
+        self.check(terms.bare(check.condition), check.failure, terms.bare(check.at))
 
     def store(self, store: ir.Store) -> None:
+        """A value of a column."""
         name = _array_name(_stored(store), store.part)
-        self.write(f"{name}[{store.rows.counter}] = {_bare(store.value)}")
+        self.write(f"{name}[{store.rows.counter}] = {terms.bare(store.value)}")
 
     def copy(self, copy: ir.Copy) -> None:
+        """Bytes of a fixed size."""
         name, start, size = _array_name(_stored(copy), "bytes"), copy.start.name, copy.size
         first = f"{copy.rows.counter} * {size}"
         with self.indented("if cython.compiled:"):
@@ -298,13 +310,14 @@ class _Emitter:
             self.write(f"{name}[{first} : {first} + {size}] = buf[{start} : {start} + {size}]")
 
     def gather(self, gather: ir.Gather) -> None:
+        """Bytes that are appended to a column."""
         path, row = (*gather.rows.path, gather.column), gather.rows.counter
         offset, valid, at = _array_name(path, "offset"), _array_name(path, "valid"), _filled(path)
         with self.indented(f"if {_gathered(path)}:"):
             if gather.start is not None:
                 # `limit` refuses a row with more bytes than Arrow counts.
-                with self.indented(f"if {at} + {_text(gather.length)} <= {ir.LONGEST}:"):
-                    self.append(gather.start.name, _text(gather.length), path)
+                with self.indented(f"if {at} + {terms.text(gather.length)} <= {ir.LONGEST}:"):
+                    self.append(gather.start.name, terms.text(gather.length), path)
             self.write(f"{offset}[{row} + 1] = {at}")
             if gather.nullable:
                 self.write(f"{valid}[{row}] = {int(gather.start is not None)}")
@@ -323,6 +336,7 @@ class _Emitter:
         self.write(f"{at} += {length}")
 
     def check(self, condition: str, failure: Failure, at: str = "pos") -> None:
+        """A condition; where it does not hold, the row fails."""
         code = self.failures.setdefault(failure, len(self.failures))
         with self.indented(f"if not ({condition}):"):
             self.write(f"state[STATE_FAILURE] = {code}")
@@ -330,42 +344,48 @@ class _Emitter:
             self.leave("SCAN_FAILED")
 
     def require(self, size: int, end: ir.Value, failure: Failure) -> None:
-        self.check(f"{_text(end)} - pos >= {size}", failure)
+        """A check that enough bytes are left."""
+        self.check(f"{terms.text(end)} - pos >= {size}", failure)
 
     def read_integer(self, read: ir.ReadInteger) -> None:
+        """An integer of a fixed size."""
         self.require(read.size, read.end, read.failure)
-        self.write(f"{read.target.name} = {_integer(read)}")
+        self.write(f"{read.target.name} = {terms.integer(read)}")
         self.write(f"pos += {read.size}")
 
     def read_bits(self, read: ir.ReadBits) -> None:
+        """The bytes of a bit field."""
         self.require(read.size, read.end, read.failure)
-        target, value = read.target.name, _bytes(read.size, is_big_endian=True)
+        target, value = read.target.name, terms.unsigned(read.size, is_big_endian=True)
         self.write(f"{target} = {target} << {8 * read.size} | {value}" if read.goes_on else f"{target} = {value}")
         self.write(f"pos += {read.size}")
 
     def expect(self, expect: ir.Expect) -> None:
+        """Fixed contents."""
         self.require(len(expect.contents), expect.end, expect.too_short)
-        same = " and ".join(_words(expect.contents))
+        same = " and ".join(terms.words(expect.contents))
         self.check(same, expect.failure)
         self.write(f"pos += {len(expect.contents)}")
 
     def take(self, take: ir.Take) -> None:
-        length = _text(take.length)
-        self.check(_within(take.length, f"{_text(take.end)} - pos"), take.failure)
+        """Bytes of a size."""
+        length = terms.text(take.length)
+        self.check(terms.within(take.length, f"{terms.text(take.end)} - pos"), take.failure)
         self.write(f"{take.start.name} = pos")
         self.write(f"pos += {length}")
 
     def take_until(self, take: ir.TakeUntil) -> None:
-        start, end = take.start.name, _text(take.end)
+        """Bytes up to a terminator."""
+        start, end = take.start.name, terms.text(take.end)
         self.write(f"{start} = pos")
         if take.escapes:
             self.write(f"{take.escapes.name} = 0")
         if isinstance(take.terminator, ir.Constant):
             # Sixteen bytes at a time; the loop below then starts at the first backslash, if there is one.
-            either = f"{_text(take.terminator)}, {'BACKSLASH' if take.escapes else _text(take.terminator)}"
+            either = f"{terms.text(take.terminator)}, {'BACKSLASH' if take.escapes else terms.text(take.terminator)}"
             with self.indented(f"if cython.compiled and pos < {end}:"):
                 self.write(f"pos += find_either(cython.address(buf[pos]), {end} - pos, {either})")
-        with self.indented(f"while pos < {end} and buf[pos] != {_text(take.terminator)}:"):
+        with self.indented(f"while pos < {end} and buf[pos] != {terms.text(take.terminator)}:"):
             if take.escapes:
                 with self.indented("if buf[pos] == BACKSLASH:"):
                     self.write("pos += 1")
@@ -377,7 +397,7 @@ class _Emitter:
 
     def read_zigzag(self, read: ir.ReadZigzag) -> None:
         """Groups of seven bits. The first two are read here, since most varints have no more."""
-        end, at = _text(read.end), read.at.name
+        end, at = terms.text(read.end), read.at.name
         self.check(f"pos < {end}", read.failure)
         self.write("word = buf[pos]")
         self.write("pos += 1")
@@ -395,7 +415,7 @@ class _Emitter:
 
     def read_decimal(self, read: ir.ReadDecimal) -> None:
         """Digits into an unsigned word; after those that always fit, each step is checked against the bound."""
-        end, target, at = _text(read.end), read.target.name, read.at.name
+        end, target, at = terms.text(read.end), read.target.name, read.at.name
         self.write("limit = (cython.cast(cython.ulonglong, 1) << 63) - 1")
         with self.indented(f"if pos < {end} and buf[pos] == MINUS:"):
             self.write("limit += 1")
@@ -419,14 +439,16 @@ class _Emitter:
         self.write("pos += 1")
 
     def elsewhere(self, elsewhere: ir.Elsewhere) -> None:
-        base = _text(elsewhere.base)
-        self.check(_within(elsewhere.offset, f"{_text(elsewhere.end)} - {base}"), elsewhere.failure)
+        """Statements that read at another position."""
+        base = terms.text(elsewhere.base)
+        self.check(terms.within(elsewhere.offset, f"{terms.text(elsewhere.end)} - {base}"), elsewhere.failure)
         self.write(f"{elsewhere.saved.name} = pos")
-        self.write(f"pos = {base} + {_text(elsewhere.offset)}")
+        self.write(f"pos = {base} + {terms.text(elsewhere.offset)}")
         self.statements(elsewhere.body)
         self.write(f"pos = {elsewhere.saved.name}")
 
     def stream(self, stream: ir.Stream) -> None:
+        """Statements that read within some bytes."""
         self.take(stream.take)
         self.write(f"{stream.end.name} = pos")
         self.write(f"pos = {stream.take.start.name}")
@@ -434,7 +456,8 @@ class _Emitter:
         self.write(f"pos = {stream.end.name}")
 
     def when(self, when: ir.When) -> None:
-        with self.indented(f"if {_bare(when.condition)}:"):
+        """Statements under a condition."""
+        with self.indented(f"if {terms.bare(when.condition)}:"):
             self.statements(when.body)
             if not when.body:
                 self.write("pass")
@@ -443,9 +466,10 @@ class _Emitter:
                 self.statements(when.otherwise)
 
     def loop(self, loop: ir.Loop) -> None:
+        """Statements that are repeated."""
         turn = loop.turn.name
         self.write(f"{turn} = 0")
-        with self.indented(f"while {turn} < {_text(loop.count)}:"):
+        with self.indented(f"while {turn} < {terms.text(loop.count)}:"):
             if loop.rows is not None:
                 index = self.counters.index(loop.rows.counter)
                 with self.indented(f"if {loop.rows.counter} >= rooms[{index}]:"):
@@ -456,23 +480,23 @@ class _Emitter:
             self.write(f"{turn} += 1")
 
 
-_WAYS: dict[type, Callable[[_Emitter, Any], None]] = {
-    ir.ReadInteger: _Emitter.read_integer,
-    ir.ReadBits: _Emitter.read_bits,
-    ir.Expect: _Emitter.expect,
-    ir.Take: _Emitter.take,
-    ir.TakeUntil: _Emitter.take_until,
-    ir.ReadZigzag: _Emitter.read_zigzag,
-    ir.ReadDecimal: _Emitter.read_decimal,
-    ir.Assign: _Emitter.assign,
-    ir.Check: _Emitter.rule,
-    ir.Elsewhere: _Emitter.elsewhere,
-    ir.Stream: _Emitter.stream,
-    ir.When: _Emitter.when,
-    ir.Loop: _Emitter.loop,
-    ir.Store: _Emitter.store,
-    ir.Copy: _Emitter.copy,
-    ir.Gather: _Emitter.gather,
+_WAYS: dict[type, Callable[[Emitter, Any], None]] = {
+    ir.ReadInteger: Emitter.read_integer,
+    ir.ReadBits: Emitter.read_bits,
+    ir.Expect: Emitter.expect,
+    ir.Take: Emitter.take,
+    ir.TakeUntil: Emitter.take_until,
+    ir.ReadZigzag: Emitter.read_zigzag,
+    ir.ReadDecimal: Emitter.read_decimal,
+    ir.Assign: Emitter.assign,
+    ir.Check: Emitter.rule,
+    ir.Elsewhere: Emitter.elsewhere,
+    ir.Stream: Emitter.stream,
+    ir.When: Emitter.when,
+    ir.Loop: Emitter.loop,
+    ir.Store: Emitter.store,
+    ir.Copy: Emitter.copy,
+    ir.Gather: Emitter.gather,
 }
 """How each kind of statement is written."""
 
@@ -511,78 +535,3 @@ def _filled(path: tuple[str, ...]) -> str:
 def _kept(counter: str) -> str:
     """The variable that keeps how many items a list had before the row."""
     return f"kept__{counter}"
-
-
-def _words(contents: bytes) -> Iterator[str]:
-    """Comparisons with the bytes at `pos`, as many at a time as a C literal holds."""
-    for at in range(0, len(contents), WORD // 2):
-        part = contents[at : at + WORD // 2]
-        word = _bytes(len(part), is_big_endian=False, first=at)
-        yield f"({word}) == {_literal(int.from_bytes(part, 'little'))}"
-
-
-def _integer(read: ir.ReadInteger) -> str:
-    """An integer from the bytes at `pos`, by steps that do not overflow."""
-    half = WORD // 2
-    if read.size == WORD:
-        high, low = (0, half) if read.is_big_endian else (half, 0)
-        upper = _signed(_bytes(half, read.is_big_endian, high), half)
-        return f"{upper} * (one << {8 * half}) + ({_bytes(half, read.is_big_endian, low)})"
-    value = _bytes(read.size, read.is_big_endian)
-    return _signed(value, read.size) if read.is_signed else value
-
-
-def _signed(value: str, size: int) -> str:
-    """The value of unsigned bytes in two's complement."""
-    sign = f"(one << {8 * size - 1})"
-    return f"((({value}) ^ {sign}) - {sign})"
-
-
-def _bytes(size: int, is_big_endian: bool, first: int = 0) -> str:  # noqa: FBT001 - of two byte orders
-    """An unsigned integer from the bytes at `pos`; gcc makes one load of it."""
-    places = reversed(range(size)) if is_big_endian else range(size)
-    parts = [
-        f"(cython.cast(cython.longlong, {_byte(first + at)}) << {8 * place})" if place else _byte(first + at)
-        for at, place in enumerate(places)
-    ]
-    return " | ".join(parts)
-
-
-def _byte(at: int) -> str:
-    return f"buf[pos + {at}]" if at else "buf[pos]"
-
-
-def _literal(number: int) -> str:
-    if abs(number) < LITERAL:
-        return str(number)
-    # C has no literal for the most negative number, only a minus before a literal that is too large.
-    return f"cython.cast(cython.longlong, {number})" if number > ir.LEAST else f"({_literal(number + 1)} - 1)"
-
-
-def _within(value: ir.Value, size: str) -> str:
-    """The condition that a length or an offset is not negative and at most `size`."""
-    text = _text(value)
-    return f"{text} <= {size}" if bounds(value)[0] >= 0 else f"{text} >= 0 and {text} <= {size}"
-
-
-def _bare(value: ir.Value) -> str:
-    """The text of a value that stands alone, without parentheses around it."""
-    text = _text(value)
-    return text[1:-1] if isinstance(value, ir.Operation) else text
-
-
-def _text(value: ir.Value) -> str:
-    match value:
-        case ir.Constant(number):
-            return _literal(number)
-        case ir.Variable(name):
-            return name
-        case ir.Operation("?", (condition, then, otherwise)):
-            return f"({_text(then)} if {_text(condition)} else {_text(otherwise)})"
-        case ir.Operation(operator, (operand,)) if operator in ("-", "~", "not"):
-            return f"({operator} {_text(operand)})"
-        case ir.Operation("<<", (operand, ir.Constant(places))) if bounds(operand)[0] < 0:
-            # C does not define a left shift of a negative number.
-            return f"({_text(operand)} * {_literal(1 << places)})"
-        case ir.Operation(operator, operands):
-            return "(" + f" {operator} ".join(_text(operand) for operand in operands) + ")"

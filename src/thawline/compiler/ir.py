@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -48,6 +49,8 @@ Value = Constant | Variable | Operation
 POSITION = Variable("pos", low=0, high=FARTHEST)
 END = Variable("end", low=0, high=FARTHEST)
 """The current position, and the end of the range that rows are read from."""
+START = Variable("start", low=0, high=FARTHEST)
+"""Where the row or the unit starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +251,55 @@ class Kernel:
     columns: tuple[Column, ...]
     checksum: Checksum | None
     variables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The bytes that a unit's checksum covers, and the checksum that it stores."""
+
+    algorithm: Literal["crc32", "crc32c"]
+    start: Value
+    end: Value
+    stored: Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """The search for units of a type: what one reads and checks, what marks it, and what proves it."""
+
+    name: str
+    spec: str
+    body: list[Statement]
+    variables: tuple[str, ...]
+    magic: bytes
+    offset: int
+    """Bytes of a unit before its magic."""
+    alignment: int
+    proof: Proof | None
+
+
+def at_fixed_places(body: list[Statement], first: int = 0) -> Iterator[tuple[int, ReadInteger | ReadBits | Expect]]:
+    """Integers and contents that are at the same distance from the start in every unit, with that distance."""
+    at = first
+    for statement in body:
+        match statement:
+            case ReadInteger() | ReadBits():
+                yield at, statement
+                at += statement.size
+            case Expect():
+                yield at, statement
+                at += len(statement.contents)
+            case Take(length=Constant(size)):
+                at += size
+            case Stream():
+                yield from at_fixed_places(statement.body, at)
+                if not isinstance(statement.take.length, Constant):
+                    return
+                at += statement.take.length.value
+            case Assign() | Check():
+                pass
+            case _:
+                return
 
 
 def compare(operator: str, left: Value, right: Value) -> Value:

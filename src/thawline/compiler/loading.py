@@ -11,13 +11,16 @@ from typing import Any
 
 from thawline.compiler.emission import HEADER, emit
 from thawline.compiler.lowering import lower
+from thawline.compiler.probes import HEADER as PROBE_HEADER
+from thawline.compiler.probes import emit_probe
 from thawline.compiler.subset import tables
-from thawline.engine.tables import Table
+from thawline.compiler.sync import checked, derived, lower_sync
+from thawline.engine.tables import Sync, Table
 from thawline.errors import SourceError
 from thawline.ksy.documents import SCHEMAS, Spec, load_spec
 from thawline.native.plain.cython_names import executed
 
-__all__ = ["compiled", "imported"]
+__all__ = ["compiled", "imported", "probed"]
 
 
 def compiled(specs: dict[str, Spec]) -> dict[str, Table]:
@@ -28,6 +31,14 @@ def compiled(specs: dict[str, Spec]) -> dict[str, Table]:
         kernel = executed(HEADER + text)[f"scan_{name}"]
         found[name] = replace(table, kernel=_viewing(kernel))
     return found
+
+
+def probed(table: str, specs: dict[str, Spec]) -> Sync:
+    """How units of a table are found after damage: as `-sync` of their type says, or else by what their spec fixes."""
+    type_ = dict(tables(specs))[table]
+    is_declared = "-sync" in type_.data
+    sync, text = emit_probe(lower_sync(table, checked(type_), specs) if is_declared else derived(table, type_, specs))
+    return replace(sync, probe=_viewing(executed(PROBE_HEADER + text)[f"probe_{table}"]))
 
 
 def imported(file: Path) -> dict[str, Spec]:

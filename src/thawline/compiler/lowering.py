@@ -18,10 +18,10 @@ from thawline.ksy.names import find_type
 
 def lower(table: str, type_: TypeDef, specs: Mapping[str, Spec]) -> ir.Kernel:
     """The kernel whose rows are consecutive occurrences of a type."""
-    return _Lowering(specs).kernel(table, type_)
+    return Lowering(specs).kernel(table, type_)
 
 
-class _Lowering:
+class Lowering:
     """One table. A method that returns an entry returns None for bytes and lists, which expressions cannot name."""
 
     def __init__(self, specs: Mapping[str, Spec]) -> None:
@@ -42,7 +42,7 @@ class _Lowering:
 
     def lower_type(self, scope: Scope) -> None:
         """All fields of a type, then the instances that are columns or that a checksum covers."""
-        pending = subset.fields(scope.type)
+        pending = self.fields(scope.type)
         while pending:
             run = reads.bit_fields(pending)
             if run:
@@ -55,6 +55,10 @@ class _Lowering:
                 self.lower_checksum(attribute, scope)
             elif attribute.hints.get("column") and scope.rows is not None:
                 self.lower_instance_column(attribute, scope)
+
+    def fields(self, type_: TypeDef) -> list[Attribute]:
+        """The fields of a type in their order."""
+        return subset.fields(type_)
 
     def lower_field(self, attribute: Attribute, scope: Scope) -> None:
         """A field with its condition; expressions may use its name from here on."""

@@ -92,6 +92,10 @@ class Attribute:
         left = {key: value for key, value in self.data.items() if key not in keys}
         return Attribute(self.owner, self.keys, self.name, left)
 
+    def resized(self, size: int) -> Attribute:
+        """The same attribute as bytes of which nothing is known but how many they are."""
+        return Attribute(self.owner, self.keys, self.name, {"id": self.name, "size": size})
+
     def is_only(self, construct: str) -> None:
         """Refuse keys and hints that the attribute's kind does not understand."""
         for key in self.data:

@@ -177,6 +177,11 @@ LONGEST_ROW = 1 << 30
 """Bytes of a remote file that are read at a time, and the longest row there that does not count as damage."""
 
 
+FIRST_ROWS, GROWTH = 64, 4
+"""Rows of the first chunk where damage may follow, and the factor from one chunk to the next. What is read in vain
+stays in proportion to what is not, however a hostile file mixes the two."""
+
+
 def scan_source(
     table: str | Table,
     source: Source,
@@ -202,6 +207,29 @@ def scan_source(
             reached = source.size if isinstance(item, Break) else item.ends[-1].as_py() + start
         size = WINDOW if reached > start else 4 * size
         start = reached
+
+
+def scan_growing(
+    table: str | Table,
+    source: Source,
+    start: int = 0,
+    *,
+    columns: Collection[str] | None = None,
+    first_rows: int = FIRST_ROWS,
+    max_bytes: int = MAX_BYTES,
+    checksums: bool = True,
+) -> Iterator[Chunk | Break]:
+    """Read rows as `scan_source` does, small chunks first: if damage follows, the rest of a chunk is read in vain."""
+    rows = first_rows
+    while rows < MAX_ROWS and start < source.size:
+        view = source.view(start, source.size if source.is_local else min(start + WINDOW, source.size))
+        found = scan(table, view, columns=columns, max_rows=rows, max_bytes=max_bytes, checksums=checksums)
+        item = next(found).moved(start)
+        if isinstance(item, Break):
+            break  # in a remote file, the window may have ended too early
+        yield item
+        start, rows = item.ends[-1].as_py(), GROWTH * rows
+    yield from scan_source(table, source, start, columns=columns, max_bytes=max_bytes, checksums=checksums)
 
 
 def add_bases(chunk: Chunk, column: str, bases: pa.Int64Array) -> pa.Int64Array:

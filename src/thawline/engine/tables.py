@@ -71,6 +71,25 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Sync:
+    """How units of a type are found after damage, as `-sync` of the spec says."""
+
+    name: str
+    """That of the probe: the table's, or the type's."""
+    spec: str
+    failures: tuple[Failure, ...]
+    magic: bytes = b""
+    """The bytes that mark a unit; empty if any position is a candidate."""
+    offset: int = 0
+    """Bytes of a unit before its magic."""
+    alignment: int = 1
+    checksum: str = ""
+    """The algorithm of the checksum that proves a unit; empty if none does."""
+    probe: Callable[..., int] | None = field(default=None, compare=False, repr=False)
+    """The probe of a spec that is compiled at run time; None for those of the native module."""
+
+
+@dataclass(frozen=True, slots=True)
 class Array:
     """An array that a kernel fills: the path of its column, the part of the column, and the type of its elements."""
 

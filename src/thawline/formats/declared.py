@@ -1,11 +1,11 @@
-"""A format from its spec alone: a self-delimiting unit, fixed contents to resynchronise by, a checksum to prove it.
+"""A format from its spec alone: a self-delimiting unit, what it is found by after damage, a checksum to prove it.
 
 >>> from thawline.formats.registry import FORMATS
 >>> "mylog" in FORMATS
 False
 
 `registry.declare("mylog.ksy")` adds one. What a spec cannot express (nesting, transactions, the meaning of a folder)
-needs a package of its own in `formats`.
+needs a package of its own in `formats`, which uses what is here and overrides what it knows better.
 """
 
 from __future__ import annotations
@@ -13,24 +13,23 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline.compiler.loading import compiled, imported
-from thawline.compiler.subset import tables
 from thawline.engine import columns as engine
 from thawline.engine.chunks import Break, Chunk, Ranges, schema_of
+from thawline.engine.starts import Starts
+from thawline.engine.tables import Sync
 from thawline.engine.tables import Table as Layout
 from thawline.errors import SourceError
 from thawline.formats.contract import Claim, Depth, Format, Kind, Reading, Table
-from thawline.ksy.documents import Spec, TypeDef, contents_bytes
-from thawline.ksy.names import find_type
 from thawline.model import Code, Finding, Run, Span
 from thawline.source import Source
 from thawline.wording import quoted
 
-__all__ = ["Broken", "Declared", "Stretch", "Units", "forward"]
+__all__ = ["Broken", "Declared", "OneTable", "Stretch", "Units", "forward", "intact_chunks"]
 
 NO_UNIT = Code(
     "DCL101",
@@ -50,12 +49,6 @@ CODES = (NO_UNIT, WRONG_CHECKSUM)
 BUDGET = 32
 """Resynchronisation reads at most this many times the file's size: a hostile file can nest long candidates."""
 LEAST_BUDGET = 1 << 20
-LEAST_COST = 64
-"""The least cost of a candidate, in bytes."""
-DEEPEST = 16
-"""The fixed contents of a unit are searched in at most this many nested types."""
-BLOCK = 1 << 20
-"""Bytes that are searched for fixed contents at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +80,9 @@ def forward(layout: Layout | str, source: Source, start: int, checksum: str = ""
             return
         intact = first_mismatch(item, checksum)
         if intact:
-            yield Stretch(item.starts[0].as_py(), item.ends[intact - 1].as_py(), intact)
+            end = item.ends[intact - 1].as_py()
+            yield Stretch(item.starts[0].as_py(), end, intact)
+            source.release(end)
         if intact < len(item):
             yield Broken(item.starts[intact].as_py(), WRONG_CHECKSUM, "")
             return
@@ -101,14 +96,47 @@ def first_mismatch(chunk: Chunk, checksum: str) -> int:
     return len(chunk) if index < 0 else int(index)
 
 
+def intact_chunks(
+    layout: Layout | str,
+    source: Source,
+    span: Span,
+    unit_name: str,
+    columns: Collection[str] | None = None,
+    ranges: Ranges | None = None,
+) -> Iterator[Chunk]:
+    """The units of a span, or of some ranges of it, that a walk has found intact; `SourceError` if they changed.
+
+    Positions count from the start of the span.
+    """
+    view = source.view(span.start, span.end)
+    for item in engine.scan(layout, view, ranges, columns=columns, checksums=False):
+        if isinstance(item, Break):
+            at = span.start + item.start
+            raise SourceError(f"{source.name}: the {unit_name} at {at:#x} changed while the file was read")
+        yield item
+
+
+class OneTable(Kind, Protocol):
+    """A kind of file that holds the rows of one kernel."""
+
+    def rows(self, source: Source, items: Iterable[Run | Finding], table: str, columns: Collection[str]) -> Reading:
+        """Runs with their rows."""
+        for item in items:
+            yield item if isinstance(item, Finding) else (item, self.batches(source, item, columns))
+
+    def batches(self, source: Source, run: Run, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
+        """The rows of a run."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
-class Units(Kind):
+class Units(OneTable):
     """Files that consist of one spec's units, back to back."""
 
     format: str
     layout: Layout
-    magic: bytes = b""
-    """The fixed contents that a unit starts with."""
+    sync: Sync
+    """How a unit is found after damage."""
     suffixes: tuple[str, ...] = ()
 
     @property
@@ -133,10 +161,11 @@ class Units(Kind):
 
     def claim(self, source: Source) -> Claim | None:
         """A claim by an intact first unit, by its fixed contents, or by the spec's file extension."""
-        if source.size and self.tried(source, 0)[1]:
-            sure = bool(self.magic or self.checksum)
+        magic = Span(self.sync.offset, self.sync.offset + len(self.sync.magic))
+        if source.size and self._is_intact(source, 0):
+            sure = bool(self.sync.magic or self.checksum)
             return Claim(self.format, "", f"starts with a {self.unit_name}", "certain" if sure else "possible")
-        if self.magic and bytes(source.view(0, min(len(self.magic), source.size))) == self.magic:
+        if magic.size and magic.end <= source.size and source.view(magic.start, magic.end) == self.sync.magic:
             return Claim(self.format, "", f"starts as a {self.unit_name} does, which is damaged", "likely")
         if source.name.endswith(self.suffixes or ("\0",)):
             return Claim(self.format, "", "is named like one, but does not start with an intact unit", "possible")
@@ -144,7 +173,8 @@ class Units(Kind):
 
     def walk(self, source: Source, depth: Depth) -> Iterator[Run | Finding]:
         """Intact units and damage; the inside of an intact unit is not searched for units."""
-        position, search = 0, _Search(self, source)
+        budget = max(BUDGET * source.size, LEAST_BUDGET)
+        position, starts = 0, Starts(self.sync, source, budget=budget, is_proven=bool(self.sync.checksum))
         while position < source.size:
             broken: Broken | None = None
             for item in forward(self.layout, source, position, self.checksum):
@@ -154,29 +184,20 @@ class Units(Kind):
                     yield Run(Span(item.start, item.end), item.units, item.units)
                     position = item.end
             if broken:
-                end = search.following(broken.start)
+                end = self._following(source, starts, broken.start + 1)
                 yield _finding(broken, Span(position, end), source)
                 position = end
 
-    def rows(self, source: Source, items: Iterable[Run | Finding], table: str, columns: Collection[str]) -> Reading:
-        """Runs with their rows."""
-        for item in items:
-            yield item if isinstance(item, Finding) else (item, self._batches(source, item.span, columns))
-
-    def _batches(self, source: Source, span: Span, columns: Collection[str]) -> Iterator[Any]:
-        for chunk in engine.scan(self.layout, source.view(span.start, span.end), columns=columns, checksums=False):
-            if isinstance(chunk, Break):
-                at = span.start + chunk.start
-                raise SourceError(f"{source.name}: the {self.unit_name} at {at:#x} changed while the file was read")
-            yield chunk.batch
+    def batches(self, source: Source, run: Run, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
+        """The rows of a run."""
+        return (chunk.batch for chunk in intact_chunks(self.layout, source, run.span, self.unit_name, columns))
 
     def units(self, source: Source, run: Run) -> Iterator[Span]:
         """The units of a run."""
         start = run.span.start
-        for chunk in engine.scan(self.layout, source.view(start, run.span.end), columns=(), checksums=False):
-            if isinstance(chunk, Chunk):
-                for first, end in zip(chunk.starts.to_pylist(), chunk.ends.to_pylist(), strict=True):
-                    yield Span(start + first, start + end)
+        for chunk in intact_chunks(self.layout, source, run.span, self.unit_name, ()):
+            for first, end in zip(chunk.starts.to_pylist(), chunk.ends.to_pylist(), strict=True):
+                yield Span(start + first, start + end)
 
     def spec_at(self, source: Source, position: int) -> str:
         """The spec."""
@@ -190,48 +211,18 @@ class Units(Kind):
         """The intact units, back to back."""
         return (source.view(item.span.start, item.span.end) for item in items if isinstance(item, Run))
 
-    def tried(self, source: Source, at: int) -> tuple[int, bool]:
-        """The end of what can be read from a position as a unit, and whether it is an intact unit."""
+    def _following(self, source: Source, starts: Starts, start: int) -> int:
+        """Where the next intact unit starts; the end of the file if none is found."""
+        while (start := starts.following(start)) < source.size and not self._is_intact(source, start):
+            start += 1
+        return start
+
+    def _is_intact(self, source: Source, at: int) -> bool:
+        """Whether an intact unit starts at a position."""
         view = source.view(at, source.size)
         wanted = (self.checksum,) if self.checksum else ()
         item = next(iter(engine.scan(self.layout, view, Ranges.of([(0, len(view), 1)]), columns=wanted)))
-        if isinstance(item, Break):
-            return at + item.at, False
-        return at + int(item.ends[0].as_py()), first_mismatch(item, self.checksum) > 0
-
-
-@dataclass(slots=True)
-class _Search:
-    """The search for the next intact unit, with a budget for the whole file."""
-
-    kind: Units
-    source: Source
-    spent: int = 0
-
-    def following(self, broken: int) -> int:
-        """The start of the next intact unit after a broken one; the end of the file if none is found."""
-        limit = max(BUDGET * self.source.size, LEAST_BUDGET)
-        for at in self._candidates(broken + 1):
-            if self.spent > limit:
-                break
-            end, is_unit = self.kind.tried(self.source, at)
-            self.spent += max(end - at, LEAST_COST)
-            if is_unit:
-                return at
-        return self.source.size
-
-    def _candidates(self, start: int) -> Iterator[int]:
-        magic, size = self.kind.magic, self.source.size
-        if not magic:
-            yield from range(start, size)
-            return
-        while start < size:
-            block = bytes(self.source.view(start, min(start + BLOCK + len(magic) - 1, size)))
-            at = block.find(magic)
-            while at >= 0:
-                yield start + at
-                at = block.find(magic, at + 1)
-            start += BLOCK
+        return isinstance(item, Chunk) and first_mismatch(item, self.checksum) > 0
 
 
 def _finding(broken: Broken, span: Span, source: Source) -> Finding:
@@ -260,6 +251,8 @@ class Declared(Format):
     @classmethod
     def of(cls, file: Path) -> Declared:
         """The format that a `.ksy` describes: the rows of its first table."""
+        from thawline.compiler.loading import compiled, imported, probed  # noqa: PLC0415 - only these are compiled
+
         specs = imported(file)
         spec = next(iter(specs.values()))
         own = [table for table in compiled(specs).values() if table.spec.partition("::")[0] == spec.id]
@@ -268,17 +261,5 @@ class Declared(Format):
         meta = spec.data.get("meta") or {}
         suffixes = meta.get("file-extension") or ()
         endings = tuple(f".{suffix}" for suffix in ([suffixes] if isinstance(suffixes, str) else suffixes))
-        units = Units(spec.id, own[0], _magic(dict(tables(specs))[own[0].name], specs), endings)
+        units = Units(spec.id, own[0], probed(own[0].name, specs), endings)
         return cls(spec.id, str(meta.get("title") or spec.id), units)
-
-
-def _magic(type_: TypeDef | None, specs: Mapping[str, Spec]) -> bytes:
-    """The fixed contents of a unit's first field, also of one in a nested type; empty if it has none."""
-    for _ in range(DEEPEST):
-        first = next(iter((type_.data.get("seq") if type_ else None) or ()), None)
-        if type_ is None or first is None or "if" in first or "repeat" in first:
-            return b""
-        if "contents" in first:
-            return contents_bytes(first["contents"])
-        type_ = find_type(str(first.get("type")), type_, specs)
-    return b""

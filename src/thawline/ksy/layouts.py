@@ -189,6 +189,21 @@ def constant_size(type_: TypeDef, specs: Mapping[str, Spec], depth: int = MAX_DE
     return total
 
 
+def sync_text(type_: TypeDef) -> str:
+    """How units of a type are found after damage, in a few words; empty if the spec does not say."""
+    sync = type_.data.get("-sync")
+    if not isinstance(sync, dict):
+        return ""
+    parts = [f"by {sync['magic']}" if "magic" in sync else "at any position"]
+    parts.append(f"at multiples of {sync['align']}" if "align" in sync else "")
+    listed = sync.get("plausible")
+    parts.append(
+        "if all rules hold" if listed is None else f"if plausible: {'; '.join(map(str, listed))}" if listed else ""
+    )
+    parts.append(f"proven by {sync['checksum']}" if "checksum" in sync else "")
+    return ", ".join(part for part in parts if part)
+
+
 def render(spec: Spec, specs: Mapping[str, Spec]) -> str:
     """The Markdown page of a spec: a table for each type, then its enums."""
     title = (spec.data.get("meta") or {}).get("title", "")
@@ -215,7 +230,8 @@ def _type_section(type_: TypeDef, specs: Mapping[str, Spec]) -> str:
     params = "".join(
         f"Parameter `{item['id']}`: {item.get('type', 'bytes')}.\n\n" for item in type_.data.get("params") or []
     )
-    return f"{title}{params}{HEADING}{''.join(map(_line, rows_of(type_, specs)))}"
+    found = f"\nFound after damage {sync_text(type_)}.\n" if sync_text(type_) else ""
+    return f"{title}{params}{HEADING}{''.join(map(_line, rows_of(type_, specs)))}{found}"
 
 
 def _paragraph(data: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ from thawline.ksy.document_specs import members_of
 from thawline.ksy.documents import Keys, Spec, TypeDef, types_of
 from thawline.ksy.names import find_type
 
-ROOT = ("meta", "doc", "doc-ref", "-columnar", "to-string", "params", "seq", "instances", "types", "enums")
+ROOT = ("meta", "doc", "doc-ref", "-columnar", "-sync", "to-string", "params", "seq", "instances", "types", "enums")
 META = (
     "id", "title", "application", "file-extension", "xref", "tags", "license", "ks-version", "ks-debug",
     "ks-opaque-types", "ks-zero-copy-substream", "imports", "encoding", "endian", "bit-endian",
@@ -29,7 +29,9 @@ ATTRIBUTE = (
 )  # fmt: skip
 NESTED = ("title", "imports", "ks-version", "license")
 """Keys of `meta` that only the root may have."""
+SYNC = ("magic", "align", "plausible", "checksum")
 NAME = re.compile(r"[a-z][a-z0-9_]*")
+PATH = re.compile(r"[a-z]\w*(\.[a-z]\w*)*")
 MAGIC = re.compile(r"(\w+_)?(magic|signature)(_\w+)?")
 CHECKSUM = re.compile(r"(crc|checksum)\w*")
 RUNTIME = frozenset({"close", "from_bytes", "from_file", "from_io"})
@@ -270,6 +272,30 @@ def _checksum(spec: Spec, _specs: Mapping[str, Spec]) -> Found:
             yield attribute.keys, f"no instance {attribute.name}{COVERED} says which bytes it covers"
 
 
+def _sync(spec: Spec, specs: Mapping[str, Spec]) -> Found:
+    """What a unit is found by after damage are fields of the unit."""
+    for type_ in types_of(spec):
+        sync = type_.data.get("-sync") or {}
+        for key in sync:
+            if key not in SYNC:
+                yield (*type_.keys, "-sync", key), f"{key} is no key of -sync"
+        named = [*((key, sync[key]) for key in ("magic", "checksum") if key in sync)]
+        named += [("plausible", item) for item in sync.get("plausible") or () if PATH.fullmatch(str(item))]
+        for key, path in named:
+            if not _leads_to_field(str(path), type_, specs):
+                yield (*type_.keys, "-sync", key), f"{path} is no field of {type_.title}"
+
+
+def _leads_to_field(path: str, type_: TypeDef, specs: Mapping[str, Spec]) -> bool:
+    at: TypeDef | None = type_
+    for name in path.split("."):
+        fields = {it.name: it for it in attributes_of(at, "seq")} if at else {}
+        if name not in fields:
+            return False
+        at = find_type(str(fields[name].data.get("type")), fields[name].owner, specs)
+    return True
+
+
 RULES: dict[str, Check] = {
     "order": _order,
     "meta": _meta,
@@ -279,5 +305,6 @@ RULES: dict[str, Check] = {
     "unused": _reach,
     "magic": _magic,
     "checksum": _checksum,
+    "sync": _sync,
 }
 """The rules by name. Each yields places and what is wrong there."""

@@ -28,6 +28,8 @@ def _check_type(spec: Spec, keys: Keys, data: Any, depth: int) -> None:
     if not depth:
         raise spec.error(keys, "types are nested too deeply")
     _expect(spec, (*keys, "meta"), data.get("meta"), dict)
+    _expect(spec, (*keys, "-sync"), data.get("-sync"), dict)
+    _expect(spec, (*keys, "-sync", "plausible"), (data.get("-sync") or {}).get("plausible"), list)
     for section in ("params", "seq"):
         _expect(spec, (*keys, section), data.get(section), list)
         for index, attribute in enumerate(data.get(section) or []):

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from thawline.ksy.document_specs import members_of
 from thawline.ksy.documents import Spec, TypeDef
-from thawline.ksy.layouts import Row, described_types, rows_of
+from thawline.ksy.layouts import Row, described_types, rows_of, sync_text
 from thawline.ksy.versions import Version
 
 MARGIN, GAP = "  ", "  "
@@ -57,6 +57,10 @@ def _show(console: Console, spec: Spec, known: Mapping[str, Spec], width: int) -
             _print_title(console, type_, width)
         rows = [_cells(row) for row in rows_of(type_, known)]
         _print_table(console, [HEADER, *rows], width)
+        if found := sync_text(type_):
+            console.print(
+                fill(f"found after damage {found}", width, initial_indent=MARGIN, subsequent_indent=MARGIN * 2)
+            )
     for name, members in (spec.data.get("enums") or {}).items():
         console.print()
         console.print(Text(name, "bold") + Text("  enum"))

@@ -15,6 +15,7 @@ class Verdict(Enum):
     DOCUMENTATION = "documentation only"
     ADDITION = "API addition"
     API = "API-breaking"
+    RECOVERY = "damaged files only"
     EXTENSION = "wire-compatible extension"
     LOOSER = "looser"
     STRICTER = "stricter"
@@ -40,6 +41,7 @@ MEANINGS = {
     Verdict.DOCUMENTATION: "no byte is read differently and no name changes",
     Verdict.ADDITION: "users of the parsers or the tables get something new; no byte is read differently",
     Verdict.API: "users of the parsers or the tables have to change; no byte is read differently",
+    Verdict.RECOVERY: "intact files are read the same; after damage, other units may be found",
     Verdict.EXTENSION: "files that could be read are read the same; more can be expressed",
     Verdict.LOOSER: "files that were refused may now be read",
     Verdict.STRICTER: "files that were read may now be refused",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from thawline.ksy.attributes import SECTIONS, Attribute, Section, all_attributes, attributes_of, facts_of, words
 from thawline.ksy.documents import Spec, TypeDef
-from thawline.ksy.layouts import extent, type_text
+from thawline.ksy.layouts import extent, sync_text, type_text
 from thawline.ksy.versions import Version
 from thawline.review.judging import JUDGES, SHIFTS, Case, judge
 from thawline.review.matching import Enumeration, Matches, Pair, Renames
@@ -88,6 +88,7 @@ class _Comparison:
                 names = "::".join(old.names), "::".join(new.names)
                 yield _renamed(new.title, *names, "class", new.spec.place(new.keys))
             yield from _documentation_of(old, new)
+            yield from _recovery_of(old, new)
 
     def section(self, section: Section) -> Iterator[Change]:
         for types, pairs in self.matches.attributes[section]:
@@ -328,6 +329,15 @@ def _documentation_of(old: TypeDef, new: TypeDef) -> Iterator[Change]:
         reason = "no byte is read differently; see the derived outputs for the tables"
         verdict = Verdict.API if is_dropped else Verdict.ADDITION
         yield _change("hint", new.title, before, after, verdict, reason, breaks_api=is_dropped, place=place)
+
+
+def _recovery_of(old: TypeDef, new: TypeDef) -> Iterator[Change]:
+    """A change of what units are found by after damage."""
+    before, after = (sync_text(type_) for type_ in (old, new))
+    if before != after:
+        place = new.spec.place((*new.keys, "-sync"))
+        reason = "intact files are read the same; in damaged ones, other units may be found, and other findings told"
+        yield _change("sync", new.title, before, after, Verdict.RECOVERY, reason, place=place)
 
 
 def _said(member: object) -> str:

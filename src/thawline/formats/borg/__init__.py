@@ -76,9 +76,9 @@ class PackKind(Kind):
         if not source.size and name in EMPTY_NAMES:
             why = "is empty and named by the hash of nothing, a pack without blobs"
             return Claim("borg", "unknown", why, "likely")
-        head = memoryview(bytes(source.view(0, min(source.size, SEARCHED))))
-        if head[: len(MAGIC)] == MAGIC:
-            header = header_at(head, 0)
+        head = bytes(source.view(0, min(source.size, SEARCHED)))
+        if head.startswith(MAGIC):
+            header = header_at(memoryview(head), 0)
             return Claim("borg", str(header.version) if header else "unknown", "starts with BORG_OBJ", "certain")
         at = first_header(head)
         if at is None:

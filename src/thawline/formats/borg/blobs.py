@@ -58,8 +58,6 @@ SEARCHED_META = 1 << 10
 """Bytes of a damaged blob in which its meta map is searched for."""
 LEAST_SEALED = HEADER_SIZE + 2 * (BORG_BLOB_SLOT_AEAD_AT + BORG_BLOB_SLOT_AEAD_SIZE)
 """The size of the smallest encrypted blob."""
-FIRST_BLOCK, LAST_BLOCK = 1 << 10, 1 << 20
-"""Bytes searched at once. Start small: a hostile pack has a magic every eight bytes."""
 IV, SESSION = (
     slice(BORG_BLOB_SLOT_IV_HIGH_AT, BORG_BLOB_SLOT_SESSION_ID_AT),
     slice(BORG_BLOB_SLOT_SESSION_ID_AT, BORG_BLOB_SLOT_MAC_AT),
@@ -144,26 +142,17 @@ def _sizes_by_meta(view: memoryview, slot: int, envelope: int) -> tuple[int, int
     return len_meta, envelope + csize
 
 
-def first_header(view: memoryview) -> int | None:
-    """The offset of the first header that borg could have written; text about Borg may hold the magic as well."""
+def first_header(head: bytes) -> int | None:
+    """The offset of the first header that borg could have written; text about Borg may hold the magic as well.
+
+    The blob itself need not fit the head of the file.
+    """
     at = -1
-    while (at := next_magic(view, at + 1)) < len(view):
-        header = header_at(view, at)
+    while (at := head.find(MAGIC, at + 1)) >= 0:
+        header = header_at(memoryview(head), at)
         if header and header.is_possible:
             return at
     return None
-
-
-def next_magic(view: memoryview, start: int) -> int:
-    """The offset of the next magic; the end of the view if there is none."""
-    block = FIRST_BLOCK
-    while start < len(view):
-        # A memoryview has no find; to copy a block costs less than to compare byte by byte.
-        at = bytes(view[start : start + block + len(MAGIC) - 1]).find(MAGIC)
-        if at >= 0:
-            return start + at
-        start, block = start + block, min(4 * block, LAST_BLOCK)
-    return len(view)
 
 
 Hash = Callable[[bytes], bytes]

@@ -16,13 +16,13 @@ import orjson
 import pyarrow as pa
 
 from thawline import specs
-from thawline.engine import columns
-from thawline.engine.chunks import Break, Chunk
+from thawline.engine.chunks import Chunk
 from thawline.errors import FormatError, SourceError
 from thawline.formats.borg.blobs import ENVELOPES, HASH_RULES, HASHES, SEALED, hash_rule, id_in
 from thawline.formats.borg.findings import BAD_INDEX, BAD_INDEX_NAME, TORN_INDEX
 from thawline.formats.building import Origins, batch_of
-from thawline.formats.contract import Claim, Depth, Kind, Reading, Table
+from thawline.formats.contract import Claim, Depth, Table
+from thawline.formats.declared import OneTable, intact_chunks
 from thawline.generated.kernels.constants import (
     BORG_INDEX_ENTRY_CHUNK_ID_SIZE,
     BORG_INDEX_ENTRY_SIZE,
@@ -83,7 +83,7 @@ def table_start(source: Source) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class IndexKind(Kind):
+class IndexKind(OneTable):
     """Index files: one unit, whose entries are rows. A walk is the same at any depth."""
 
     name = "index"
@@ -121,10 +121,11 @@ class IndexKind(Kind):
         yield from _check_count(Span(end, source.size), head.used, whole)
         yield from _check_name(source, self.version)
 
-    def rows(self, source: Source, items: Iterable[Run | Finding], table: str, columns: Collection[str]) -> Reading:
-        """The run with its entries."""
-        for item in items:
-            yield item if isinstance(item, Finding) else (item, _batches(source, item, columns))
+    def batches(self, source: Source, run: Run, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
+        """The entries of a run, which ends with them."""
+        entries = Span(run.span.end - run.rows * ENTRY_SIZE, run.span.end)
+        for chunk in intact_chunks(TABLE, source.on_disk(), entries, "entry"):
+            yield _batch(chunk, columns)
 
     def units(self, source: Source, run: Run) -> Iterator[Span]:
         """The whole index without its envelope."""
@@ -192,23 +193,15 @@ def _check_name(source: Source, repository_version: int | None) -> Iterator[Find
         yield Finding(BAD_INDEX_NAME, Span(source.size, source.size), {"name": name})
 
 
-def _batches(source: Source, run: Run, names: Collection[str]) -> Iterator[pa.RecordBatch]:
-    """The entries of a run, which ends with them."""
-    start = run.span.end - run.rows * ENTRY_SIZE
-    for chunk in columns.scan(TABLE, source.on_disk().view(start, run.span.end)):
-        if isinstance(chunk, Break):
-            raise SourceError(f"{source.name}: changed while it was read")
-        yield _batch(chunk.moved(start), names)
-
-
 def _batch(chunk: Chunk, names: Collection[str]) -> pa.RecordBatch:
     return batch_of(INDEX, names, Origins(len(chunk), lambda column: chunk.batch[column.source]))
 
 
 def read_index(source: Source) -> pa.Table:
     """All whole entries of an index, whatever else is wrong with it."""
-    runs = [item for item in IndexKind().walk(source, Depth.EVERYTHING) if isinstance(item, Run)]
-    batches = [batch for run in runs for batch in _batches(source, run, INDEX.schema.names)]
+    kind = IndexKind()
+    runs = [item for item in kind.walk(source, Depth.EVERYTHING) if isinstance(item, Run)]
+    batches = [batch for run in runs for batch in kind.batches(source, run, INDEX.schema.names)]
     return pa.Table.from_batches(batches, INDEX.schema)
 
 

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from thawline.engine import columns
 from thawline.engine.chunks import Break, Chunk, Ranges
+from thawline.engine.starts import Starts
 from thawline.formats.borg.blobs import (
     CHUNK_ID,
     ENVELOPES,
@@ -33,7 +34,6 @@ from thawline.formats.borg.blobs import (
     Header,
     header_at,
     header_by_meta,
-    next_magic,
 )
 from thawline.formats.borg.findings import BAD_HEADER, BAD_ID, BAD_SIZE, BAD_SLOT, NO_BLOB, TORN
 from thawline.formats.borg.rows import (
@@ -45,13 +45,12 @@ from thawline.formats.borg.rows import (
     judge_envelopes,
 )
 from thawline.formats.contract import Depth
+from thawline.generated.kernels.tables import SYNCS
 from thawline.model import Code, Finding, Span
 from thawline.source import Source
 from thawline.wording import counted, quoted
 
 TABLE = "borg_blobs"
-FIRST_ROWS = 64
-"""Blobs in the first chunk; each further chunk has four times as many, up to the limit of the engine."""
 REREAD_TIMES = 8
 """How many times the size of a pack is read after damage before broken blobs are skipped whole."""
 LEAST_REACH, MOST_REACH = 1 << 12, 4 << 20
@@ -111,6 +110,7 @@ class Walk:
         self.is_damaged = False
         """Whether damage was found before the current position."""
         self.allowance = Allowance()
+        self.starts = Starts(SYNCS[TABLE], self.view)
         self.next_blob = NextBlob(self._find_blob)
         self.suggested = Suggested(-1, None, None)
 
@@ -142,7 +142,7 @@ class Walk:
     def _from_start(self) -> Step:
         """Blobs from the start of the pack, up to one that does not end where its header says."""
         position = 0
-        for item in self._chunks():
+        for item in columns.scan_growing(TABLE, self.source, columns=self.wanted):
             if isinstance(item, Break):
                 return (yield from self._broken(item.start, item))
             judged = self._judge(item)
@@ -151,18 +151,6 @@ class Walk:
             if resumed != position:
                 return resumed
         return position
-
-    def _chunks(self) -> Iterator[Chunk | Break]:
-        """Chunks of the pack, small ones first: after damage, the rest of a chunk is read for nothing."""
-        start, rows = 0, FIRST_ROWS
-        while start < self.size:
-            for item in columns.scan(TABLE, self.view[start:], columns=self.wanted, max_rows=rows):
-                yield (moved := item.moved(start))
-                if isinstance(moved, Chunk) and rows < columns.MAX_ROWS:
-                    start, rows = moved.ends[-1].as_py(), min(4 * rows, columns.MAX_ROWS)
-                    break
-            else:
-                return
 
     def _judge(self, chunk: Chunk) -> Judged:
         if self.reads_contents:
@@ -320,24 +308,20 @@ class Walk:
 
     def _find_blob(self, start: int) -> int:
         """Where the next whole blob starts; the end of the pack if there is none."""
-        while (start := next_magic(self.view, start)) < self.size:
-            if self._is_whole(start):
-                break
+        while (start := self.starts.following(start)) < self.size and not self._is_whole(start):
             start += 1
         return start
 
     def _is_whole(self, start: int) -> bool:
-        """Whether a blob seems to start here. Must be quick: a hostile pack has a magic every eight bytes.
+        """Whether the blob that can start here seems to be one. The kernel has the last word.
 
-        Both slots need one key type and, in encrypted modes, one session. In the others the meta map must agree with
-        the header on the size, unless a border follows. The kernel has the last word.
+        In encrypted modes both slots need one session. In the others the meta map must agree with the header on the
+        size, unless a border follows.
         """
         header = header_at(self.view, start)
-        if header is None or not header.is_possible or header.end > self.size or not header.len_data:
+        if header is None:
             return False
         meta, data = start + HEADER_SIZE, start + HEADER_SIZE + header.len_meta
-        if not header.len_meta or self.view[meta] != self.view[data]:
-            return False
         if self.view[meta] in SEALED:
             return self.view[meta:][SESSION] == self.view[data:][SESSION]
         return _is_ended(self.view, header)

@@ -47,6 +47,7 @@ from thawline.formats.kafka.units import (
     raw_head_at,
 )
 from thawline.model import Span
+from thawline.native.constants.kernels import PROBE_CELLS
 from thawline.source import Source
 
 LONGEST_CHAIN = 64
@@ -507,8 +508,8 @@ class _Window:
         state = array("q", (found.end, min(found.floor, LARGEST_OFFSET), self.checksums.budget, 0, 0))
         window, limits = array("q", (self.start, self.end)), array("q", (MOST_OFFSETS, LONGEST_CHAIN))
         units, holes = self.room
-        view = self.source.view(0, self.source.size)
-        native.functions.follow_units(view, window, limits, self.is_trusting, state, self.known, units, holes)
+        view, probe = self.source.view(0, self.source.size), array("q", bytes(8 * PROBE_CELLS))
+        native.functions.follow_units(view, window, limits, self.is_trusting, state, probe, self.known, units, holes)
         found.end, floor, self.checksums.budget, unit_count, hole_count = state
         found.floor = floor if unit_count else found.floor
         found.units += zip(*(units[index : 2 * unit_count : 2] for index in range(2)), strict=True)

@@ -19,11 +19,12 @@ import pyarrow.compute as pc
 
 from thawline import checksums, specs
 from thawline.engine import columns as engine
-from thawline.engine.chunks import Break, Chunk, Ranges
+from thawline.engine.chunks import Break, Chunk
 from thawline.errors import SourceError
 from thawline.folder import Folder
 from thawline.formats.building import Origins, batch_of
 from thawline.formats.contract import Claim, Depth, Kind, Reading, Table
+from thawline.formats.declared import OneTable, intact_chunks
 from thawline.formats.kafka.findings import (
     BAD_EPOCHS,
     BAD_INDEX,
@@ -58,8 +59,11 @@ def base_offset(name: str) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Sidecar(Kind):
+class Sidecar(OneTable):
     """A file of entries beside a segment, which holds one table."""
+
+    HEAD = 0
+    """Bytes before the entries."""
 
     name: str
     unit_name: str
@@ -95,12 +99,8 @@ class Sidecar(Kind):
         segment = f"{stem}.log{rest}" if stem else name
         return self.command.format(segment=quoted(segment), folder=quoted(segment.rpartition("/")[0] or "."))
 
-    def rows(self, source: Source, items: Iterable[Run | Finding], table: str, columns: Collection[str]) -> Reading:
-        """Runs with the entries of their table."""
-        for item in items:
-            yield item if isinstance(item, Finding) else (item, self._batches(source, item, columns))
-
-    def _batches(self, source: Source, run: Run, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
+    def batches(self, source: Source, run: Run, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
+        """The entries of a run."""
         base = base_offset(source.name)
         for chunk in self._entries(source, run):
             yield batch_of(DECLARED[self.table], columns, _origins(chunk.batch, base))
@@ -114,15 +114,9 @@ class Sidecar(Kind):
 
     def _entries(self, source: Source, run: Run) -> Iterator[Chunk]:
         """The entries of a run."""
-        return (item for item in self._scanned(source, run.span) if isinstance(item, Chunk))
-
-    def _scanned(self, source: Source, span: Span) -> Iterator[Chunk | Break]:
-        """The entries of a span, in blocks."""
-        step = BLOCK // self.entry_size * self.entry_size
-        for first in range(span.start, span.end, step):
-            view = source.view(first, min(first + step, span.end))
-            for item in engine.scan(self.kernel, view, Ranges.of([(0, len(view), -1)])):
-                yield item.moved(first)
+        entries = Span(run.span.start + self.HEAD, run.span.end)
+        chunks = intact_chunks(self.kernel, source, entries, "entry")
+        return (chunk.moved(entries.start) for chunk in chunks)
 
     def _found(self, source: Source, span: Span, detail: Mapping[str, object]) -> Finding:
         return Finding(self.code, span, detail, self.hint(source.name))
@@ -225,7 +219,7 @@ class _Judging:
         size, position = self.index.entry_size, 0
         while position < self.end:
             held: Chunk | None = None
-            for item in self.index._scanned(self.source, Span(position, self.end)):  # noqa: SLF001 - a part of it
+            for item in self._blocks(position):
                 if held:
                     yield from self._judged(held, item.batch if isinstance(item, Chunk) else None)
                     position, held = held.ends[-1].as_py(), None
@@ -238,6 +232,13 @@ class _Judging:
             if held:
                 yield from self._judged(held, None)
                 position = held.ends[-1].as_py()
+
+    def _blocks(self, start: int) -> Iterator[Chunk | Break]:
+        """The entries from a position on, in blocks: order is judged within one, and with what is next to it."""
+        size = self.index.entry_size
+        for first in range(start, self.end, step := BLOCK // size * size):
+            view = self.source.view(first, min(first + step, self.end))
+            yield from (item.moved(first) for item in engine.scan(self.index.kernel, view))
 
     def _judged(self, chunk: Chunk, following: pa.RecordBatch | None) -> Iterator[tuple[int, str]]:
         """The entries of a chunk by whether they are good; the first one after it tells about its last."""
@@ -347,10 +348,6 @@ class Snapshot(Sidecar):
             return {"reason": f"it counts {counted(count, 'producer')}, {due}"}
         computed = checksums.crc32c(source.view(0, source.size), KAFKA_PRODUCER_SNAPSHOT_CRC_INPUT_AT)
         return {} if head.crc == computed else {"crc_stored": head.crc, "crc_computed": computed}
-
-    def _entries(self, source: Source, run: Run) -> Iterator[Chunk]:
-        entries = Span(run.span.start + self.HEAD, run.span.end)
-        return (item for item in self._scanned(source, entries) if isinstance(item, Chunk))
 
     def units(self, source: Source, run: Run) -> Iterator[Span]:
         """All of it."""

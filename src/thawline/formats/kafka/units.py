@@ -39,6 +39,7 @@ from thawline.generated.kernels.constants import (
 )
 from thawline.generated.tables import kafka as tables
 from thawline.model import Span
+from thawline.native.constants.kernels import PROBE_CELLS
 from thawline.source import Source
 
 BATCHES, MESSAGES = "kafka_batches", "kafka_messages"
@@ -67,9 +68,6 @@ LARGEST_OFFSET = (1 << 63) - 1
 MOST_OFFSETS = 1 << 32
 """How far offsets may jump at damage. A segment spans less than 2^31 of them (KAFKA-6264)."""
 
-FIRST_ROWS, STEP = 64, 4
-"""Units read in one go after damage, and the factor by which they grow while units are intact. What is read in vain
-stays in proportion to what is not, however a hostile file mixes the two."""
 STRETCH_BYTES = 64 << 20
 """Bytes whose units are read together. Each step has a fixed cost, which outweighs a warm cache."""
 
@@ -210,14 +208,17 @@ def heads_from(source: Source, start: int) -> Iterator[Heads | Break]:
     position = start
     while position < source.size:
         table = table_at(source, position)
-        for item in _chunks(table, source, position):
+        rows = columns.FIRST_ROWS if position else columns.GROWTH * columns.FIRST_ROWS
+        for item in columns.scan_growing(
+            table, source, position, first_rows=rows, max_bytes=STRETCH_BYTES, checksums=False
+        ):
             if isinstance(item, Break):
                 if table_at(source, item.start) == table:
                     yield item
                     return
             else:
                 yield heads_of(item, table)
-                position = _end_of(item)
+                position = int(item.ends[-1].as_py())
 
 
 def heads_within(source: Source, span: Span) -> Iterator[Heads]:
@@ -226,41 +227,6 @@ def heads_within(source: Source, span: Span) -> Iterator[Heads]:
         if not isinstance(item, Heads) or item.start >= span.end:
             return
         yield item if item.end <= span.end else item.slice(0, sum(at < span.end for at in item.positions))
-
-
-def _chunks(table: str, source: Source, start: int) -> Iterator[Chunk | Break]:
-    """Chunks of units of one table, small ones first; a break unless they reach the end of the file."""
-    rows = FIRST_ROWS if start else STEP * FIRST_ROWS
-    while rows < columns.MAX_ROWS and start < source.size:
-        count = 0
-        for item in _chunk(table, source, start, rows):
-            if isinstance(item, Break):
-                end = item
-                continue
-            yield item
-            start = _end_of(item)
-            count += len(item)
-        if start == source.size:
-            return
-        if count < rows:
-            if source.is_local:
-                yield end
-                return
-            break  # the window may have ended too early
-        rows *= STEP
-    yield from columns.scan_source(table, source, start, max_bytes=STRETCH_BYTES, checksums=False)
-
-
-def _chunk(table: str, source: Source, start: int, rows: int) -> Iterator[Chunk | Break]:
-    """At most `rows` units, and a break where there are fewer, or bytes after them."""
-    view = source.view(start, source.size if source.is_local else min(start + columns.WINDOW, source.size))
-    ranges = Ranges.of([(0, len(view), rows)])
-    found = columns.scan(table, view, ranges, max_rows=rows, max_bytes=STRETCH_BYTES, checksums=False)
-    return (item.moved(start) for item in found)
-
-
-def _end_of(chunk: Chunk) -> int:
-    return int(chunk.ends[-1].as_py())
 
 
 def head_at(source: Source, position: int) -> Heads | Break:
@@ -404,9 +370,9 @@ def places(
     """Where units with such offsets may start, at most `most` at a time: their lengths and magics are possible."""
     view, bounds = source.view(0, source.size), array("q", (min(offset, LARGEST_OFFSET) for offset in offsets))
     positions, sizes = array("q", bytes(8 * most)), array("q", bytes(8 * most))
-    count = most
+    probe, count = array("q", bytes(8 * PROBE_CELLS)), most
     while count == most and start < end:
-        count, start = native.functions.find_units(view, start, end, bounds, positions, sizes)
+        count, start = native.functions.find_units(view, start, end, bounds, probe, positions, sizes)
         yield positions[:count], sizes[:count]
 
 

@@ -27,7 +27,7 @@ from thawline.formats.kafka.findings import (
     damage,
 )
 from thawline.formats.kafka.resync import Doubts, Search, search_window
-from thawline.formats.kafka.units import FIRST_ROWS, LARGEST_OFFSET, Checksums, Heads, head_at, heads_from, offset_at
+from thawline.formats.kafka.units import LARGEST_OFFSET, Checksums, Heads, head_at, heads_from, offset_at
 from thawline.model import Finding, Run, Span
 from thawline.source import Source, open_beside
 from thawline.wording import counted, numbered
@@ -173,7 +173,7 @@ class Walk:
                     self.turns += 1
                     position = yield from self._gap(item.start)
                     break
-                self.turns = 0 if len(item) >= FIRST_ROWS else self.turns + 1
+                self.turns = 0 if len(item) >= columns.FIRST_ROWS else self.turns + 1
                 position = yield from self._verified(item)
                 if self.turns > MOST_TURNS:
                     break
@@ -207,7 +207,7 @@ class Walk:
                 continue
             positions = heads.positions
             yield from self._ordered(heads.slice(row, bad))
-            self.turns = self.turns + 1 if bad - row < FIRST_ROWS else 0
+            self.turns = self.turns + 1 if bad - row < columns.FIRST_ROWS else 0
             if self.turns > MOST_TURNS and self.source.is_local:
                 return positions[bad]
             end = yield from self._gap(positions[bad])

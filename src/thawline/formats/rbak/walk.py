@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from thawline import specs
 from thawline.checksums import crc32, crc32c
+from thawline.engine.starts import Starts
 from thawline.errors import FormatError
 from thawline.formats.rbak import findings
 from thawline.generated.kernels.constants import (
@@ -32,6 +33,7 @@ from thawline.generated.kernels.constants import (
     RBAK_SEGMENT_MAGIC,
     RBAK_SEGMENT_VERSION_AT,
 )
+from thawline.generated.kernels.tables import SYNCS
 from thawline.model import Finding, Payload, Span
 from thawline.source import Source
 from thawline.wording import counted, quoted
@@ -110,8 +112,8 @@ def _proven(source: Source) -> Iterator[Segment]:
         yield whole
         return
     # An end magic before the end of the first header ends nothing; its checksum may lie before the file.
-    marks = (at for at in _positions(source, END_MAGIC) if at >= HEADER + CHECKSUM)
-    starts, ends = _positions(source, MAGIC), array("q", (at - CHECKSUM for at in marks))
+    starts = _positions(source, "header")
+    ends = array("q", (at for at in _positions(source, "footer") if at >= HEADER))
     position = 0
     for start, proof, proving in merge(
         _proofs(CRC32, _join(source, starts, ends, crc32)), _proofs(CRC32C, _join(source, starts, ends, crc32c))
@@ -157,15 +159,11 @@ def _checksum(source: Source, span: Span, checksum: Checksum) -> int:
 # checksum stored at e if shifted(crc(0..s), L - s) equals shifted(crc(0..e) ^ stored, L - e).
 
 
-def _positions(source: Source, magic: bytes) -> array[int]:
-    """Where a magic occurs in a file, ascending."""
-    found = array("q")
+def _positions(source: Source, part: Literal["header", "footer"]) -> array[int]:
+    """Where a part of a segment can start, ascending."""
+    starts, found = Starts(SYNCS[f"rbak_segment__{part}"], source), array("q")
     for base in range(0, source.size, STEP):
-        window = bytes(source.view(base, min(base + STEP + len(magic) - 1, source.size)))
-        at = window.find(magic)
-        while at >= 0:
-            found.append(base + at)
-            at = window.find(magic, at + 1)
+        found.extend(starts.positions(base, min(base + STEP, source.size)))
         source.release(base)
     return found
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping
 
-from thawline import native
-from thawline.engine import columns
-from thawline.engine.chunks import Break, Ranges
+from thawline.engine.chunks import Break
+from thawline.engine.starts import Starts
 from thawline.formats.rbf.frame import (
     ALIGNMENT,
     FENCE,
@@ -26,7 +25,7 @@ from thawline.generated.kernels.constants import (
     RBF_FRAME_FRAME_TAG_AT,
     RBF_FRAME_FRAME_TAG_SIZE,
 )
-from thawline.generated.kernels.tables import TABLES
+from thawline.generated.kernels.tables import SYNCS
 from thawline.model import Code, Finding, Span
 from thawline.source import Source
 from thawline.wording import counted, quoted
@@ -312,16 +311,7 @@ class Gaps:
 
 def frame_probe() -> Callable[[memoryview], Break | None]:
     """A function that says why a buffer does not start with a frame; None if it does."""
-    if not native.is_compiled:
-        return _broken_plain
-    from thawline.engine import probes  # noqa: PLC0415 - needs the native module
-
-    return probes.Probe(TABLES["rbf_frames"]).broken
-
-
-def _broken_plain(view: memoryview) -> Break | None:
-    item = next(columns.scan("rbf_frames", view, Ranges.of([(0, len(view), 1)]), columns=()))
-    return item if isinstance(item, Break) else None
+    return lambda view: Starts(SYNCS["rbf_frames"], view).why_not(0)
 
 
 def leading_fences(part: bytes) -> int:

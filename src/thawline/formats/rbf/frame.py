@@ -8,6 +8,7 @@ CRC-32C covers all from Tag to TailLen [F-CRC32C-COVERAGE].
 from __future__ import annotations
 
 from thawline.checksums import crc32c
+from thawline.engine.starts import Starts
 from thawline.generated.kernels.constants import (
     RBF_FILE_ENTRY_FENCE,
     RBF_FRAME_CRC32C_BACK,
@@ -21,6 +22,7 @@ from thawline.generated.kernels.constants import (
     RBF_FRAME_LEN_FRAME_STEP,
     RBF_FRAME_LEN_TAIL_BACK,
 )
+from thawline.generated.kernels.tables import SYNCS
 from thawline.source import Source
 
 FENCE: bytes = RBF_FILE_ENTRY_FENCE
@@ -68,13 +70,11 @@ def frame_before(view: memoryview, fence: int) -> int | None:
     """Where the intact frame before a fence starts; None if there is none."""
     if fence < len(FENCE) + LEAST_FRAME:
         return None
-    size = int.from_bytes(view[fence - TAIL_BACK : fence - TAIL_BACK + WORD], "little")
-    start = fence - size
-    if size < LEAST_FRAME or size % ALIGNMENT or start < len(FENCE) or view[start - len(FENCE) : start] != FENCE:
+    start = fence - int.from_bytes(view[fence - TAIL_BACK : fence - TAIL_BACK + WORD], "little")
+    if start < len(FENCE) or view[start - len(FENCE) : start] != FENCE:
         return None
-    if int.from_bytes(view[start : start + WORD], "little") != size or not has_right_status(view, fence):
-        return None
-    return start if has_right_checksum(view[start:fence]) else None
+    frame = Starts(SYNCS["rbf_frames"], view[start : fence + len(FENCE)], is_proven=True)
+    return start if frame.size_at(0) == fence + len(FENCE) - start else None
 
 
 def may_start_before(end_of_file: Source, end: int) -> bool:

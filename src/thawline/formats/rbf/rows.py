@@ -9,14 +9,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thawline.engine import columns
-from thawline.engine.chunks import Break, Chunk, Ranges
+from thawline.engine.chunks import Chunk, Ranges
 from thawline.errors import SourceError
 from thawline.formats.building import Origins, batch_of
 from thawline.formats.contract import Reading
+from thawline.formats.declared import intact_chunks
 from thawline.formats.rbf.frame import FENCE
 from thawline.generated.tables.rbf import FRAMES
 from thawline.literals import integer, repeated
-from thawline.model import Finding, LeftOut, Run
+from thawline.model import Finding, LeftOut, Run, Span
 from thawline.source import Source
 
 MOST_ITEMS = 1 << 12
@@ -132,13 +133,8 @@ class Frames:
 
     def chunks(self, wanted: Collection[str]) -> Iterator[Chunk]:
         """The frames in chunks, known to be intact; positions are relative to the first frame."""
-        base = first_frame(self.runs[0])
-        view = self.source.view(base, self.runs[-1].span.end)
-        for item in columns.scan("rbf_frames", view, self.ranges, columns=FRAMES.fields(wanted)):
-            if isinstance(item, Break):
-                at = base + item.start
-                raise SourceError(f"{self.source.name}: the frame at {at:#x} changed while the file was read")
-            yield item
+        span = Span(first_frame(self.runs[0]), self.runs[-1].span.end)
+        return intact_chunks("rbf_frames", self.source, span, "frame", FRAMES.fields(wanted), self.ranges)
 
     def _batch(self, chunk: Chunk, base: int, wanted: Collection[str], done: int) -> pa.RecordBatch:
         made = {

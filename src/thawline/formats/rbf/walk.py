@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import zip_longest
-
-import pyarrow.compute as pc
 
 from thawline import native
 from thawline.engine import columns
-from thawline.engine.chunks import Break, Chunk
+from thawline.formats.declared import Stretch, forward
 from thawline.formats.rbf.findings import NEWER_LAYOUT, TOO_SHORT, Gaps
 from thawline.formats.rbf.frame import FENCE, LONGEST_WRITTEN, is_newer_layout, may_start_before, u4
 from thawline.model import Finding, Run, Span
+from thawline.native.constants.kernels import PROBE_CELLS
 from thawline.source import LocalSource, Source
 
 NESTED = "nested"
@@ -36,15 +34,6 @@ LOOKED_BACK = LONGEST_WRITTEN
 """How much before the last frames of a file must be intact: no frame reaches further, so none holds them as payload."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """Intact frames without a gap between them, from the start of the first to the end of the fence after the last."""
-
-    start: int
-    end: int
-    units: int
-
-
 # Runs and findings.
 
 
@@ -58,16 +47,16 @@ def tiles(source: Source) -> Iterator[Run | Finding]:
 
 def _stretches(source: Source) -> Iterator[Stretch]:
     """The intact frames of a file, in file order."""
-    forward = read_forward(source)
-    end = forward[-1].end if forward else 0
+    leading = read_forward(source)
+    end = leading[-1].end if leading else 0
     if end == source.size:
-        yield from forward
+        yield from leading
         return
     following = list(read_backward(source, end))
     if following and following[-1].start < end:
         # A frame starts inside the intact ones: only the reverse scan of the whole file tells which of them it hides.
-        forward, following = [], list(read_backward(source, 0))
-    yield from forward
+        leading, following = [], list(read_backward(source, 0))
+    yield from leading
     yield from reversed(following)
 
 
@@ -137,29 +126,14 @@ def ending(source: Source, frames: int) -> list[Stretch] | None:
     return None
 
 
-# Intact frames.
+# Intact frames. A stretch of them ends after the fence of its last one.
 
 
 def read_forward(source: Source) -> list[Stretch]:
     """The intact frames from the genesis fence up to the first damage; none if that fence is lost."""
-    stretches: list[Stretch] = []
     if source.size < len(FENCE) or source.view(0, len(FENCE)) != FENCE:
-        return stretches
-    for item in columns.scan_source("rbf_frames", source, len(FENCE), columns=("crc32c",)):
-        intact = 0 if isinstance(item, Break) else first_mismatch(item)
-        if intact and isinstance(item, Chunk):
-            stretches.append(Stretch(item.starts[0].as_py(), item.ends[intact - 1].as_py(), intact))
-            source.release(stretches[-1].end)
-        if isinstance(item, Break) or intact < len(item):
-            break
-    return stretches
-
-
-def first_mismatch(chunk: Chunk) -> int:
-    """Index of the first frame with a wrong checksum; the number of frames if all are right."""
-    differs = pc.not_equal(chunk.batch["crc32c"], chunk.checksums)
-    index = pc.index(differs, True).as_py()
-    return len(chunk) if index < 0 else int(index)
+        return []
+    return [item for item in forward("rbf_frames", source, len(FENCE), "crc32c") if isinstance(item, Stretch)]
 
 
 def read_backward(source: Source, floor: int, first_block: int | None = None) -> Iterator[Stretch]:
@@ -202,6 +176,7 @@ class ReverseScan:
         """The highest position where a fence has not been looked for."""
         self.budget = CHECKSUM_BUDGET * source.size
         self.checkpoints = array("I")
+        self.state = array("q", bytes(8 * PROBE_CELLS))
 
     @property
     def is_open(self) -> bool:
@@ -214,7 +189,7 @@ class ReverseScan:
         fences = array("q", bytes(8 * ((self.position + len(FENCE) - start) // 4)))
         count = native.functions.find_fences(self.view, start, self.position + len(FENCE), fences)
         starts = array("q", bytes(8 * count))
-        native.functions.check_frames(self.view, fences, count, starts)
+        native.functions.check_frames(self.view, fences, count, starts, self.state)
         self.budget -= native.functions.covered_bytes(fences, starts, count)
         native.functions.check_checksums(self.view, fences, starts, count, self._states(), CHECKPOINT)
         found = array("q", bytes(8 * count))

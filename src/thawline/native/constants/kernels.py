@@ -22,6 +22,23 @@ STATE_FIRST = 6
 STATE_LISTS = 7
 """From here on, the number of items of each list column."""
 
+# Slots of a probe's state (`engine.starts`).
+PROBE_POSITION = 0
+"""Where the search goes on."""
+PROBE_WHY, PROBE_WHY_AT = 1, 2
+"""Why no unit can start where the search began, -1 if one can; and the byte that shows it."""
+PROBE_BUDGET = 3
+"""Bytes that candidates may still cost; below zero, the search has ended."""
+PROBE_LEAST_COST = 4
+"""Bytes that a candidate costs at least."""
+PROBE_PROVES = 5
+"""Whether checksums are verified."""
+PROBE_FAILURE, PROBE_AT = 6, 7
+"""Why the last candidate is no unit, and the byte that shows it."""
+PROBE_COVERED_START, PROBE_COVERED_END, PROBE_STORED = 8, 9, 10
+"""What the checksum of the last candidate covers, and what it should be."""
+PROBE_CELLS = 11
+
 NULL_LENGTH = -1
 """Length of a null. A lower one is `ESCAPED_LENGTH - size`, of a token that has escapes."""
 ESCAPED_LENGTH = -2

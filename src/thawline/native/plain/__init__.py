@@ -17,7 +17,7 @@ from thawline.native import sources
 from thawline.native.plain import checksums, faults, hashes, kafka_units
 from thawline.native.plain.cython_names import loaded
 
-KERNELS = ("thawline.generated.kernels.scans", "thawline.generated.kernels.readers")
+KERNELS = tuple(f"thawline.generated.kernels.{name}" for name in ("scans", "probes", "readers"))
 TWINS = (checksums, faults, hashes, kafka_units)
 
 

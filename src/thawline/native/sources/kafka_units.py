@@ -3,22 +3,22 @@
 import cython
 
 if not cython.compiled:
-    from thawline.checksums import crc32, crc32c
     from thawline.generated.kernels.constants import (
-        KAFKA_MESSAGE_CRC_AT,
-        KAFKA_MESSAGE_CRC_INPUT_AT,
         KAFKA_MESSAGE_LEN_BODY_MIN,
-        KAFKA_MESSAGE_TIMESTAMP_AT,
         KAFKA_MESSAGE_TIMESTAMP_SIZE,
         KAFKA_RECORD_BATCH_BODY_AT,
-        KAFKA_RECORD_BATCH_CRC_AT,
         KAFKA_RECORD_BATCH_CRC_INPUT_AT,
         KAFKA_RECORD_BATCH_LAST_OFFSET_DELTA_AT,
         KAFKA_RECORD_BATCH_LEN_BODY_AT,
         KAFKA_RECORD_BATCH_LEN_BODY_MIN,
         KAFKA_RECORD_BATCH_MAGIC,
         KAFKA_RECORD_BATCH_MAGIC_AT,
-        KAFKA_RECORD_BATCH_NUM_RECORDS_AT,
+    )
+    from thawline.generated.kernels.probes import (
+        _kafka_batches_at,
+        _kafka_batches_proven,
+        _kafka_messages_at,
+        _kafka_messages_proven,
     )
     from thawline.native.constants.kafka import (
         FOLLOWED_BUDGET,
@@ -52,7 +52,7 @@ if not cython.compiled:
         WINDOW_END,
         WINDOW_START,
     )
-    from thawline.native.constants.kernels import NULL_LENGTH, WORD
+    from thawline.native.constants.kernels import PROBE_COVERED_END, PROBE_COVERED_START, WORD
 
 
 @cython.cfunc
@@ -88,39 +88,16 @@ def _least_size(magic: cython.longlong) -> cython.longlong:
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _place_size(buf: cython.const[cython.uchar][::1], pos: cython.longlong) -> cython.longlong:
-    """The size of the unit that may start here; 0 if none can (formats/kafka.md 1.7)."""
+def _place_size(
+    buf: cython.const[cython.uchar][::1], pos: cython.longlong, probe: cython.longlong[::1]
+) -> cython.longlong:
+    """The size of the unit that may start here; 0 if none can (formats/kafka.md 1.7). `probe` is a probe's state."""
     limit: cython.longlong = buf.shape[0]
-    magic: cython.longlong
-    size: cython.longlong
-    last: cython.longlong
-    count: cython.longlong
-    if pos > limit - _least_size(0):
+    if pos > limit - _least_size(0) or buf[pos + KAFKA_RECORD_BATCH_MAGIC_AT] > KAFKA_RECORD_BATCH_MAGIC:
         return 0
-    magic = buf[pos + KAFKA_RECORD_BATCH_MAGIC_AT]
-    if magic > KAFKA_RECORD_BATCH_MAGIC:
-        return 0
-    size = KAFKA_RECORD_BATCH_BODY_AT + _big(buf, pos + KAFKA_RECORD_BATCH_LEN_BODY_AT, 4)
-    if size < _least_size(magic) or pos + size > limit:
-        return 0
-    if magic == KAFKA_RECORD_BATCH_MAGIC:
-        last = _big(buf, pos + KAFKA_RECORD_BATCH_LAST_OFFSET_DELTA_AT, 4)
-        count = _big(buf, pos + KAFKA_RECORD_BATCH_NUM_RECORDS_AT, 4)
-        if buf[pos + KAFKA_RECORD_BATCH_CRC_INPUT_AT] != 0 or last < 0 or count < 0 or count > last + 1:
-            return 0
-        return size
-    # The sizes of key and value must be possible, too, since other bytes claim any size.
-    last = pos + KAFKA_MESSAGE_TIMESTAMP_AT + (KAFKA_MESSAGE_TIMESTAMP_SIZE if magic == 1 else 0)
-    count = _big(buf, last, 4)
-    if count < NULL_LENGTH or count > size - KAFKA_RECORD_BATCH_BODY_AT:
-        return 0
-    last += 4 + max(count, 0)
-    if last + 4 > pos + size:
-        return 0
-    count = _big(buf, last, 4)
-    if count < NULL_LENGTH or last + 4 + max(count, 0) > pos + size:
-        return 0
-    return size
+    if buf[pos + KAFKA_RECORD_BATCH_MAGIC_AT] == KAFKA_RECORD_BATCH_MAGIC:
+        return _kafka_batches_at(buf, pos, limit, probe)
+    return _kafka_messages_at(buf, pos, limit, probe)
 
 
 def find_units(
@@ -128,14 +105,13 @@ def find_units(
     start: cython.longlong,
     end: cython.longlong,
     offsets: cython.const[cython.longlong][::1],
+    probe: cython.longlong[::1],
     positions: cython.longlong[::1],
     sizes: cython.longlong[::1],
 ):
     """Find places in `[start, end)` where a batch or a message may start; returns how many, and where to continue.
 
-    At such a place the length fits the buffer, the magic is known and the offset is in `offsets[0]..offsets[1]`. A
-    batch must have possible attributes, last offset and count (formats/kafka.md 1.7), a message possible sizes of key
-    and value.
+    At such a place the probe of batches or that of messages finds a unit, with an offset in `offsets[0]..offsets[1]`.
     """
     pos: cython.longlong = start
     found: cython.longlong = 0
@@ -147,7 +123,7 @@ def find_units(
     with cython.nogil:
         while pos < end and found < room:
             if buf[pos + KAFKA_RECORD_BATCH_MAGIC_AT] <= KAFKA_RECORD_BATCH_MAGIC:
-                size = _place_size(buf, pos)
+                size = _place_size(buf, pos, probe)
                 if size and offsets[0] <= _big(buf, pos, 8) <= offsets[1]:
                     positions[found] = pos
                     sizes[found] = size
@@ -196,36 +172,26 @@ def _is_right(
     known: cython.uchar[::1],
     first: cython.longlong,
     state: cython.longlong[::1],
+    probe: cython.longlong[::1],
 ) -> cython.int:
     """Whether an intact unit starts here; -1 if its checksum would cost more than the budget has."""
-    size: cython.longlong
-    is_latest: cython.bint
     covered: cython.longlong
-    stored: cython.uint
-    computed: cython.uint
+    is_right: cython.bint
     if known[pos - first]:
         return known[pos - first] == KNOWN_RIGHT
-    size = _place_size(buf, pos)
-    if size == 0:
+    if _place_size(buf, pos, probe) == 0:
         known[pos - first] = KNOWN_WRONG
         return 0
-    is_latest = buf[pos + KAFKA_RECORD_BATCH_MAGIC_AT] == KAFKA_RECORD_BATCH_MAGIC
-    covered = pos + (KAFKA_RECORD_BATCH_CRC_INPUT_AT if is_latest else KAFKA_MESSAGE_CRC_INPUT_AT)
-    if state[FOLLOWED_BUDGET] < pos + size - covered:
+    covered = probe[PROBE_COVERED_END] - probe[PROBE_COVERED_START]
+    if state[FOLLOWED_BUDGET] < covered:
         return -1
-    state[FOLLOWED_BUDGET] -= pos + size - covered
-    stored = cython.cast(
-        cython.uint, _big(buf, pos + (KAFKA_RECORD_BATCH_CRC_AT if is_latest else KAFKA_MESSAGE_CRC_AT), 4)
-    )
-    if not cython.compiled:
-        stored &= 0xFFFFFFFF
-        computed = (crc32c if is_latest else crc32)(buf, covered, pos + size)
-    elif is_latest:
-        computed = crc_of_range(crc32c_best, cython.address(buf[covered]), pos + size - covered)  # noqa: F821
+    state[FOLLOWED_BUDGET] -= covered
+    if buf[pos + KAFKA_RECORD_BATCH_MAGIC_AT] == KAFKA_RECORD_BATCH_MAGIC:
+        is_right = _kafka_batches_proven(buf, probe)
     else:
-        computed = crc_of_range(crc32_by_tables, cython.address(buf[covered]), pos + size - covered)  # noqa: F821
-    known[pos - first] = KNOWN_RIGHT if stored == computed else KNOWN_WRONG
-    return 1 if stored == computed else 0
+        is_right = _kafka_messages_proven(buf, probe)
+    known[pos - first] = KNOWN_RIGHT if is_right else KNOWN_WRONG
+    return 1 if is_right else 0
 
 
 @cython.cfunc
@@ -251,6 +217,7 @@ def _chained(
     known: cython.uchar[::1],
     first: cython.longlong,
     state: cython.longlong[::1],
+    probe: cython.longlong[::1],
     holes: cython.longlong[::1],
 ) -> cython.longlong:
     """The number of broken units, one after the other, that lead to an intact one; 0 if they do not.
@@ -274,7 +241,7 @@ def _chained(
         holes[cell + HOLE_END] = pos
         count += 1
         if _follows(buf, pos, state[FOLLOWED_OFFSET], limits[MOST_AHEAD]):
-            right = _is_right(buf, pos, known, first, state)
+            right = _is_right(buf, pos, known, first, state, probe)
             if right:
                 return count if right > 0 else -1
     return 0
@@ -308,6 +275,7 @@ def _garbage(
     known: cython.uchar[::1],
     first: cython.longlong,
     state: cython.longlong[::1],
+    probe: cython.longlong[::1],
 ) -> cython.longlong:
     """Where the next intact unit starts, if nothing before it may contain it; else 0."""
     pos: cython.longlong = state[FOLLOWED_TO]
@@ -319,14 +287,14 @@ def _garbage(
     while pos < end:
         if (
             buf[pos + KAFKA_RECORD_BATCH_MAGIC_AT] <= KAFKA_RECORD_BATCH_MAGIC
-            and _place_size(buf, pos)
+            and _place_size(buf, pos, probe)
             and _follows(buf, pos, floor, limits[MOST_AHEAD])
         ):
             if buf[pos + KAFKA_RECORD_BATCH_MAGIC_AT] < KAFKA_RECORD_BATCH_MAGIC and _has_stream(
                 buf, state[FOLLOWED_TO], pos
             ):
                 return 0
-            return pos if _is_right(buf, pos, known, first, state) > 0 else 0
+            return pos if _is_right(buf, pos, known, first, state, probe) > 0 else 0
         pos += 1
     return 0
 
@@ -337,15 +305,16 @@ def follow_units(
     limits: cython.const[cython.longlong][::1],
     is_trusting: cython.bint,
     state: cython.longlong[::1],
+    probe: cython.longlong[::1],
     known: cython.uchar[::1],
     units: cython.longlong[::1],
     holes: cython.longlong[::1],
 ):
     """Follow the units of a window from one to the next, over holes, up to a hole that needs a closer look.
 
-    `window`, `limits` and `state` have the slots `WINDOW_*`, `MOST_*` and `FOLLOWED_*`; a unit and a hole have the
-    cells `UNIT_*` and `HOLE_*`. `known` is `KNOWN_RIGHT` where an intact unit starts and `KNOWN_WRONG` where none does,
-    once that was checked.
+    `window`, `limits`, `state` and `probe` have the slots `WINDOW_*`, `MOST_*`, `FOLLOWED_*` and `PROBE_*`; a unit and
+    a hole have the cells `UNIT_*` and `HOLE_*`. `known` is `KNOWN_RIGHT` where an intact unit starts and `KNOWN_WRONG`
+    where none does, once that was checked.
     """
     offset: cython.longlong
     size: cython.longlong
@@ -366,7 +335,7 @@ def follow_units(
             offset = _claimed_offset(buf, pos)
             size = KAFKA_RECORD_BATCH_BODY_AT + _big(buf, pos + KAFKA_RECORD_BATCH_LEN_BODY_AT, 4) if offset >= 0 else 0
             if size and pos + size <= buf.shape[0]:
-                right = 1 if is_trusting else _is_right(buf, pos, known, first, state)
+                right = 1 if is_trusting else _is_right(buf, pos, known, first, state, probe)
                 if right < 0:
                     break
                 if right:
@@ -377,11 +346,11 @@ def follow_units(
                     state[FOLLOWED_TO] += size
                     state[FOLLOWED_OFFSET] = offset
                     continue
-            count = _chained(buf, end, limits, known, first, state, holes)
+            count = _chained(buf, end, limits, known, first, state, probe, holes)
             cell = HOLE_CELLS * state[FOLLOWED_HOLES]
             if count == 0:
                 holes[cell + HOLE_START] = pos
-                holes[cell + HOLE_END] = _garbage(buf, end, limits, known, first, state)
+                holes[cell + HOLE_END] = _garbage(buf, end, limits, known, first, state, probe)
                 count = 1 if holes[cell + HOLE_END] else 0
             if count <= 0:
                 break

@@ -9,13 +9,11 @@ if not cython.compiled:
     from thawline.generated.kernels.constants import (
         RBF_FILE_ENTRY_FENCE_SIZE,
         RBF_FILE_ENTRY_FENCE_WORD,
-        RBF_FRAME_FRAME_STATUS_NUM_STATUS_MINUS_1_MASK,
-        RBF_FRAME_FRAME_STATUS_RESERVED_MASK,
-        RBF_FRAME_LAST_STATUS_BACK,
         RBF_FRAME_LEN_FRAME_MIN,
         RBF_FRAME_LEN_FRAME_STEP,
         RBF_FRAME_LEN_TAIL_BACK,
     )
+    from thawline.generated.kernels.probes import _rbf_frames_at
     from thawline.native.constants.rbf import (
         STRETCH_CELLS,
         STRETCH_END,
@@ -68,14 +66,16 @@ def check_frames(
     fences: cython.const[cython.longlong][::1],
     count: cython.longlong,
     starts: cython.longlong[::1],
+    state: cython.longlong[::1],
 ):
-    """Find the start of the frame before each fence, if it passes every check but the checksum; else -1."""
+    """Find the start of the frame before each fence, if it passes every check but the checksum; else -1.
+
+    `state` is that of the probe of frames.
+    """
     index: cython.longlong = 0
     end: cython.longlong
     size: cython.longlong
     start: cython.longlong
-    status: cython.longlong
-    i: cython.longlong
     with cython.nogil:
         while index < count:
             end = fences[index]
@@ -84,23 +84,13 @@ def check_frames(
                 size = _u4(buf, end - RBF_FRAME_LEN_TAIL_BACK)
                 start = end - size
                 if (
-                    size >= RBF_FRAME_LEN_FRAME_MIN
-                    and size % RBF_FRAME_LEN_FRAME_STEP == 0
-                    and start >= RBF_FILE_ENTRY_FENCE_SIZE
+                    start >= RBF_FILE_ENTRY_FENCE_SIZE
                     and _is_fence(buf, start - RBF_FILE_ENTRY_FENCE_SIZE)
                     and _u4(buf, start) == size
+                    and _rbf_frames_at(buf, start, end + RBF_FILE_ENTRY_FENCE_SIZE, state)
+                    == size + RBF_FILE_ENTRY_FENCE_SIZE
                 ):
-                    status = buf[end - RBF_FRAME_LAST_STATUS_BACK]
-                    i = 1
-                    while (
-                        i <= (status & RBF_FRAME_FRAME_STATUS_NUM_STATUS_MINUS_1_MASK)
-                        and buf[end - RBF_FRAME_LAST_STATUS_BACK - i] == status
-                    ):
-                        i += 1
-                    if (status & RBF_FRAME_FRAME_STATUS_RESERVED_MASK) == 0 and i > (
-                        status & RBF_FRAME_FRAME_STATUS_NUM_STATUS_MINUS_1_MASK
-                    ):
-                        starts[index] = start
+                    starts[index] = start
             index += 1
 
 
