@@ -38,6 +38,8 @@ instances:
       also says Castagnoli.
 types:
   header:
+    -columnar:
+      frame: rbak_header
     seq:
       - id: magic
         -orig-id: Magic
@@ -73,6 +75,8 @@ types:
           `backed_up_at` of the last record. Smaller than the first where the
           writer's clock stepped back.
   footer:
+    -columnar:
+      frame: rbak_footer
     seq:
       - id: crc32
         -orig-id: CRC32

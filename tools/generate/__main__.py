@@ -15,6 +15,7 @@ from pathlib import Path
 from thawline.ksy.documents import SCHEMAS, SpecError, load_specs
 from tools.generate import ksc, layouts
 from tools.generate.constants import write_constants
+from tools.generate.encoders import write_encoders
 from tools.generate.kernels import write_kernels
 from tools.generate.reserved import check_ids
 
@@ -26,6 +27,7 @@ PACKAGES = {
     "parsers": "Parsers by the Kaitai Struct compiler: one module a spec.",
     "structures": "Read-write parsers that know the position of every field: one module a spec.",
     "kernels": "Scan kernels by the columnar backend, the tables they fill, and constants for native code.",
+    "encoders": "Encoders by the columnar backend, and what each of them is given.",
     "layouts": "Byte tables in Markdown: one page a spec.",
 }
 
@@ -39,6 +41,7 @@ def generate(target: Path) -> None:
     compile_specs(target)
     write_kernels(specs, target / "kernels")
     write_constants(specs, target / "kernels")
+    write_encoders(specs, target / "encoders")
     layouts.write(specs, target / "layouts")
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from thawline.compiler import ir
 from thawline.compiler.bounds import bounds
 from thawline.compiler.slots import undefined
+from thawline.compiler.texts import bare, literal, text
 from thawline.engine.chunks import LEFT_OVER
 from thawline.engine.tables import SLICES, Column, Failure, Table, arrays, lists
 
@@ -79,8 +80,6 @@ FETCHED = 64
 """Bytes of a cache line."""
 UNCHECKED_DIGITS = 18
 """Decimal digits that always fit 63 bits."""
-LITERAL = 1 << 31
-"""Cython takes a literal from here on for a Python object, which needs the interpreter's lock."""
 
 
 def emit(kernel: ir.Kernel) -> tuple[Table, str]:
@@ -280,14 +279,14 @@ class _Emitter:
         _WAYS[type(statement)](self, statement)
 
     def assign(self, assign: ir.Assign) -> None:
-        self.write(f"{assign.target.name} = {_bare(assign.value)}")
+        self.write(f"{assign.target.name} = {bare(assign.value)}")
 
     def rule(self, check: ir.Check) -> None:
-        self.check(_bare(check.condition), check.failure, _bare(check.at))
+        self.check(bare(check.condition), check.failure, bare(check.at))
 
     def store(self, store: ir.Store) -> None:
         name = _array_name(_stored(store), store.part)
-        self.write(f"{name}[{store.rows.counter}] = {_bare(store.value)}")
+        self.write(f"{name}[{store.rows.counter}] = {bare(store.value)}")
 
     def copy(self, copy: ir.Copy) -> None:
         name, start, size = _array_name(_stored(copy), "bytes"), copy.start.name, copy.size
@@ -303,8 +302,8 @@ class _Emitter:
         with self.indented(f"if {_gathered(path)}:"):
             if gather.start is not None:
                 # `limit` refuses a row with more bytes than Arrow counts.
-                with self.indented(f"if {at} + {_text(gather.length)} <= {ir.LONGEST}:"):
-                    self.append(gather.start.name, _text(gather.length), path)
+                with self.indented(f"if {at} + {text(gather.length)} <= {ir.LONGEST}:"):
+                    self.append(gather.start.name, text(gather.length), path)
             self.write(f"{offset}[{row} + 1] = {at}")
             if gather.nullable:
                 self.write(f"{valid}[{row}] = {int(gather.start is not None)}")
@@ -330,7 +329,7 @@ class _Emitter:
             self.leave("SCAN_FAILED")
 
     def require(self, size: int, end: ir.Value, failure: Failure) -> None:
-        self.check(f"{_text(end)} - pos >= {size}", failure)
+        self.check(f"{text(end)} - pos >= {size}", failure)
 
     def read_integer(self, read: ir.ReadInteger) -> None:
         self.require(read.size, read.end, read.failure)
@@ -350,22 +349,22 @@ class _Emitter:
         self.write(f"pos += {len(expect.contents)}")
 
     def take(self, take: ir.Take) -> None:
-        length = _text(take.length)
-        self.check(_within(take.length, f"{_text(take.end)} - pos"), take.failure)
+        length = text(take.length)
+        self.check(_within(take.length, f"{text(take.end)} - pos"), take.failure)
         self.write(f"{take.start.name} = pos")
         self.write(f"pos += {length}")
 
     def take_until(self, take: ir.TakeUntil) -> None:
-        start, end = take.start.name, _text(take.end)
+        start, end = take.start.name, text(take.end)
         self.write(f"{start} = pos")
         if take.escapes:
             self.write(f"{take.escapes.name} = 0")
         if isinstance(take.terminator, ir.Constant):
             # Sixteen bytes at a time; the loop below then starts at the first backslash, if there is one.
-            either = f"{_text(take.terminator)}, {'BACKSLASH' if take.escapes else _text(take.terminator)}"
+            either = f"{text(take.terminator)}, {'BACKSLASH' if take.escapes else text(take.terminator)}"
             with self.indented(f"if cython.compiled and pos < {end}:"):
                 self.write(f"pos += find_either(cython.address(buf[pos]), {end} - pos, {either})")
-        with self.indented(f"while pos < {end} and buf[pos] != {_text(take.terminator)}:"):
+        with self.indented(f"while pos < {end} and buf[pos] != {text(take.terminator)}:"):
             if take.escapes:
                 with self.indented("if buf[pos] == BACKSLASH:"):
                     self.write("pos += 1")
@@ -377,7 +376,7 @@ class _Emitter:
 
     def read_zigzag(self, read: ir.ReadZigzag) -> None:
         """Groups of seven bits. The first two are read here, since most varints have no more."""
-        end, at = _text(read.end), read.at.name
+        end, at = text(read.end), read.at.name
         self.check(f"pos < {end}", read.failure)
         self.write("word = buf[pos]")
         self.write("pos += 1")
@@ -395,7 +394,7 @@ class _Emitter:
 
     def read_decimal(self, read: ir.ReadDecimal) -> None:
         """Digits into an unsigned word; after those that always fit, each step is checked against the bound."""
-        end, target, at = _text(read.end), read.target.name, read.at.name
+        end, target, at = text(read.end), read.target.name, read.at.name
         self.write("limit = (cython.cast(cython.ulonglong, 1) << 63) - 1")
         with self.indented(f"if pos < {end} and buf[pos] == MINUS:"):
             self.write("limit += 1")
@@ -419,10 +418,10 @@ class _Emitter:
         self.write("pos += 1")
 
     def elsewhere(self, elsewhere: ir.Elsewhere) -> None:
-        base = _text(elsewhere.base)
-        self.check(_within(elsewhere.offset, f"{_text(elsewhere.end)} - {base}"), elsewhere.failure)
+        base = text(elsewhere.base)
+        self.check(_within(elsewhere.offset, f"{text(elsewhere.end)} - {base}"), elsewhere.failure)
         self.write(f"{elsewhere.saved.name} = pos")
-        self.write(f"pos = {base} + {_text(elsewhere.offset)}")
+        self.write(f"pos = {base} + {text(elsewhere.offset)}")
         self.statements(elsewhere.body)
         self.write(f"pos = {elsewhere.saved.name}")
 
@@ -434,7 +433,7 @@ class _Emitter:
         self.write(f"pos = {stream.end.name}")
 
     def when(self, when: ir.When) -> None:
-        with self.indented(f"if {_bare(when.condition)}:"):
+        with self.indented(f"if {bare(when.condition)}:"):
             self.statements(when.body)
             if not when.body:
                 self.write("pass")
@@ -445,7 +444,7 @@ class _Emitter:
     def loop(self, loop: ir.Loop) -> None:
         turn = loop.turn.name
         self.write(f"{turn} = 0")
-        with self.indented(f"while {turn} < {_text(loop.count)}:"):
+        with self.indented(f"while {turn} < {text(loop.count)}:"):
             if loop.rows is not None:
                 index = self.counters.index(loop.rows.counter)
                 with self.indented(f"if {loop.rows.counter} >= rooms[{index}]:"):
@@ -518,7 +517,7 @@ def _words(contents: bytes) -> Iterator[str]:
     for at in range(0, len(contents), WORD // 2):
         part = contents[at : at + WORD // 2]
         word = _bytes(len(part), is_big_endian=False, first=at)
-        yield f"({word}) == {_literal(int.from_bytes(part, 'little'))}"
+        yield f"({word}) == {literal(int.from_bytes(part, 'little'))}"
 
 
 def _integer(read: ir.ReadInteger) -> str:
@@ -552,37 +551,7 @@ def _byte(at: int) -> str:
     return f"buf[pos + {at}]" if at else "buf[pos]"
 
 
-def _literal(number: int) -> str:
-    if abs(number) < LITERAL:
-        return str(number)
-    # C has no literal for the most negative number, only a minus before a literal that is too large.
-    return f"cython.cast(cython.longlong, {number})" if number > ir.LEAST else f"({_literal(number + 1)} - 1)"
-
-
 def _within(value: ir.Value, size: str) -> str:
     """The condition that a length or an offset is not negative and at most `size`."""
-    text = _text(value)
-    return f"{text} <= {size}" if bounds(value)[0] >= 0 else f"{text} >= 0 and {text} <= {size}"
-
-
-def _bare(value: ir.Value) -> str:
-    """The text of a value that stands alone, without parentheses around it."""
-    text = _text(value)
-    return text[1:-1] if isinstance(value, ir.Operation) else text
-
-
-def _text(value: ir.Value) -> str:
-    match value:
-        case ir.Constant(number):
-            return _literal(number)
-        case ir.Variable(name):
-            return name
-        case ir.Operation("?", (condition, then, otherwise)):
-            return f"({_text(then)} if {_text(condition)} else {_text(otherwise)})"
-        case ir.Operation(operator, (operand,)) if operator in ("-", "~", "not"):
-            return f"({operator} {_text(operand)})"
-        case ir.Operation("<<", (operand, ir.Constant(places))) if bounds(operand)[0] < 0:
-            # C does not define a left shift of a negative number.
-            return f"({_text(operand)} * {_literal(1 << places)})"
-        case ir.Operation(operator, operands):
-            return "(" + f" {operator} ".join(_text(operand) for operand in operands) + ")"
+    shown = text(value)
+    return f"{shown} <= {size}" if bounds(value)[0] >= 0 else f"{shown} >= 0 and {shown} <= {size}"

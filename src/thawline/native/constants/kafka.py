@@ -69,7 +69,3 @@ NOT_KNOWN, KNOWN_WRONG, KNOWN_RIGHT = 0, 1, 2
 
 # Numbers of a batch that its records are placed by (`place_records`).
 HEAD_BASE_OFFSET, HEAD_LAST_DELTA, HEAD_BASE_TIMESTAMP, HEAD_TIMESTAMP, HEAD_CELLS = 0, 1, 2, 3, 4
-
-VARINT_BITS = 7
-VARINT_MORE = 128
-"""The bit of a varint's byte that says that another follows."""

@@ -17,7 +17,7 @@ from thawline.native import sources
 from thawline.native.plain import checksums, faults, hashes, kafka_units
 from thawline.native.plain.cython_names import loaded
 
-KERNELS = "thawline.generated.kernels.scans"
+GENERATED = ("thawline.generated.kernels.scans", "thawline.generated.encoders.encodings")
 TWINS = (checksums, faults, hashes, kafka_units)
 
 
@@ -25,7 +25,7 @@ def _modules() -> Iterator[ModuleType]:
     for found in pkgutil.iter_modules(sources.__path__, f"{sources.__name__}."):
         if not found.name.endswith(".fast"):  # a build in place may leave one
             yield loaded(found.name)
-    yield loaded(KERNELS)
+    yield from map(loaded, GENERATED)
     yield from TWINS
 
 

@@ -26,39 +26,9 @@ else:
         OPEN_NEEDED,
         OPEN_SIZE,
         TIME_INDEX_SIZE,
-        VARINT_BITS,
-        VARINT_MORE,
     )
     from thawline.native.constants.kernels import NULL_LENGTH
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _zigzag_size(number: cython.longlong) -> cython.longlong:
-    """How many bytes a zigzag varint takes."""
-    rest: cython.ulonglong = (cython.cast(cython.ulonglong, number) << 1) ^ cython.cast(cython.ulonglong, number >> 63)
-    size: cython.longlong = 1
-    while rest >= VARINT_MORE:
-        rest >>= VARINT_BITS
-        size += 1
-    return size
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _put_zigzag(out: cython.uchar[::1], at: cython.longlong, number: cython.longlong) -> cython.longlong:
-    """Write a zigzag varint; returns the place after it."""
-    rest: cython.ulonglong = (cython.cast(cython.ulonglong, number) << 1) ^ cython.cast(cython.ulonglong, number >> 63)
-    while rest >= VARINT_MORE:
-        out[at] = cython.cast(cython.uchar, (rest & (VARINT_MORE - 1)) | VARINT_MORE)
-        rest >>= VARINT_BITS
-        at += 1
-    out[at] = cython.cast(cython.uchar, rest)
-    return at + 1
+    from thawline.native.sources.encode_values import _write_zigzag, _zigzag_size
 
 
 @cython.cfunc
@@ -73,7 +43,7 @@ def _put_nullable(
     length: cython.longlong,
 ) -> cython.longlong:
     """Write the length of a value, -1 for null, and the value; returns the place after it."""
-    at = _put_zigzag(out, at, length)
+    at = _write_zigzag(out, at, length)
     if length > 0:
         if cython.compiled:
             memcpy(cython.address(out[at]), cython.address(data[start]), length)
@@ -148,7 +118,7 @@ def _put_headers(
 ) -> cython.longlong:
     """Write the number of headers of a record, and the headers; returns the place after them."""
     length: cython.longlong
-    at = _put_zigzag(out, at, last - header)
+    at = _write_zigzag(out, at, last - header)
     while header < last:
         length = name_starts[header + 1] - name_starts[header]
         at = _put_nullable(out, at, name_data, name_starts[header], length)
@@ -237,10 +207,10 @@ def encode_records(
             if at + _zigzag_size(size) + size > room:
                 state[OPEN_NEEDED] = at + _zigzag_size(size) + size
                 break
-            at = _put_zigzag(out, at, size)
+            at = _write_zigzag(out, at, size)
             out[at] = 0
-            at = _put_zigzag(out, at + 1, timestamp_delta)
-            at = _put_zigzag(out, at, offset_delta)
+            at = _write_zigzag(out, at + 1, timestamp_delta)
+            at = _write_zigzag(out, at, offset_delta)
             at = _put_nullable(out, at, key_data, key_starts[row], len_key)
             at = _put_nullable(out, at, value_data, value_starts[row], len_value)
             at = _put_headers(
