@@ -1686,10 +1686,11 @@ def _encode_kafka_batches(
             out[pos] = cython.cast(cython.uchar, (magic_1) & 255)
             pos += 1
             crc_at_1 = pos
-            out[pos] = 0
-            out[pos + 1] = 0
-            out[pos + 2] = 0
-            out[pos + 3] = 0
+            word = 0
+            out[pos] = cython.cast(cython.uchar, (word >> 24) & 255)
+            out[pos + 1] = cython.cast(cython.uchar, (word >> 16) & 255)
+            out[pos + 2] = cython.cast(cython.uchar, (word >> 8) & 255)
+            out[pos + 3] = cython.cast(cython.uchar, (word) & 255)
             pos += 4
             word = (((((unused_1 << 7) | (has_delete_horizon_1 << 6)) | (is_control_1 << 5)) | (is_transactional_1 << 4)) | (timestamp_type_1 << 3)) | compression_1
             out[pos] = cython.cast(cython.uchar, (word >> 8) & 255)
@@ -1923,10 +1924,11 @@ def _encode_kafka_messages(
             pos += 4
             body_at_1 = pos
             crc_at_1 = pos
-            out[pos] = 0
-            out[pos + 1] = 0
-            out[pos + 2] = 0
-            out[pos + 3] = 0
+            word = 0
+            out[pos] = cython.cast(cython.uchar, (word >> 24) & 255)
+            out[pos + 1] = cython.cast(cython.uchar, (word >> 16) & 255)
+            out[pos + 2] = cython.cast(cython.uchar, (word >> 8) & 255)
+            out[pos + 3] = cython.cast(cython.uchar, (word) & 255)
             pos += 4
             out[pos] = cython.cast(cython.uchar, (magic_1) & 255)
             pos += 1
@@ -2282,8 +2284,8 @@ def _encode_kafka_records(
         num_headers_2 = column__headers__start[row + 1] - column__headers__start[row] if column__headers__start.shape[0] > 0 else 0
         has_key_1 = key_length_1 >= 0
         has_value_2 = value_length_1 >= 0
-        timestamp_delta_size_1 = _zigzag_size(timestamp_delta_1)
-        offset_delta_size_1 = _zigzag_size(offset_delta_1)
+        timestamp_delta_size_1 = 1 if -64 <= timestamp_delta_1 <= 63 else _zigzag_size(timestamp_delta_1)
+        offset_delta_size_1 = 1 if -64 <= offset_delta_1 <= 63 else _zigzag_size(offset_delta_1)
         key_size_1 = key_length_1 if (key_length_1 > 0) else 0
         value_size_2 = value_length_1 if (value_length_1 > 0) else 0
         headers_size_2 = 0
@@ -2295,9 +2297,9 @@ def _encode_kafka_records(
                 has_value_1 = value_length_2 >= 0
                 value_size_1 = value_length_2 if (value_length_2 > 0) else 0
                 len_key_2 = key_length_2
-                len_key_size_1 = _zigzag_size(len_key_2)
+                len_key_size_1 = 1 if -64 <= len_key_2 <= 63 else _zigzag_size(len_key_2)
                 len_value_2 = value_length_2
-                len_value_size_1 = _zigzag_size(len_value_2)
+                len_value_size_1 = 1 if -64 <= len_value_2 <= 63 else _zigzag_size(len_value_2)
                 headers_size_1 = ((len_key_size_1 + key_length_2) + len_value_size_1) + value_size_1
                 if not (len_key_2 >= 0):
                     state[ENCODED_REFUSAL] = 0
@@ -2311,20 +2313,20 @@ def _encode_kafka_records(
                 headers_size_2 = headers_size_2 + headers_size_1
                 rows__headers += 1
         len_key_1 = key_length_1
-        len_key_size_2 = _zigzag_size(len_key_1)
+        len_key_size_2 = 1 if -64 <= len_key_1 <= 63 else _zigzag_size(len_key_1)
         len_value_1 = value_length_1
-        len_value_size_2 = _zigzag_size(len_value_1)
+        len_value_size_2 = 1 if -64 <= len_value_1 <= 63 else _zigzag_size(len_value_1)
         if not ((num_headers_2 >= cython.cast(cython.longlong, -2147483648)) and (num_headers_2 <= 2147483647)):
             state[ENCODED_REFUSAL] = 3
             return _stopped(state, ENCODE_REFUSED, row, pos)
         num_headers_1 = num_headers_2
-        num_headers_size_1 = _zigzag_size(num_headers_1)
+        num_headers_size_1 = 1 if -64 <= num_headers_1 <= 63 else _zigzag_size(num_headers_1)
         body_size_1 = (((((((1 + timestamp_delta_size_1) + offset_delta_size_1) + len_key_size_2) + key_size_1) + len_value_size_2) + value_size_2) + num_headers_size_1) + headers_size_2
         if not ((body_size_1 >= cython.cast(cython.longlong, -2147483648)) and (body_size_1 <= 2147483647)):
             state[ENCODED_REFUSAL] = 4
             return _stopped(state, ENCODE_REFUSED, row, pos)
         len_record_1 = body_size_1
-        len_record_size_1 = _zigzag_size(len_record_1)
+        len_record_size_1 = 1 if -64 <= len_record_1 <= 63 else _zigzag_size(len_record_1)
         if not (len_key_1 >= -1):
             state[ENCODED_REFUSAL] = 5
             return _stopped(state, ENCODE_REFUSED, row, pos)
@@ -2341,12 +2343,28 @@ def _encode_kafka_records(
             if size > out.shape[0] - pos:
                 state[ENCODED_NEEDED] = pos + size
                 return _stopped(state, ENCODE_FULL, row, pos)
-            pos = _write_zigzag(out, pos, len_record_1)
+            if -64 <= len_record_1 <= 63:
+                out[pos] = cython.cast(cython.uchar, (len_record_1 << 1) ^ (len_record_1 >> 63))
+                pos += 1
+            else:
+                pos = _write_zigzag(out, pos, len_record_1)
             out[pos] = cython.cast(cython.uchar, (attributes_1) & 255)
             pos += 1
-            pos = _write_zigzag(out, pos, timestamp_delta_1)
-            pos = _write_zigzag(out, pos, offset_delta_1)
-            pos = _write_zigzag(out, pos, len_key_1)
+            if -64 <= timestamp_delta_1 <= 63:
+                out[pos] = cython.cast(cython.uchar, (timestamp_delta_1 << 1) ^ (timestamp_delta_1 >> 63))
+                pos += 1
+            else:
+                pos = _write_zigzag(out, pos, timestamp_delta_1)
+            if -64 <= offset_delta_1 <= 63:
+                out[pos] = cython.cast(cython.uchar, (offset_delta_1 << 1) ^ (offset_delta_1 >> 63))
+                pos += 1
+            else:
+                pos = _write_zigzag(out, pos, offset_delta_1)
+            if -64 <= len_key_1 <= 63:
+                out[pos] = cython.cast(cython.uchar, (len_key_1 << 1) ^ (len_key_1 >> 63))
+                pos += 1
+            else:
+                pos = _write_zigzag(out, pos, len_key_1)
             if has_key_1:
                 if key_length_1 > 0:
                     if cython.compiled:
@@ -2354,7 +2372,11 @@ def _encode_kafka_records(
                     else:
                         out[pos : pos + key_length_1] = column__key__data[column__key__start[row] : column__key__start[row] + key_length_1]
                     pos += key_length_1
-            pos = _write_zigzag(out, pos, len_value_1)
+            if -64 <= len_value_1 <= 63:
+                out[pos] = cython.cast(cython.uchar, (len_value_1 << 1) ^ (len_value_1 >> 63))
+                pos += 1
+            else:
+                pos = _write_zigzag(out, pos, len_value_1)
             if has_value_2:
                 if value_length_1 > 0:
                     if cython.compiled:
@@ -2362,7 +2384,11 @@ def _encode_kafka_records(
                     else:
                         out[pos : pos + value_length_1] = column__value__data[column__value__start[row] : column__value__start[row] + value_length_1]
                     pos += value_length_1
-            pos = _write_zigzag(out, pos, num_headers_1)
+            if -64 <= num_headers_1 <= 63:
+                out[pos] = cython.cast(cython.uchar, (num_headers_1 << 1) ^ (num_headers_1 >> 63))
+                pos += 1
+            else:
+                pos = _write_zigzag(out, pos, num_headers_1)
             if column__headers__start.shape[0] > 0:
                 rows__headers = column__headers__start[row]
                 while rows__headers < column__headers__start[row + 1]:
@@ -2371,18 +2397,26 @@ def _encode_kafka_records(
                     has_value_1 = value_length_2 >= 0
                     value_size_1 = value_length_2 if (value_length_2 > 0) else 0
                     len_key_2 = key_length_2
-                    len_key_size_1 = _zigzag_size(len_key_2)
+                    len_key_size_1 = 1 if -64 <= len_key_2 <= 63 else _zigzag_size(len_key_2)
                     len_value_2 = value_length_2
-                    len_value_size_1 = _zigzag_size(len_value_2)
+                    len_value_size_1 = 1 if -64 <= len_value_2 <= 63 else _zigzag_size(len_value_2)
                     headers_size_1 = ((len_key_size_1 + key_length_2) + len_value_size_1) + value_size_1
-                    pos = _write_zigzag(out, pos, len_key_2)
+                    if -64 <= len_key_2 <= 63:
+                        out[pos] = cython.cast(cython.uchar, (len_key_2 << 1) ^ (len_key_2 >> 63))
+                        pos += 1
+                    else:
+                        pos = _write_zigzag(out, pos, len_key_2)
                     if key_length_2 > 0:
                         if cython.compiled:
                             memcpy(cython.address(out[pos]), cython.address(column__headers__key__data[column__headers__key__start[rows__headers]]), key_length_2)
                         else:
                             out[pos : pos + key_length_2] = column__headers__key__data[column__headers__key__start[rows__headers] : column__headers__key__start[rows__headers] + key_length_2]
                         pos += key_length_2
-                    pos = _write_zigzag(out, pos, len_value_2)
+                    if -64 <= len_value_2 <= 63:
+                        out[pos] = cython.cast(cython.uchar, (len_value_2 << 1) ^ (len_value_2 >> 63))
+                        pos += 1
+                    else:
+                        pos = _write_zigzag(out, pos, len_value_2)
                     if has_value_1:
                         if value_length_2 > 0:
                             if cython.compiled:
@@ -2780,10 +2814,11 @@ def _encode_rbf_frames(
             out[pos + 3] = cython.cast(cython.uchar, (len_tail_1 >> 24) & 255)
             pos += 4
             crc32c_at_1 = pos
-            out[pos] = 0
-            out[pos + 1] = 0
-            out[pos + 2] = 0
-            out[pos + 3] = 0
+            word = 0
+            out[pos] = cython.cast(cython.uchar, (word) & 255)
+            out[pos + 1] = cython.cast(cython.uchar, (word >> 8) & 255)
+            out[pos + 2] = cython.cast(cython.uchar, (word >> 16) & 255)
+            out[pos + 3] = cython.cast(cython.uchar, (word >> 24) & 255)
             pos += 4
             out[pos] = 82
             out[pos + 1] = 66
@@ -2978,6 +3013,51 @@ def frame_borg_index_entries(
     return made,
 
 
+def frame_borg_index_head(
+    given_description: cython.longlong,
+):
+    pos: cython.longlong = 0
+    word: cython.longlong = 0
+    cut_0: cython.longlong = 0
+    version_1: cython.longlong = 0
+    len_description_1: cython.longlong = 0
+    description_length_1: cython.longlong = 0
+    out: cython.uchar[::1]
+    version_1 = 1
+    description_length_1 = given_description
+    if not ((description_length_1 >= 0) and (description_length_1 <= cython.cast(cython.longlong, 4294967295))):
+        return 0
+    len_description_1 = description_length_1
+    if not (description_length_1 >= 0):
+        return 1
+    made = bytearray((16 + description_length_1) - description_length_1)
+    if cython.compiled:
+        out = made
+    else:
+        out = memoryview(made)
+    out[pos] = 66
+    out[pos + 1] = 79
+    out[pos + 2] = 82
+    out[pos + 3] = 71
+    out[pos + 4] = 72
+    out[pos + 5] = 65
+    out[pos + 6] = 83
+    out[pos + 7] = 72
+    pos += 8
+    out[pos] = cython.cast(cython.uchar, (version_1) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (version_1 >> 8) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (version_1 >> 16) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (version_1 >> 24) & 255)
+    pos += 4
+    out[pos] = cython.cast(cython.uchar, (len_description_1) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (len_description_1 >> 8) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (len_description_1 >> 16) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (len_description_1 >> 24) & 255)
+    pos += 4
+    cut_0 = pos
+    return made,
+
+
 def frame_kafka_batches(
     given_base_offset: cython.longlong,
     given_partition_leader_epoch: cython.longlong,
@@ -3103,10 +3183,11 @@ def frame_kafka_batches(
     out[pos] = cython.cast(cython.uchar, (magic_1) & 255)
     pos += 1
     crc_at_1 = pos
-    out[pos] = 0
-    out[pos + 1] = 0
-    out[pos + 2] = 0
-    out[pos + 3] = 0
+    word = 0
+    out[pos] = cython.cast(cython.uchar, (word >> 24) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (word >> 16) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (word >> 8) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (word) & 255)
     pos += 4
     word = (((((unused_1 << 7) | (has_delete_horizon_1 << 6)) | (is_control_1 << 5)) | (is_transactional_1 << 4)) | (timestamp_type_1 << 3)) | compression_1
     out[pos] = cython.cast(cython.uchar, (word >> 8) & 255)
@@ -3166,6 +3247,44 @@ def frame_kafka_batches(
     out[crc_at_1 + 1] = cython.cast(cython.uchar, (word >> 16) & 255)
     out[crc_at_1 + 2] = cython.cast(cython.uchar, (word >> 8) & 255)
     out[crc_at_1 + 3] = cython.cast(cython.uchar, (word) & 255)
+    return made,
+
+
+def frame_kafka_control_key(
+    given_version: cython.longlong,
+    given_control_type: cython.longlong,
+    given_unknown: cython.longlong,
+):
+    pos: cython.longlong = 0
+    word: cython.longlong = 0
+    cut_0: cython.longlong = 0
+    version_1: cython.longlong = 0
+    control_type_1: cython.longlong = 0
+    unknown_length_1: cython.longlong = 0
+    out: cython.uchar[::1]
+    version_1 = given_version
+    if not ((version_1 >= -32768) and (version_1 <= 32767)):
+        return 0
+    control_type_1 = given_control_type
+    if not ((control_type_1 >= -32768) and (control_type_1 <= 32767)):
+        return 1
+    unknown_length_1 = given_unknown
+    if not (version_1 >= 0):
+        return 2
+    if not (unknown_length_1 >= 0):
+        return 3
+    made = bytearray((4 + unknown_length_1) - unknown_length_1)
+    if cython.compiled:
+        out = made
+    else:
+        out = memoryview(made)
+    out[pos] = cython.cast(cython.uchar, (version_1 >> 8) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (version_1) & 255)
+    pos += 2
+    out[pos] = cython.cast(cython.uchar, (control_type_1 >> 8) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (control_type_1) & 255)
+    pos += 2
+    cut_0 = pos
     return made,
 
 
@@ -3632,10 +3751,11 @@ def frame_rbf_frames(
     out[pos + 3] = cython.cast(cython.uchar, (len_tail_1 >> 24) & 255)
     pos += 4
     crc32c_at_1 = pos
-    out[pos] = 0
-    out[pos + 1] = 0
-    out[pos + 2] = 0
-    out[pos + 3] = 0
+    word = 0
+    out[pos] = cython.cast(cython.uchar, (word) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (word >> 8) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (word >> 16) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (word >> 24) & 255)
     pos += 4
     out[pos] = 82
     out[pos + 1] = 66

@@ -476,6 +476,7 @@ FRAMES = {
             Refusal(field='data', rule='given', spec='borg_blob', path='/seq/6'),
         ),
         sizes=('meta', 'data'),
+        determined=((0, 8), (41, 45), (45, 49)),
     ),
     'borg_index_entries': Encoder(
         name='borg_index_entries',
@@ -498,6 +499,17 @@ FRAMES = {
             Refusal(field='pack_id', rule='given', spec='borg_index', path='/types/entry/seq/3'),
             Refusal(field='pack_id', rule='size 32', spec='borg_index', path='/types/entry/seq/3'),
         ),
+    ),
+    'borg_index_head': Encoder(
+        name='borg_index_head',
+        spec='borg_index',
+        columns=(Column(name='description', kind='binary', attributes=()),),
+        refusals=(
+            Refusal(field='len_description', rule='fits u4', spec='borg_index', path='/seq/2'),
+            Refusal(field='description', rule='given', spec='borg_index', path='/seq/3'),
+        ),
+        sizes=('description',),
+        determined=((0, 8), (8, 12), (12, 16)),
     ),
     'kafka_batches': Encoder(
         name='kafka_batches',
@@ -569,6 +581,28 @@ FRAMES = {
             Refusal(field='num_records', rule='valid/min 0', spec='kafka_record_batch', path='/types/body/seq/10'),
         ),
         hidden=(('unused',), ('records',)),
+        determined=((8, 12), (16, 17)),
+    ),
+    'kafka_control_key': Encoder(
+        name='kafka_control_key',
+        spec='kafka_control_key',
+        columns=(
+            Column(name='version', kind='int16', attributes=()),
+            Column(
+                name='control_type',
+                kind='enum',
+                attributes=(),
+                labels={0: 'abort', 1: 'commit', 2: 'leader_change', 3: 'snapshot_header', 4: 'snapshot_footer', 5: 'kraft_version', 6: 'kraft_voters'},
+            ),
+            Column(name='unknown', kind='binary', attributes=()),
+        ),
+        refusals=(
+            Refusal(field='version', rule='fits s2', spec='kafka_control_key', path='/seq/0'),
+            Refusal(field='control_type', rule='fits s2', spec='kafka_control_key', path='/seq/1'),
+            Refusal(field='version', rule='valid/min 0', spec='kafka_control_key', path='/seq/0'),
+            Refusal(field='unknown', rule='given', spec='kafka_control_key', path='/seq/2'),
+        ),
+        sizes=('unknown',),
     ),
     'kafka_offset_index': Encoder(
         name='kafka_offset_index',
@@ -641,12 +675,14 @@ FRAMES = {
             Column(name='last_stable_offset', kind='int64', attributes=()),
         ),
         refusals=(),
+        determined=((0, 2),),
     ),
     'rbak_footer': Encoder(
         name='rbak_footer',
         spec='rbak_segment::footer',
         columns=(Column(name='crc32', kind='int64', attributes=()),),
         refusals=(Refusal(field='crc32', rule='fits u4', spec='rbak_segment', path='/types/footer/seq/0'),),
+        determined=((4, 8),),
     ),
     'rbak_header': Encoder(
         name='rbak_header',
@@ -665,6 +701,7 @@ FRAMES = {
             Refusal(field='reserved', rule='given', spec='rbak_segment', path='/types/header/seq/3'),
             Refusal(field='reserved', rule='size 2', spec='rbak_segment', path='/types/header/seq/3'),
         ),
+        determined=((0, 4), (4, 5)),
     ),
     'rbak_records': Encoder(
         name='rbak_records',
@@ -675,6 +712,7 @@ FRAMES = {
             Refusal(field='json', rule='given', spec='rbak_payload', path='/types/record/seq/1'),
         ),
         sizes=('json',),
+        determined=((0, 4),),
     ),
     'rbf_frames': Encoder(
         name='rbf_frames',
@@ -691,6 +729,7 @@ FRAMES = {
             Refusal(field='payload', rule='given', spec='rbf_frame', path='/types/body/seq/1'),
             Refusal(field='payload', rule='size len_payload', spec='rbf_frame', path='/types/body/seq/1'),
         ),
+        determined=((0, 4),),
     ),
 }
 """Encoders of single structures: values to the bytes around their parts."""

@@ -1,4 +1,4 @@
-"""The columnar backend: specs compiled into native scan kernels.
+"""The columnar backend: specs compiled into native scan kernels, and into encoders, their inverse.
 
 Stages, a module each, in the order in which a spec passes them:
 
@@ -10,5 +10,8 @@ Stages, a module each, in the order in which a spec passes them:
   through `building`;
 * `slots` proves that a kernel writes every slot of every row;
 * `emission` writes the statements as Cython in pure Python mode;
+* `encoding` turns a type into the statements of `encoder_ir`, which write it. `inversion` finds what determines a
+  field; `encoder_plan` loads what is given, `encoder_sizes` derives lengths and counts, `encoder_rules` checks;
+* `encoder_emission` writes these statements as Cython, too; `texts` has what both emissions share;
 * `loading` runs the kernels of a spec that is compiled at run time.
 """

@@ -48,7 +48,9 @@ def emit_frame(encoder: er.Encoder) -> tuple[Encoder, str]:
     emitter = _Frame(encoder)
     source = emitter.source()
     sizes = () if emitter.sums else tuple(part.column.name for part in emitter.parts)
-    return Encoder(encoder.name, encoder.spec, encoder.columns, emitter.refusals, encoder.hidden, sizes), source
+    columns, determined = encoder.columns, tuple(emitter.determined())
+    made = Encoder(encoder.name, encoder.spec, columns, emitter.refusals, encoder.hidden, sizes, determined)
+    return made, source
 
 
 @dataclass
@@ -118,7 +120,10 @@ class _Emitter:
             self.write(f"{search.variable.name} += 1")
 
     def measure_number(self, measure: er.MeasureNumber) -> None:
-        self.write(f"{measure.target.name} = _{measure.coding}_size({bare(measure.value)})")
+        size = f"_{measure.coding}_size({bare(measure.value)})"
+        if measure.coding == "zigzag":
+            size = f"1 if {_is_short(measure.value)} else {size}"
+        self.write(f"{measure.target.name} = {size}")
 
     def put_integer(self, put: er.PutInteger) -> None:
         self.put_bytes(bare(put.value), put.size, "pos", is_big_endian=put.is_big_endian)
@@ -141,10 +146,21 @@ class _Emitter:
         self.write(f"pos += {len(put.contents)}")
 
     def put_number(self, put: er.PutNumber) -> None:
-        self.write(f"pos = _write_{put.coding}(out, pos, {bare(put.value)})")
-        if put.coding == "decimal":
-            self.write(f"out[pos] = {put.terminator}")
+        if put.coding == "zigzag":
+            self.put_zigzag(put)
+            return
+        self.write(f"pos = _write_decimal(out, pos, {bare(put.value)})")
+        self.write(f"out[pos] = {put.terminator}")
+        self.write("pos += 1")
+
+    def put_zigzag(self, put: er.PutNumber) -> None:
+        """A varint of one byte is written here, since most are."""
+        value = text(put.value)
+        with self.indented(f"if {_is_short(put.value)}:"):
+            self.write(f"out[pos] = cython.cast(cython.uchar, ({value} << 1) ^ ({value} >> 63))")
             self.write("pos += 1")
+        with self.indented("else:"):
+            self.write(f"pos = _write_zigzag(out, pos, {value})")
 
     def mark(self, mark: er.Mark) -> None:
         self.write(f"{mark.target.name} = pos")
@@ -346,6 +362,23 @@ class _Frame(_Emitter):
             pieces.pop()
         return ["made"] if len(pieces) == 1 else pieces
 
+    def determined(self) -> Iterator[tuple[int, int]]:
+        """Where the fields before the first part are that follow from the spec and the parts."""
+        at = 0
+        for put in self.encoder.written:
+            match put:
+                case er.PutContents(contents):
+                    yield at, at + len(contents)
+                    at += len(contents)
+                case er.PutInteger(_, size):
+                    if put.is_determined:
+                        yield at, at + size
+                    at += size
+                case er.PutSlice(is_part=False):
+                    at += put.column.size
+                case er.PutSlice() | ir.Loop():
+                    return
+
     def refuse(self, number: int) -> None:
         self.write(f"return {number}")
 
@@ -415,6 +448,11 @@ def _counters(columns: tuple[Column, ...], above: tuple[str, ...] = ()) -> Itera
             path = (*above, column.name)
             yield ir.Rows(path).counter
             yield from _counters(column.items, path)
+
+
+def _is_short(value: ir.Value) -> str:
+    """Whether a zigzag varint has one byte."""
+    return f"-64 <= {text(value)} <= 63"
 
 
 def _part(rows: ir.Rows, column: Column, part: str) -> str:

@@ -108,6 +108,8 @@ class PutInteger:
     value: ir.Value
     size: int
     is_big_endian: bool
+    is_determined: bool = False
+    """Whether it follows from the spec and the parts of a frame, but for a checksum."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,3 +129,14 @@ def first_given(node: Node) -> Number | Slice | None:
             always = (inner for inner in node.nodes if inner.condition is None and "if" not in inner.attribute.data)
             return next((found for inner in always if (found := first_given(inner))), None)
     return None
+
+
+def numbers(nodes: list[Node]) -> list[Number]:
+    """The numbers of a type itself, without those of structures in it."""
+    members = [member for node in nodes if isinstance(node, Bits) for member in node.members]
+    return [*(node for node in nodes if isinstance(node, Number)), *members]
+
+
+def fits(node: Number) -> str:
+    """The rule that a number is one of its type."""
+    return f"fits {node.attribute.data['type']}"

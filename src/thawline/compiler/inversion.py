@@ -103,7 +103,7 @@ def _is(node: ex.Node, name: str) -> bool:
 
 def sized_by(name: str, owner: TypeDef) -> Sized | None:
     """The field whose size a field gives, if there is one."""
-    for other in _fields(owner):
+    for other in subset.head_fields(owner):
         more = _more(ex.parse(other.data["size"]), name) if "size" in other.data else None
         if more is not None:
             return Sized(other.name, more, _absent(other, name))
@@ -129,7 +129,7 @@ def _absent(other: Attribute, name: str) -> int:
 
 
 def _counted(name: str, owner: TypeDef) -> Counted | None:
-    counted = (other for other in _fields(owner) if "repeat-expr" in other.data)
+    counted = (other for other in subset.head_fields(owner) if "repeat-expr" in other.data)
     found = next((other for other in counted if _is(ex.parse(other.data["repeat-expr"]), name)), None)
     return Counted(found.name) if found else None
 
@@ -143,7 +143,7 @@ def _told(attribute: Attribute, specs: Mapping[str, Spec]) -> Marks | Flagged | 
         code = _compared(instance.data.get("value"), attribute, specs)
         if code in codes and instance.hints.get("column"):
             return Flagged(instance.name, code, *(codes - {code}))
-    marked = [other for other in _fields(attribute.owner) if "contents" not in other.data]
+    marked = [other for other in subset.head_fields(attribute.owner) if "contents" not in other.data]
     found = {other.name: _compared(other.data.get("if"), attribute, specs) for other in marked}
     named = {code for code in found.values() if code is not None}
     if len(named) != 1 or not named <= codes:
@@ -207,5 +207,9 @@ def names_in(node: ex.Node) -> Iterator[str]:
                 yield from names_in(operand)
 
 
-def _fields(owner: TypeDef) -> list[Attribute]:
-    return subset.fields(owner)
+def constant(source: object) -> int | None:
+    """The number that an expression is; None for one that has to be computed."""
+    match ex.parse(source):
+        case ex.Number(value):
+            return value
+    return None

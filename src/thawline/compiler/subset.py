@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any
 
 from thawline.engine.tables import Failure
@@ -113,6 +113,15 @@ def fields(type_: TypeDef) -> list[Attribute]:
     """The fields of a type in their order, each checked against the subset."""
     _refuse_keys(type_.spec, type_.keys, type_.data, TYPE_KEYS)
     found = _fields(type_)
+    for attribute in found:
+        check_attribute(attribute)
+    return found
+
+
+def head_fields(type_: TypeDef) -> list[Attribute]:
+    """The fields of a type before those that repeat to its end, which are rows of their own."""
+    kept = takewhile(lambda attribute: attribute.data.get("repeat") != "eos", _fields(type_))
+    found = list(kept)
     for attribute in found:
         check_attribute(attribute)
     return found

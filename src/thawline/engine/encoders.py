@@ -35,6 +35,8 @@ class Encoder:
     """Columns that no table has. They may be missing: then they are zero, or empty."""
     sizes: tuple[str, ...] = ()
     """Of the encoder of a single structure: parts that are given by their size."""
+    determined: tuple[tuple[int, int], ...] = ()
+    """Of the same: bytes before the first part that follow from the spec and the parts, but for a checksum."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,7 +31,10 @@ from thawline.native.constants.encoders import (
     ENCODED_SLOTS,
 )
 
-__all__ = ["Encoded", "Refused", "encode", "frame", "new_state", "refused"]
+if TYPE_CHECKING:
+    from typing_extensions import Buffer  # collections.abc has it from Python 3.12 on
+
+__all__ = ["Encoded", "Refused", "encode", "frame", "function_of", "mended", "new_state", "refused"]
 
 NOTHING = memoryview(b"")
 MISSING = {code: memoryview(array(code)) for code in "qihbB"}
@@ -66,7 +70,7 @@ def encode(table: str, batch: pa.RecordBatch) -> Encoded:
     encoder, rows = ENCODERS[table], batch.num_rows
     given = {name: batch.column(name) for name in batch.schema.names}
     made = tuple(_arguments(encoder, given))
-    run: Callable[..., int] = getattr(native.functions, f"encode_{table}")
+    run = function_of(table)
     state, ends = new_state(), Pooled("q", rows)
     if run(0, rows, state, ends.view, True, NO_BYTES, *made) == ENCODE_REFUSED:  # noqa: FBT003 - native code
         raise refused(encoder, state)
@@ -77,6 +81,12 @@ def encode(table: str, batch: pa.RecordBatch) -> Encoded:
 
 
 NO_BYTES = memoryview(bytearray())
+
+
+def function_of(table: str) -> Callable[..., int]:
+    """The native function that encodes rows of a table."""
+    found: Callable[..., int] = getattr(native.functions, f"encode_{table}")
+    return found
 
 
 def new_state() -> array[int]:
@@ -102,19 +112,53 @@ def frame(name: str, **values: Any) -> tuple[bytearray, ...]:
     >>> [made.hex() for made in frame("rbak_footer", crc32=5)]
     ['050000004b414252']
     """
-    encoder = FRAMES[name]
-    made = getattr(native.functions, f"frame_{name}")(*[_value(encoder, column, values) for column in encoder.columns])
+    call = _call(name)
+    given = values if len(values) == len(call.names) else call.defaults | values
+    for column in call.enums:
+        if given[column.name].__class__ is str:
+            given[column.name] = _code(column, given[column.name])
+    made = getattr(native.functions, call.function)(*[given[column] for column in call.names])
     if made.__class__ is int:
-        raise Refused(_shown(encoder.refusals[made]), 0, encoder.refusals[made])
+        refusal = FRAMES[name].refusals[made]
+        raise Refused(_shown(refusal), 0, refusal)
     framed: tuple[bytearray, ...] = made
     return framed
 
 
-def _value(encoder: Encoder, column: Column, values: Mapping[str, Any]) -> Any:
-    if column.name not in values and (column.name,) in encoder.hidden:
-        return bytes(column.size) if column.kind in SLICES else 0
-    value = values[column.name]
-    return _code(column, value) if value.__class__ is str else value
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """How the encoder of a single structure is called; looked up for each one that is written."""
+
+    function: str
+    names: tuple[str, ...]
+    enums: tuple[Column, ...]
+    defaults: dict[str, Any]
+    """What no table has, and need not be given."""
+
+
+@cache
+def _call(name: str) -> _Call:
+    columns, hidden = FRAMES[name].columns, FRAMES[name].hidden
+    defaults = {it.name: bytes(it.size) if it.kind in SLICES else 0 for it in columns if (it.name,) in hidden}
+    enums = tuple(column for column in columns if column.kind == "enum")
+    return _Call(f"frame_{name}", tuple(column.name for column in columns), enums, defaults)
+
+
+def mended(name: str, head: Buffer, **parts: Any) -> bytes:
+    r"""The bytes of one structure before its first part, with lengths and constants as they must be.
+
+    What the spec does not determine is kept, and so is a checksum.
+
+    >>> head = mended("kafka_batches", b"\xff" * 61, records=b"12345")
+    >>> head[:17].hex(" "), set(head[17:])
+    ('ff ff ff ff ff ff ff ff 00 00 00 36 ff ff ff ff 02', {255})
+    """
+    encoder, made = FRAMES[name], bytearray(head)
+    others = {column.name: 0 for column in encoder.columns if column.name not in parts}
+    right, *_ = frame(name, **others, **parts)
+    for start, end in encoder.determined:
+        made[start:end] = right[start:end]
+    return bytes(made)
 
 
 def _arguments(encoder: Encoder, given: Mapping[str, pa.Array]) -> Iterator[Any]:
