@@ -143,6 +143,16 @@ def test_a_single_structure_is_what_the_table_of_one_row_is(name: str) -> None:
         parts = [row[column.name] for column in FRAMES[name].columns if column.kind == "binary" and not column.size]
         whole = b"".join(b for pair in zip(made, [*parts, b""][: len(made)], strict=True) for b in pair)
         assert whole == encode(name, batch_of(name, [row])).data.to_pybytes()
+        with plainly():
+            assert encoding.frame(name, **sizes) == made
+
+
+def test_a_damaged_head_gets_its_length_and_its_magic_back() -> None:
+    row = random_rows("kafka_batches", Random(SEED))[0]
+    whole = encode("kafka_batches", batch_of("kafka_batches", [row])).data.to_pybytes()
+    head, records = whole[: -len(row["records"]) or None], row["records"]
+    damaged = head[:8] + b"\xff" * 4 + head[12:16] + b"\x09" + head[17:]
+    assert encoding.mended("kafka_batches", damaged, records=records) == head
 
 
 REFUSED = {

@@ -6,9 +6,7 @@ built. What the arguments mean: `thawline.engine.encoding`.
 # ruff: noqa
 import cython
 
-if cython.compiled:
-    from cython.cimports.libc.string import memcpy
-else:
+if not cython.compiled:
     from thawline.native.constants.encoders import (
         ENCODE_DONE, ENCODE_FULL, ENCODE_REFUSED, ENCODED_AT, ENCODED_NEEDED, ENCODED_REFUSAL,
     )
@@ -198,7 +196,7 @@ def _encode_aerospike_indexes(
             if has_context_1:
                 if context_length_1 > 0:
                     if cython.compiled:
-                        memcpy(cython.address(out[pos]), cython.address(column__context__data[column__context__start[row]]), context_length_1)
+                        copy_slice(cython.address(out[pos]), cython.address(column__context__data[column__context__start[row]]), context_length_1, min(column__context__data.shape[0] - column__context__start[row], out.shape[0] - pos))
                     else:
                         out[pos : pos + context_length_1] = column__context__data[column__context__start[row] : column__context__start[row] + context_length_1]
                     pos += context_length_1
@@ -207,7 +205,7 @@ def _encode_aerospike_indexes(
             if has_expression_1:
                 if expression_length_1 > 0:
                     if cython.compiled:
-                        memcpy(cython.address(out[pos]), cython.address(column__expression__data[column__expression__start[row]]), expression_length_1)
+                        copy_slice(cython.address(out[pos]), cython.address(column__expression__data[column__expression__start[row]]), expression_length_1, min(column__expression__data.shape[0] - column__expression__start[row], out.shape[0] - pos))
                     else:
                         out[pos : pos + expression_length_1] = column__expression__data[column__expression__start[row] : column__expression__start[row] + expression_length_1]
                     pos += expression_length_1
@@ -616,7 +614,7 @@ def _encode_aerospike_records(
                 if has_double_2:
                     if double_length_1 > 0:
                         if cython.compiled:
-                            memcpy(cython.address(out[pos]), cython.address(column__key_double__data[column__key_double__start[row]]), double_length_1)
+                            copy_slice(cython.address(out[pos]), cython.address(column__key_double__data[column__key_double__start[row]]), double_length_1, min(column__key_double__data.shape[0] - column__key_double__start[row], out.shape[0] - pos))
                         else:
                             out[pos : pos + double_length_1] = column__key_double__data[column__key_double__start[row] : column__key_double__start[row] + double_length_1]
                         pos += double_length_1
@@ -628,7 +626,7 @@ def _encode_aerospike_records(
                     pos += 1
                     if data_length_1 > 0:
                         if cython.compiled:
-                            memcpy(cython.address(out[pos]), cython.address(column__key_data__data[column__key_data__start[row]]), data_length_1)
+                            copy_slice(cython.address(out[pos]), cython.address(column__key_data__data[column__key_data__start[row]]), data_length_1, min(column__key_data__data.shape[0] - column__key_data__start[row], out.shape[0] - pos))
                         else:
                             out[pos : pos + data_length_1] = column__key_data__data[column__key_data__start[row] : column__key_data__start[row] + data_length_1]
                         pos += data_length_1
@@ -753,7 +751,7 @@ def _encode_aerospike_records(
                     if has_double_1:
                         if double_length_2 > 0:
                             if cython.compiled:
-                                memcpy(cython.address(out[pos]), cython.address(column__bins__double__data[column__bins__double__start[rows__bins]]), double_length_2)
+                                copy_slice(cython.address(out[pos]), cython.address(column__bins__double__data[column__bins__double__start[rows__bins]]), double_length_2, min(column__bins__double__data.shape[0] - column__bins__double__start[rows__bins], out.shape[0] - pos))
                             else:
                                 out[pos : pos + double_length_2] = column__bins__double__data[column__bins__double__start[rows__bins] : column__bins__double__start[rows__bins] + double_length_2]
                             pos += double_length_2
@@ -765,7 +763,7 @@ def _encode_aerospike_records(
                         pos += 1
                         if data_length_2 > 0:
                             if cython.compiled:
-                                memcpy(cython.address(out[pos]), cython.address(column__bins__data__data[column__bins__data__start[rows__bins]]), data_length_2)
+                                copy_slice(cython.address(out[pos]), cython.address(column__bins__data__data[column__bins__data__start[rows__bins]]), data_length_2, min(column__bins__data__data.shape[0] - column__bins__data__start[rows__bins], out.shape[0] - pos))
                             else:
                                 out[pos : pos + data_length_2] = column__bins__data__data[column__bins__data__start[rows__bins] : column__bins__data__start[rows__bins] + data_length_2]
                             pos += data_length_2
@@ -913,7 +911,7 @@ def _encode_aerospike_udfs(
             pos += 1
             if content_length_1 > 0:
                 if cython.compiled:
-                    memcpy(cython.address(out[pos]), cython.address(column__content__data[column__content__start[row]]), content_length_1)
+                    copy_slice(cython.address(out[pos]), cython.address(column__content__data[column__content__start[row]]), content_length_1, min(column__content__data.shape[0] - column__content__start[row], out.shape[0] - pos))
                 else:
                     out[pos : pos + content_length_1] = column__content__data[column__content__start[row] : column__content__start[row] + content_length_1]
                 pos += content_length_1
@@ -1197,7 +1195,7 @@ def _encode_borg_blobs(
             if column__chunk_id__start.shape[0] > 0:
                 if chunk_id_length_1 > 0:
                     if cython.compiled:
-                        memcpy(cython.address(out[pos]), cython.address(column__chunk_id__data[column__chunk_id__start[row]]), chunk_id_length_1)
+                        copy_slice(cython.address(out[pos]), cython.address(column__chunk_id__data[column__chunk_id__start[row]]), chunk_id_length_1, min(column__chunk_id__data.shape[0] - column__chunk_id__start[row], out.shape[0] - pos))
                     else:
                         out[pos : pos + chunk_id_length_1] = column__chunk_id__data[column__chunk_id__start[row] : column__chunk_id__start[row] + chunk_id_length_1]
                     pos += chunk_id_length_1
@@ -1233,7 +1231,7 @@ def _encode_borg_blobs(
                 if column__meta_session_id__start.shape[0] > 0:
                     if session_id_length_1 > 0:
                         if cython.compiled:
-                            memcpy(cython.address(out[pos]), cython.address(column__meta_session_id__data[column__meta_session_id__start[row]]), session_id_length_1)
+                            copy_slice(cython.address(out[pos]), cython.address(column__meta_session_id__data[column__meta_session_id__start[row]]), session_id_length_1, min(column__meta_session_id__data.shape[0] - column__meta_session_id__start[row], out.shape[0] - pos))
                         else:
                             out[pos : pos + session_id_length_1] = column__meta_session_id__data[column__meta_session_id__start[row] : column__meta_session_id__start[row] + session_id_length_1]
                         pos += session_id_length_1
@@ -1246,7 +1244,7 @@ def _encode_borg_blobs(
                 if column__meta_mac__start.shape[0] > 0:
                     if mac_length_1 > 0:
                         if cython.compiled:
-                            memcpy(cython.address(out[pos]), cython.address(column__meta_mac__data[column__meta_mac__start[row]]), mac_length_1)
+                            copy_slice(cython.address(out[pos]), cython.address(column__meta_mac__data[column__meta_mac__start[row]]), mac_length_1, min(column__meta_mac__data.shape[0] - column__meta_mac__start[row], out.shape[0] - pos))
                         else:
                             out[pos : pos + mac_length_1] = column__meta_mac__data[column__meta_mac__start[row] : column__meta_mac__start[row] + mac_length_1]
                         pos += mac_length_1
@@ -1262,7 +1260,7 @@ def _encode_borg_blobs(
                 if column__meta_tag__start.shape[0] > 0:
                     if tag_length_1 > 0:
                         if cython.compiled:
-                            memcpy(cython.address(out[pos]), cython.address(column__meta_tag__data[column__meta_tag__start[row]]), tag_length_1)
+                            copy_slice(cython.address(out[pos]), cython.address(column__meta_tag__data[column__meta_tag__start[row]]), tag_length_1, min(column__meta_tag__data.shape[0] - column__meta_tag__start[row], out.shape[0] - pos))
                         else:
                             out[pos : pos + tag_length_1] = column__meta_tag__data[column__meta_tag__start[row] : column__meta_tag__start[row] + tag_length_1]
                         pos += tag_length_1
@@ -1274,7 +1272,7 @@ def _encode_borg_blobs(
                         start += 1
             if payload_length_1 > 0:
                 if cython.compiled:
-                    memcpy(cython.address(out[pos]), cython.address(column__meta_payload__data[column__meta_payload__start[row]]), payload_length_1)
+                    copy_slice(cython.address(out[pos]), cython.address(column__meta_payload__data[column__meta_payload__start[row]]), payload_length_1, min(column__meta_payload__data.shape[0] - column__meta_payload__start[row], out.shape[0] - pos))
                 else:
                     out[pos : pos + payload_length_1] = column__meta_payload__data[column__meta_payload__start[row] : column__meta_payload__start[row] + payload_length_1]
                 pos += payload_length_1
@@ -1294,7 +1292,7 @@ def _encode_borg_blobs(
                 if column__data_session_id__start.shape[0] > 0:
                     if session_id_length_2 > 0:
                         if cython.compiled:
-                            memcpy(cython.address(out[pos]), cython.address(column__data_session_id__data[column__data_session_id__start[row]]), session_id_length_2)
+                            copy_slice(cython.address(out[pos]), cython.address(column__data_session_id__data[column__data_session_id__start[row]]), session_id_length_2, min(column__data_session_id__data.shape[0] - column__data_session_id__start[row], out.shape[0] - pos))
                         else:
                             out[pos : pos + session_id_length_2] = column__data_session_id__data[column__data_session_id__start[row] : column__data_session_id__start[row] + session_id_length_2]
                         pos += session_id_length_2
@@ -1307,7 +1305,7 @@ def _encode_borg_blobs(
                 if column__data_mac__start.shape[0] > 0:
                     if mac_length_2 > 0:
                         if cython.compiled:
-                            memcpy(cython.address(out[pos]), cython.address(column__data_mac__data[column__data_mac__start[row]]), mac_length_2)
+                            copy_slice(cython.address(out[pos]), cython.address(column__data_mac__data[column__data_mac__start[row]]), mac_length_2, min(column__data_mac__data.shape[0] - column__data_mac__start[row], out.shape[0] - pos))
                         else:
                             out[pos : pos + mac_length_2] = column__data_mac__data[column__data_mac__start[row] : column__data_mac__start[row] + mac_length_2]
                         pos += mac_length_2
@@ -1323,7 +1321,7 @@ def _encode_borg_blobs(
                 if column__data_tag__start.shape[0] > 0:
                     if tag_length_2 > 0:
                         if cython.compiled:
-                            memcpy(cython.address(out[pos]), cython.address(column__data_tag__data[column__data_tag__start[row]]), tag_length_2)
+                            copy_slice(cython.address(out[pos]), cython.address(column__data_tag__data[column__data_tag__start[row]]), tag_length_2, min(column__data_tag__data.shape[0] - column__data_tag__start[row], out.shape[0] - pos))
                         else:
                             out[pos : pos + tag_length_2] = column__data_tag__data[column__data_tag__start[row] : column__data_tag__start[row] + tag_length_2]
                         pos += tag_length_2
@@ -1335,7 +1333,7 @@ def _encode_borg_blobs(
                         start += 1
             if payload_length_2 > 0:
                 if cython.compiled:
-                    memcpy(cython.address(out[pos]), cython.address(column__data_payload__data[column__data_payload__start[row]]), payload_length_2)
+                    copy_slice(cython.address(out[pos]), cython.address(column__data_payload__data[column__data_payload__start[row]]), payload_length_2, min(column__data_payload__data.shape[0] - column__data_payload__start[row], out.shape[0] - pos))
                 else:
                     out[pos : pos + payload_length_2] = column__data_payload__data[column__data_payload__start[row] : column__data_payload__start[row] + payload_length_2]
                 pos += payload_length_2
@@ -1475,7 +1473,7 @@ def _encode_borg_index_entries(
             if column__chunk_id__start.shape[0] > 0:
                 if chunk_id_length_1 > 0:
                     if cython.compiled:
-                        memcpy(cython.address(out[pos]), cython.address(column__chunk_id__data[column__chunk_id__start[row]]), chunk_id_length_1)
+                        copy_slice(cython.address(out[pos]), cython.address(column__chunk_id__data[column__chunk_id__start[row]]), chunk_id_length_1, min(column__chunk_id__data.shape[0] - column__chunk_id__start[row], out.shape[0] - pos))
                     else:
                         out[pos : pos + chunk_id_length_1] = column__chunk_id__data[column__chunk_id__start[row] : column__chunk_id__start[row] + chunk_id_length_1]
                     pos += chunk_id_length_1
@@ -1498,7 +1496,7 @@ def _encode_borg_index_entries(
             if column__pack_id__start.shape[0] > 0:
                 if pack_id_length_1 > 0:
                     if cython.compiled:
-                        memcpy(cython.address(out[pos]), cython.address(column__pack_id__data[column__pack_id__start[row]]), pack_id_length_1)
+                        copy_slice(cython.address(out[pos]), cython.address(column__pack_id__data[column__pack_id__start[row]]), pack_id_length_1, min(column__pack_id__data.shape[0] - column__pack_id__start[row], out.shape[0] - pos))
                     else:
                         out[pos : pos + pack_id_length_1] = column__pack_id__data[column__pack_id__start[row] : column__pack_id__start[row] + pack_id_length_1]
                     pos += pack_id_length_1
@@ -1743,7 +1741,7 @@ def _encode_kafka_batches(
             pos += 4
             if records_length_1 > 0:
                 if cython.compiled:
-                    memcpy(cython.address(out[pos]), cython.address(column__records__data[column__records__start[row]]), records_length_1)
+                    copy_slice(cython.address(out[pos]), cython.address(column__records__data[column__records__start[row]]), records_length_1, min(column__records__data.shape[0] - column__records__start[row], out.shape[0] - pos))
                 else:
                     out[pos : pos + records_length_1] = column__records__data[column__records__start[row] : column__records__start[row] + records_length_1]
                 pos += records_length_1
@@ -1952,7 +1950,7 @@ def _encode_kafka_messages(
             if has_key_1:
                 if key_length_1 > 0:
                     if cython.compiled:
-                        memcpy(cython.address(out[pos]), cython.address(column__key__data[column__key__start[row]]), key_length_1)
+                        copy_slice(cython.address(out[pos]), cython.address(column__key__data[column__key__start[row]]), key_length_1, min(column__key__data.shape[0] - column__key__start[row], out.shape[0] - pos))
                     else:
                         out[pos : pos + key_length_1] = column__key__data[column__key__start[row] : column__key__start[row] + key_length_1]
                     pos += key_length_1
@@ -1964,13 +1962,13 @@ def _encode_kafka_messages(
             if has_value_1:
                 if value_length_1 > 0:
                     if cython.compiled:
-                        memcpy(cython.address(out[pos]), cython.address(column__value__data[column__value__start[row]]), value_length_1)
+                        copy_slice(cython.address(out[pos]), cython.address(column__value__data[column__value__start[row]]), value_length_1, min(column__value__data.shape[0] - column__value__start[row], out.shape[0] - pos))
                     else:
                         out[pos : pos + value_length_1] = column__value__data[column__value__start[row] : column__value__start[row] + value_length_1]
                     pos += value_length_1
             if trailing_length_1 > 0:
                 if cython.compiled:
-                    memcpy(cython.address(out[pos]), cython.address(column__trailing__data[column__trailing__start[row]]), trailing_length_1)
+                    copy_slice(cython.address(out[pos]), cython.address(column__trailing__data[column__trailing__start[row]]), trailing_length_1, min(column__trailing__data.shape[0] - column__trailing__start[row], out.shape[0] - pos))
                 else:
                     out[pos : pos + trailing_length_1] = column__trailing__data[column__trailing__start[row] : column__trailing__start[row] + trailing_length_1]
                 pos += trailing_length_1
@@ -2284,8 +2282,8 @@ def _encode_kafka_records(
         num_headers_2 = column__headers__start[row + 1] - column__headers__start[row] if column__headers__start.shape[0] > 0 else 0
         has_key_1 = key_length_1 >= 0
         has_value_2 = value_length_1 >= 0
-        timestamp_delta_size_1 = 1 if -64 <= timestamp_delta_1 <= 63 else _zigzag_size(timestamp_delta_1)
-        offset_delta_size_1 = 1 if -64 <= offset_delta_1 <= 63 else _zigzag_size(offset_delta_1)
+        timestamp_delta_size_1 = _zigzag_size(timestamp_delta_1)
+        offset_delta_size_1 = _zigzag_size(offset_delta_1)
         key_size_1 = key_length_1 if (key_length_1 > 0) else 0
         value_size_2 = value_length_1 if (value_length_1 > 0) else 0
         headers_size_2 = 0
@@ -2297,9 +2295,9 @@ def _encode_kafka_records(
                 has_value_1 = value_length_2 >= 0
                 value_size_1 = value_length_2 if (value_length_2 > 0) else 0
                 len_key_2 = key_length_2
-                len_key_size_1 = 1 if -64 <= len_key_2 <= 63 else _zigzag_size(len_key_2)
+                len_key_size_1 = _zigzag_size(len_key_2)
                 len_value_2 = value_length_2
-                len_value_size_1 = 1 if -64 <= len_value_2 <= 63 else _zigzag_size(len_value_2)
+                len_value_size_1 = _zigzag_size(len_value_2)
                 headers_size_1 = ((len_key_size_1 + key_length_2) + len_value_size_1) + value_size_1
                 if not (len_key_2 >= 0):
                     state[ENCODED_REFUSAL] = 0
@@ -2313,20 +2311,20 @@ def _encode_kafka_records(
                 headers_size_2 = headers_size_2 + headers_size_1
                 rows__headers += 1
         len_key_1 = key_length_1
-        len_key_size_2 = 1 if -64 <= len_key_1 <= 63 else _zigzag_size(len_key_1)
+        len_key_size_2 = _zigzag_size(len_key_1)
         len_value_1 = value_length_1
-        len_value_size_2 = 1 if -64 <= len_value_1 <= 63 else _zigzag_size(len_value_1)
+        len_value_size_2 = _zigzag_size(len_value_1)
         if not ((num_headers_2 >= cython.cast(cython.longlong, -2147483648)) and (num_headers_2 <= 2147483647)):
             state[ENCODED_REFUSAL] = 3
             return _stopped(state, ENCODE_REFUSED, row, pos)
         num_headers_1 = num_headers_2
-        num_headers_size_1 = 1 if -64 <= num_headers_1 <= 63 else _zigzag_size(num_headers_1)
+        num_headers_size_1 = _zigzag_size(num_headers_1)
         body_size_1 = (((((((1 + timestamp_delta_size_1) + offset_delta_size_1) + len_key_size_2) + key_size_1) + len_value_size_2) + value_size_2) + num_headers_size_1) + headers_size_2
         if not ((body_size_1 >= cython.cast(cython.longlong, -2147483648)) and (body_size_1 <= 2147483647)):
             state[ENCODED_REFUSAL] = 4
             return _stopped(state, ENCODE_REFUSED, row, pos)
         len_record_1 = body_size_1
-        len_record_size_1 = 1 if -64 <= len_record_1 <= 63 else _zigzag_size(len_record_1)
+        len_record_size_1 = _zigzag_size(len_record_1)
         if not (len_key_1 >= -1):
             state[ENCODED_REFUSAL] = 5
             return _stopped(state, ENCODE_REFUSED, row, pos)
@@ -2343,52 +2341,28 @@ def _encode_kafka_records(
             if size > out.shape[0] - pos:
                 state[ENCODED_NEEDED] = pos + size
                 return _stopped(state, ENCODE_FULL, row, pos)
-            if -64 <= len_record_1 <= 63:
-                out[pos] = cython.cast(cython.uchar, (len_record_1 << 1) ^ (len_record_1 >> 63))
-                pos += 1
-            else:
-                pos = _write_zigzag(out, pos, len_record_1)
+            pos = _write_zigzag(out, pos, len_record_1)
             out[pos] = cython.cast(cython.uchar, (attributes_1) & 255)
             pos += 1
-            if -64 <= timestamp_delta_1 <= 63:
-                out[pos] = cython.cast(cython.uchar, (timestamp_delta_1 << 1) ^ (timestamp_delta_1 >> 63))
-                pos += 1
-            else:
-                pos = _write_zigzag(out, pos, timestamp_delta_1)
-            if -64 <= offset_delta_1 <= 63:
-                out[pos] = cython.cast(cython.uchar, (offset_delta_1 << 1) ^ (offset_delta_1 >> 63))
-                pos += 1
-            else:
-                pos = _write_zigzag(out, pos, offset_delta_1)
-            if -64 <= len_key_1 <= 63:
-                out[pos] = cython.cast(cython.uchar, (len_key_1 << 1) ^ (len_key_1 >> 63))
-                pos += 1
-            else:
-                pos = _write_zigzag(out, pos, len_key_1)
+            pos = _write_zigzag(out, pos, timestamp_delta_1)
+            pos = _write_zigzag(out, pos, offset_delta_1)
+            pos = _write_zigzag(out, pos, len_key_1)
             if has_key_1:
                 if key_length_1 > 0:
                     if cython.compiled:
-                        memcpy(cython.address(out[pos]), cython.address(column__key__data[column__key__start[row]]), key_length_1)
+                        copy_slice(cython.address(out[pos]), cython.address(column__key__data[column__key__start[row]]), key_length_1, min(column__key__data.shape[0] - column__key__start[row], out.shape[0] - pos))
                     else:
                         out[pos : pos + key_length_1] = column__key__data[column__key__start[row] : column__key__start[row] + key_length_1]
                     pos += key_length_1
-            if -64 <= len_value_1 <= 63:
-                out[pos] = cython.cast(cython.uchar, (len_value_1 << 1) ^ (len_value_1 >> 63))
-                pos += 1
-            else:
-                pos = _write_zigzag(out, pos, len_value_1)
+            pos = _write_zigzag(out, pos, len_value_1)
             if has_value_2:
                 if value_length_1 > 0:
                     if cython.compiled:
-                        memcpy(cython.address(out[pos]), cython.address(column__value__data[column__value__start[row]]), value_length_1)
+                        copy_slice(cython.address(out[pos]), cython.address(column__value__data[column__value__start[row]]), value_length_1, min(column__value__data.shape[0] - column__value__start[row], out.shape[0] - pos))
                     else:
                         out[pos : pos + value_length_1] = column__value__data[column__value__start[row] : column__value__start[row] + value_length_1]
                     pos += value_length_1
-            if -64 <= num_headers_1 <= 63:
-                out[pos] = cython.cast(cython.uchar, (num_headers_1 << 1) ^ (num_headers_1 >> 63))
-                pos += 1
-            else:
-                pos = _write_zigzag(out, pos, num_headers_1)
+            pos = _write_zigzag(out, pos, num_headers_1)
             if column__headers__start.shape[0] > 0:
                 rows__headers = column__headers__start[row]
                 while rows__headers < column__headers__start[row + 1]:
@@ -2397,30 +2371,22 @@ def _encode_kafka_records(
                     has_value_1 = value_length_2 >= 0
                     value_size_1 = value_length_2 if (value_length_2 > 0) else 0
                     len_key_2 = key_length_2
-                    len_key_size_1 = 1 if -64 <= len_key_2 <= 63 else _zigzag_size(len_key_2)
+                    len_key_size_1 = _zigzag_size(len_key_2)
                     len_value_2 = value_length_2
-                    len_value_size_1 = 1 if -64 <= len_value_2 <= 63 else _zigzag_size(len_value_2)
+                    len_value_size_1 = _zigzag_size(len_value_2)
                     headers_size_1 = ((len_key_size_1 + key_length_2) + len_value_size_1) + value_size_1
-                    if -64 <= len_key_2 <= 63:
-                        out[pos] = cython.cast(cython.uchar, (len_key_2 << 1) ^ (len_key_2 >> 63))
-                        pos += 1
-                    else:
-                        pos = _write_zigzag(out, pos, len_key_2)
+                    pos = _write_zigzag(out, pos, len_key_2)
                     if key_length_2 > 0:
                         if cython.compiled:
-                            memcpy(cython.address(out[pos]), cython.address(column__headers__key__data[column__headers__key__start[rows__headers]]), key_length_2)
+                            copy_slice(cython.address(out[pos]), cython.address(column__headers__key__data[column__headers__key__start[rows__headers]]), key_length_2, min(column__headers__key__data.shape[0] - column__headers__key__start[rows__headers], out.shape[0] - pos))
                         else:
                             out[pos : pos + key_length_2] = column__headers__key__data[column__headers__key__start[rows__headers] : column__headers__key__start[rows__headers] + key_length_2]
                         pos += key_length_2
-                    if -64 <= len_value_2 <= 63:
-                        out[pos] = cython.cast(cython.uchar, (len_value_2 << 1) ^ (len_value_2 >> 63))
-                        pos += 1
-                    else:
-                        pos = _write_zigzag(out, pos, len_value_2)
+                    pos = _write_zigzag(out, pos, len_value_2)
                     if has_value_1:
                         if value_length_2 > 0:
                             if cython.compiled:
-                                memcpy(cython.address(out[pos]), cython.address(column__headers__value__data[column__headers__value__start[rows__headers]]), value_length_2)
+                                copy_slice(cython.address(out[pos]), cython.address(column__headers__value__data[column__headers__value__start[rows__headers]]), value_length_2, min(column__headers__value__data.shape[0] - column__headers__value__start[rows__headers], out.shape[0] - pos))
                             else:
                                 out[pos : pos + value_length_2] = column__headers__value__data[column__headers__value__start[rows__headers] : column__headers__value__start[rows__headers] + value_length_2]
                             pos += value_length_2
@@ -2673,7 +2639,7 @@ def _encode_rbak_records(
             pos += 4
             if json_length_1 > 0:
                 if cython.compiled:
-                    memcpy(cython.address(out[pos]), cython.address(column__json__data[column__json__start[row]]), json_length_1)
+                    copy_slice(cython.address(out[pos]), cython.address(column__json__data[column__json__start[row]]), json_length_1, min(column__json__data.shape[0] - column__json__start[row], out.shape[0] - pos))
                 else:
                     out[pos : pos + json_length_1] = column__json__data[column__json__start[row] : column__json__start[row] + json_length_1]
                 pos += json_length_1
@@ -2799,7 +2765,7 @@ def _encode_rbf_frames(
             pos += 4
             if payload_length_1 > 0:
                 if cython.compiled:
-                    memcpy(cython.address(out[pos]), cython.address(column__payload__data[column__payload__start[row]]), payload_length_1)
+                    copy_slice(cython.address(out[pos]), cython.address(column__payload__data[column__payload__start[row]]), payload_length_1, min(column__payload__data.shape[0] - column__payload__start[row], out.shape[0] - pos))
                 else:
                     out[pos : pos + payload_length_1] = column__payload__data[column__payload__start[row] : column__payload__start[row] + payload_length_1]
                 pos += payload_length_1
@@ -2915,7 +2881,7 @@ def frame_borg_blobs(
     pos += 1
     if chunk_id_length_1 > 0:
         if cython.compiled:
-            memcpy(cython.address(out[pos]), cython.address(given_chunk_id[0]), chunk_id_length_1)
+            copy_slice(cython.address(out[pos]), cython.address(given_chunk_id[0]), chunk_id_length_1, min(given_chunk_id.shape[0] - 0, out.shape[0] - pos))
         else:
             out[pos : pos + chunk_id_length_1] = given_chunk_id[0 : 0 + chunk_id_length_1]
         pos += chunk_id_length_1
@@ -2980,7 +2946,7 @@ def frame_borg_index_entries(
         out = memoryview(made)
     if chunk_id_length_1 > 0:
         if cython.compiled:
-            memcpy(cython.address(out[pos]), cython.address(given_chunk_id[0]), chunk_id_length_1)
+            copy_slice(cython.address(out[pos]), cython.address(given_chunk_id[0]), chunk_id_length_1, min(given_chunk_id.shape[0] - 0, out.shape[0] - pos))
         else:
             out[pos : pos + chunk_id_length_1] = given_chunk_id[0 : 0 + chunk_id_length_1]
         pos += chunk_id_length_1
@@ -2996,7 +2962,7 @@ def frame_borg_index_entries(
     pos += 4
     if pack_id_length_1 > 0:
         if cython.compiled:
-            memcpy(cython.address(out[pos]), cython.address(given_pack_id[0]), pack_id_length_1)
+            copy_slice(cython.address(out[pos]), cython.address(given_pack_id[0]), pack_id_length_1, min(given_pack_id.shape[0] - 0, out.shape[0] - pos))
         else:
             out[pos : pos + pack_id_length_1] = given_pack_id[0 : 0 + pack_id_length_1]
         pos += pack_id_length_1
@@ -3597,7 +3563,7 @@ def frame_rbak_header(
     pos += 1
     if reserved_length_1 > 0:
         if cython.compiled:
-            memcpy(cython.address(out[pos]), cython.address(given_reserved[0]), reserved_length_1)
+            copy_slice(cython.address(out[pos]), cython.address(given_reserved[0]), reserved_length_1, min(given_reserved.shape[0] - 0, out.shape[0] - pos))
         else:
             out[pos : pos + reserved_length_1] = given_reserved[0 : 0 + reserved_length_1]
         pos += reserved_length_1

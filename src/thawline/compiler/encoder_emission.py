@@ -21,9 +21,7 @@ built. What the arguments mean: `thawline.engine.encoding`.
 # ruff: noqa
 import cython
 
-if cython.compiled:
-    from cython.cimports.libc.string import memcpy
-else:
+if not cython.compiled:
     from thawline.native.constants.encoders import (
         ENCODE_DONE, ENCODE_FULL, ENCODE_REFUSED, ENCODED_AT, ENCODED_NEEDED, ENCODED_REFUSAL,
     )
@@ -120,10 +118,7 @@ class _Emitter:
             self.write(f"{search.variable.name} += 1")
 
     def measure_number(self, measure: er.MeasureNumber) -> None:
-        size = f"_{measure.coding}_size({bare(measure.value)})"
-        if measure.coding == "zigzag":
-            size = f"1 if {_is_short(measure.value)} else {size}"
-        self.write(f"{measure.target.name} = {size}")
+        self.write(f"{measure.target.name} = _{measure.coding}_size({bare(measure.value)})")
 
     def put_integer(self, put: er.PutInteger) -> None:
         self.put_bytes(bare(put.value), put.size, "pos", is_big_endian=put.is_big_endian)
@@ -146,21 +141,10 @@ class _Emitter:
         self.write(f"pos += {len(put.contents)}")
 
     def put_number(self, put: er.PutNumber) -> None:
-        if put.coding == "zigzag":
-            self.put_zigzag(put)
-            return
-        self.write(f"pos = _write_decimal(out, pos, {bare(put.value)})")
-        self.write(f"out[pos] = {put.terminator}")
-        self.write("pos += 1")
-
-    def put_zigzag(self, put: er.PutNumber) -> None:
-        """A varint of one byte is written here, since most are."""
-        value = text(put.value)
-        with self.indented(f"if {_is_short(put.value)}:"):
-            self.write(f"out[pos] = cython.cast(cython.uchar, ({value} << 1) ^ ({value} >> 63))")
+        self.write(f"pos = _write_{put.coding}(out, pos, {bare(put.value)})")
+        if put.coding == "decimal":
+            self.write(f"out[pos] = {put.terminator}")
             self.write("pos += 1")
-        with self.indented("else:"):
-            self.write(f"pos = _write_zigzag(out, pos, {value})")
 
     def mark(self, mark: er.Mark) -> None:
         self.write(f"{mark.target.name} = pos")
@@ -168,8 +152,9 @@ class _Emitter:
     def copy(self, data: str, start: str, length: str) -> None:
         with self.indented(f"if {length} > 0:"):
             with self.indented("if cython.compiled:"):
+                # In steps, which may go beyond the value, as far as there is room; what is there is written later.
                 pointers = f"cython.address(out[pos]), cython.address({data}[{start}])"
-                self.write(f"memcpy({pointers}, {length})")
+                self.write(f"copy_slice({pointers}, {length}, min({data}.shape[0] - {start}, out.shape[0] - pos))")
             with self.indented("else:"):
                 self.write(f"out[pos : pos + {length}] = {data}[{start} : {start} + {length}]")
             self.write(f"pos += {length}")
@@ -448,11 +433,6 @@ def _counters(columns: tuple[Column, ...], above: tuple[str, ...] = ()) -> Itera
             path = (*above, column.name)
             yield ir.Rows(path).counter
             yield from _counters(column.items, path)
-
-
-def _is_short(value: ir.Value) -> str:
-    """Whether a zigzag varint has one byte."""
-    return f"-64 <= {text(value)} <= 63"
 
 
 def _part(rows: ir.Rows, column: Column, part: str) -> str:

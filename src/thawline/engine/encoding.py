@@ -114,9 +114,9 @@ def frame(name: str, **values: Any) -> tuple[bytearray, ...]:
     """
     call = _call(name)
     given = values if len(values) == len(call.names) else call.defaults | values
-    for column in call.enums:
+    for column, codes in call.enums:
         if given[column.name].__class__ is str:
-            given[column.name] = _code(column, given[column.name])
+            given[column.name] = codes.get(given[column.name]) or _code(column, given[column.name])
     made = getattr(native.functions, call.function)(*[given[column] for column in call.names])
     if made.__class__ is int:
         refusal = FRAMES[name].refusals[made]
@@ -131,7 +131,8 @@ class _Call:
 
     function: str
     names: tuple[str, ...]
-    enums: tuple[Column, ...]
+    enums: tuple[tuple[Column, dict[str, int]], ...]
+    """Columns that may be given by name, with the codes of these."""
     defaults: dict[str, Any]
     """What no table has, and need not be given."""
 
@@ -140,7 +141,8 @@ class _Call:
 def _call(name: str) -> _Call:
     columns, hidden = FRAMES[name].columns, FRAMES[name].hidden
     defaults = {it.name: bytes(it.size) if it.kind in SLICES else 0 for it in columns if (it.name,) in hidden}
-    enums = tuple(column for column in columns if column.kind == "enum")
+    named = [column for column in columns if column.kind == "enum"]
+    enums = tuple((column, {label: code for code, label in column.labels.items()}) for column in named)
     return _Call(f"frame_{name}", tuple(column.name for column in columns), enums, defaults)
 
 

@@ -462,7 +462,7 @@ RECORDS = ENCODERS["kafka_records"]
 ROOM = 64 << 10
 """Bytes that an open batch has room for at first."""
 PLACED = 1024
-"""Records that get their deltas before they are encoded: the batch may end after any of them."""
+"""Records that get their deltas at a time: the batch may end after any of them, and the next has deltas of its own."""
 
 
 class OpenBatch:
@@ -472,13 +472,14 @@ class OpenBatch:
         self._most_records, self._most_bytes = most_records, most_bytes
         self._state, self._encoded = array("q", bytes(8 * OPEN_SLOTS)), new_state()
         self._out = bytearray(min(most_bytes, ROOM))
+        self._placed = PLACED
 
     def add(self, rows: RecordColumns, row: int, first_offset: int, *, is_append_time: bool) -> int:
         """Add rows from `row` on; returns the first row that has to wait for the next batch, or the number of rows."""
         place: Callable[..., int] = native.functions.place_in_batch
         default = first_offset, is_append_time
         while row < rows.count:
-            most = min(rows.count, row + PLACED, row + self._most_records - self.count)
+            most = min(rows.count, row + self._placed, row + self._most_records - self.count)
             end = place(row, most, *rows.places, *default, self._state, *rows.deltas)
             reached = self._encode(rows, row, end)
             native.functions.add_to_batch(row, reached, *rows.deltas, self._state)
@@ -511,7 +512,8 @@ class OpenBatch:
             return encode(row, end, self._encoded, NO_NUMBERS, False, out, *rows.columns)  # noqa: FBT003 - native code
 
     def clear(self) -> None:
-        """Begin the next batch."""
+        """Begin the next batch, which may have about as many records as this one."""
+        self._placed = max(PLACED, self.count + self.count // 8)
         self._state[OPEN_COUNT] = self._encoded[ENCODED_AT] = 0
 
     @property

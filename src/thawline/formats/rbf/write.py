@@ -6,12 +6,16 @@ import errno
 import mmap
 import os
 import tempfile
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
-from thawline.engine.encoding import frame
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thawline.engine import encoding
 from thawline.errors import SourceError, ThawlineError
 from thawline.formats.rbf.findings import TORN_TAIL
 from thawline.formats.rbf.frame import FENCE, LONGEST_WRITTEN, frame_before, is_newer_layout
@@ -35,6 +39,7 @@ LONGEST_PAYLOAD = LONGEST_FRAME - 17
 """The longest frame has one byte of status [F-HEADLEN-FORMULA]."""
 IN_MEMORY = 8 << 20
 """A builder keeps a payload of up to this size in memory, and a longer one in a temporary file."""
+MOST_AT_ONCE = 1 << 30
 LARGEST_TAG = 0xFFFF_FFFF
 
 
@@ -57,7 +62,7 @@ def encode(tag: int, payload: Buffer, *, tombstone: bool = False) -> bytes:
     '14000000 41424344 03030303 14000000 e4a68bc1 52424631'
     """
     view = memoryview(payload).cast("B")
-    head, tail = frame("rbf_frames", frame_tag=tag, payload=view, is_tombstone=tombstone)
+    head, tail = encoding.frame("rbf_frames", frame_tag=tag, payload=view, is_tombstone=tombstone)
     return b"".join((head, view, tail))
 
 
@@ -67,6 +72,27 @@ def _tag(tag: int | bytes) -> int:
     if not isinstance(number, int) or not 0 <= number <= LARGEST_TAG:
         raise BadFrame(f"a tag is four bytes or a number of 32 bits, not {tag!r}")
     return number
+
+
+def _wire_columns(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The columns of the table `frames` under the names of the spec."""
+    tombstones = batch["tombstone"] if "tombstone" in batch.schema.names else pa.nulls(len(batch), pa.bool_())
+    columns = {
+        "frame_tag": batch["tag"],
+        "payload": batch["payload"],
+        "is_tombstone": tombstones.fill_null(False),  # noqa: FBT003 - Arrow has no keyword
+    }
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def _parts(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """The rows in parts that one write takes: Linux writes no more than 2 GiB at a time."""
+    if rows.nbytes > MOST_AT_ONCE and rows.num_rows > 1:
+        half = rows.num_rows // 2
+        yield from _parts(rows.slice(0, half))
+        yield from _parts(rows.slice(half))
+    elif rows.num_rows:
+        yield rows
 
 
 def _check_size(size: int) -> None:
@@ -122,6 +148,24 @@ class RbfWriter:
         _check_size(len(view))
         return self._put(number, view, tombstone=tombstone)
 
+    def append_batch(self, batch: pa.RecordBatch) -> pa.Int64Array:
+        """Write the rows of a batch with the columns `tag`, `payload` and `tombstone`; the addresses of their frames.
+
+        Without `tombstone` no row is one. A crash leaves the first frames of the batch, and at most one torn frame. A
+        batch that is refused leaves the file as it was.
+        """
+        self._check_idle()
+        rows = _wire_columns(batch)
+        _check_size(pc.max(pc.binary_length(rows["payload"])).as_py() or 0)
+        try:
+            encoded = [encoding.encode("rbf_frames", part) for part in _parts(rows)]
+        except encoding.Refused as error:
+            raise BadFrame(str(error)) from None
+        starts = [self._write((part.data,)) for part in encoded]
+        ends = [pc.add(part.ends, start) for part, start in zip(encoded, starts, strict=True)]
+        first = pa.array([self._end if not starts else starts[0]], pa.int64())
+        return pa.concat_arrays([first, *ends])[: batch.num_rows]
+
     def begin(self, tag: int | bytes, *, tombstone: bool = False) -> FrameBuilder:
         """A frame to be written in parts; nothing of it reaches the file before `commit`."""
         self._check_idle()
@@ -158,7 +202,7 @@ class RbfWriter:
             raise OutOfTurn(f"{self.path}: a frame has been begun; commit or abort it first")
 
     def _put(self, tag: int, payload: memoryview, *, tombstone: bool) -> int:
-        head, tail = frame("rbf_frames", frame_tag=tag, payload=payload, is_tombstone=tombstone)
+        head, tail = encoding.frame("rbf_frames", frame_tag=tag, payload=payload, is_tombstone=tombstone)
         return self._write((head, payload, tail))
 
     def _write(self, parts: tuple[Buffer, ...]) -> int:

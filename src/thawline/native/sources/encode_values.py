@@ -63,12 +63,9 @@ def _is_given(valid: cython.const[cython.uchar][::1], bit: cython.longlong) -> c
 @cython.exceptval(check=False)
 def _zigzag_size(number: cython.longlong) -> cython.longlong:
     """How many bytes a zigzag varint takes."""
-    rest: cython.ulonglong = (cython.cast(cython.ulonglong, number) << 1) ^ cython.cast(cython.ulonglong, number >> 63)
-    size: cython.longlong = 1
-    while rest >= VARINT_MORE:
-        rest >>= VARINT_BITS
-        size += 1
-    return size
+    if cython.compiled:
+        return zigzag_size(number)  # noqa: F821 - of bytes.h
+    return max(1, -(-(number << 1 ^ number >> 63).bit_length() // VARINT_BITS))
 
 
 @cython.cfunc
@@ -77,12 +74,15 @@ def _zigzag_size(number: cython.longlong) -> cython.longlong:
 @cython.exceptval(check=False)
 def _write_zigzag(out: cython.uchar[::1], at: cython.longlong, number: cython.longlong) -> cython.longlong:
     """Write a zigzag varint; returns the place after it."""
-    rest: cython.ulonglong = (cython.cast(cython.ulonglong, number) << 1) ^ cython.cast(cython.ulonglong, number >> 63)
+    rest: cython.longlong
+    if cython.compiled:
+        return at + put_zigzag(cython.address(out[at]), number)  # noqa: F821 - of bytes.h
+    rest = number << 1 ^ number >> 63
     while rest >= VARINT_MORE:
-        out[at] = cython.cast(cython.uchar, (rest & (VARINT_MORE - 1)) | VARINT_MORE)
+        out[at] = rest & (VARINT_MORE - 1) | VARINT_MORE
         rest >>= VARINT_BITS
         at += 1
-    out[at] = cython.cast(cython.uchar, rest)
+    out[at] = rest
     return at + 1
 
 
