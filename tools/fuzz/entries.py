@@ -19,7 +19,7 @@ from thawline.engine.arrays import OFFSET
 from thawline.engine.probes import Probe
 from thawline.engine.tables import Table, arrays
 from thawline.formats.aerospike.soundness import LOOKED_AT, Soundness
-from thawline.formats.kafka.records import OpenBatch
+from thawline.formats.kafka.open_batch import OpenBatch
 from thawline.formats.kafka.resync import LONGEST_CHAIN
 from thawline.formats.kafka.rows import RecordColumns
 from thawline.formats.kafka.units import LEAST_SIZE, MOST_OFFSETS

@@ -18,7 +18,8 @@ import pyarrow as pa
 from thawline import native
 from thawline.engine.encoding import frame
 from thawline.errors import SourceError, ThawlineError
-from thawline.formats.kafka.records import BadCompression, OpenBatch, compressor
+from thawline.formats.kafka.open_batch import OpenBatch
+from thawline.formats.kafka.records import BadCompression, compressor
 from thawline.formats.kafka.rows import LATEST_TIMESTAMP, LONGEST_RECORD, BadRecord, RecordColumns, record_columns
 from thawline.formats.kafka.salvage import INTERVAL, IndexBuilder
 from thawline.formats.kafka.sidecars import LEADER_EPOCHS
