@@ -19,7 +19,7 @@ help: ## list the targets
 setup: $(READY) ## make .venv and install the package with its development tools
 
 # The native module is built by the install, so what it is made of makes the install anew.
-NATIVE := setup.py $(wildcard src/thawline/native/sources/* src/thawline/native/constants/*.py) $(addprefix generated/kernels/,scans.py probes.py readers.py constants.py)
+NATIVE := setup.py $(wildcard src/thawline/native/sources/* src/thawline/native/constants/*.py) $(addprefix generated/,$(addprefix kernels/,scans.py probes.py readers.py constants.py) encoders/encodings.py)
 
 $(READY): pyproject.toml $(NATIVE)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

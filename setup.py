@@ -16,7 +16,8 @@ from setuptools import Extension, setup
 
 SANITIZE = os.environ.get("THAWLINE_SANITIZE") == "1"
 SANITIZER = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer"]
-NATIVE, KERNELS, BUILD = Path("src/thawline/native"), Path("generated/kernels"), Path("build/cython")
+NATIVE, BUILD = Path("src/thawline/native"), Path("build/cython")
+KERNELS, ENCODERS = Path("generated/kernels"), Path("generated/encoders")
 SOURCES = NATIVE / "sources"
 CONSTANTS = [*sorted((NATIVE / "constants").glob("[!_]*.py")), KERNELS / "constants.py"]
 NEEDED = re.compile(r"from thawline\.native\.sources\.(\w+) import")
@@ -34,7 +35,8 @@ def modules() -> list[Path]:
     for path in sorted(SOURCES.glob("[!_]*.py")):
         if path.stem not in found:
             add(path)
-    return [*found.values(), *(KERNELS / f"{name}.py" for name in ("scans", "probes", "readers"))]
+    kernels = (KERNELS / f"{name}.py" for name in ("scans", "probes", "readers"))
+    return [*found.values(), *kernels, ENCODERS / "encodings.py"]
 
 
 def constants() -> str:
@@ -71,7 +73,7 @@ class build_ext(setuptools.command.build_ext.build_ext):  # noqa: N801 - the nam
         (BUILD / "sources.pxi").write_text("".join(f'include "{path.name}"\n' for path in modules()), encoding="utf-8")
         (translated,) = cythonize(
             [ext],
-            include_path=[str(SOURCES), str(KERNELS), str(BUILD)],
+            include_path=[str(SOURCES), str(KERNELS), str(ENCODERS), str(BUILD)],
             build_dir=str(BUILD),
             compiler_directives={
                 "boundscheck": SANITIZE,

@@ -52,12 +52,14 @@ seq:
     type: slot
     -columnar:
       prefix: meta_
+      part: true
   - id: data
     -orig-id: encrypted_data
     size: len_data
     type: slot
     -columnar:
       prefix: data_
+      part: true
 types:
   slot:
     seq:

@@ -12,6 +12,8 @@ doc: |
   Plain up to 2.0.0b24; since b25 in the envelope of the repository's key, so
   that in encrypted repositories it cannot be read.
 doc-ref: https://github.com/borgbackup/borghash
+-columnar:
+  frame: borg_index_head
 seq:
   - id: magic
     contents: BORGHASH

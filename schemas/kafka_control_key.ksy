@@ -9,6 +9,8 @@ doc: |
   What kind of marker a control record is. Consumers skip kinds they do not
   know, so the enum is open.
 doc-ref: https://github.com/apache/kafka/blob/1eb7644/clients/src/main/java/org/apache/kafka/common/record/ControlRecordType.java
+-columnar:
+  frame: kafka_control_key
 seq:
   - id: version
     type: s2

@@ -41,6 +41,8 @@ types:
     -sync:
       magic: magic
       plausible: []
+    -columnar:
+      frame: rbak_header
     seq:
       - id: magic
         -orig-id: Magic
@@ -79,6 +81,8 @@ types:
     -sync:
       magic: end_magic
       plausible: []
+    -columnar:
+      frame: rbak_footer
     seq:
       - id: crc32
         -orig-id: CRC32

@@ -16,6 +16,7 @@ from random import Random
 from typing import Any
 
 import msgpack
+import pyarrow as pa
 import pytest
 import zstandard
 from accounts import GOLDEN, golden_files
@@ -447,8 +448,14 @@ def test_a_repository_with_damage_at_every_blob_and_a_long_index_is_checked_in_t
     pack.parent.mkdir(exist_ok=True)
     pack.write_bytes(data)
     owners, size = [bytes.fromhex(pack.name), b"\x01" * 32], len(pattern)
-    places = [(n.to_bytes(32, "big"), owner, n * size, size - 1) for owner in owners for n in range(len(data) // size)]
-    index = encode_index(places)
+    numbers = range(len(data) // size)
+    columns = {
+        "chunk_id": [n.to_bytes(32, "big") for _ in owners for n in numbers],
+        "pack_id": [owner for owner in owners for _ in numbers],
+        "offset": [n * size for _ in owners for n in numbers],
+        "length": [size - 1 for _ in owners for _ in numbers],
+    }
+    index = encode_index(pa.table(columns))
     (repo / "index").mkdir()
     (repo / "index" / SHA256(index)).write_bytes(index)
     start = time.process_time()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import kaitaistruct
+import pyarrow as pa
 import pytest
 from accounts import Golden, golden_files
 from thawline.generated.structures.rbf_frame import RbfFrame
@@ -229,6 +230,41 @@ def test_an_aborted_frame_leaves_no_trace_in_the_file(
             raise KeyError
         writer.begin(3).write(b"the writer is closed before this is committed")
     assert path.read_bytes() == b"RBF1"
+
+
+def test_a_batch_of_rows_is_written_as_its_frames_one_by_one(tmp_path: Path) -> None:
+    rows = [{"tag": index, "payload": b"x" * index, "tombstone": index % 3 == 0} for index in range(20)]
+    with RbfWriter(tmp_path / "one.rbf") as writer:
+        addresses = [writer.append(row["tag"], row["payload"], tombstone=row["tombstone"]) for row in rows]  # type: ignore[arg-type]
+    with RbfWriter(tmp_path / "all.rbf") as writer:
+        found = [writer.append_batch(pa.RecordBatch.from_pylist(rows[start : start + 7])) for start in (0, 7, 14)]
+        assert len(writer.append_batch(pa.RecordBatch.from_pylist(rows[:0], schema=found_schema()))) == 0
+    assert [address for part in found for address in part.to_pylist()] == addresses
+    assert (tmp_path / "all.rbf").read_bytes() == (tmp_path / "one.rbf").read_bytes()
+
+
+def found_schema() -> pa.Schema:
+    return pa.schema({"tag": pa.int64(), "payload": pa.binary(), "tombstone": pa.bool_()})
+
+
+def test_a_batch_that_is_too_large_for_one_write_is_written_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rbf_write, "MOST_AT_ONCE", 100)
+    batch = pa.RecordBatch.from_pydict({"tag": range(9), "payload": [b"payload %d" % index * 9 for index in range(9)]})
+    with RbfWriter(tmp_path / "a.rbf") as writer:
+        addresses = writer.append_batch(batch).to_pylist()
+    with open_cold(tmp_path / "a.rbf") as cold:
+        rows = [row for part in cold.batches() for row in part.to_pylist()]
+    assert [row["address"] for row in rows] == addresses
+    assert [row["payload"] for row in rows] == batch["payload"].to_pylist()
+
+
+def test_a_batch_with_a_wrong_row_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    batch = pa.RecordBatch.from_pydict({"tag": [1, 1 << 32], "payload": [b"", b""]})
+    with RbfWriter(tmp_path / "a.rbf") as writer, pytest.raises(BadFrame, match="row 1: frame_tag"):
+        writer.append_batch(batch)
+    assert (tmp_path / "a.rbf").read_bytes() == b"RBF1"
 
 
 def test_only_one_frame_is_built_at_a_time(tmp_path: Path) -> None:

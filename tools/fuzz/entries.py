@@ -19,7 +19,7 @@ from thawline.engine.arrays import OFFSET
 from thawline.engine.probes import Probe
 from thawline.engine.tables import Table, arrays
 from thawline.formats.aerospike.checks import QUICKLY_CHECKED, Soundness
-from thawline.formats.kafka.records import OpenBatch
+from thawline.formats.kafka.open_batch import OpenBatch
 from thawline.formats.kafka.resync import LONGEST_CHAIN
 from thawline.formats.kafka.rows import RecordColumns
 from thawline.formats.kafka.units import LEAST_SIZE, MOST_OFFSETS
@@ -254,11 +254,12 @@ def _rows(cut: Cut) -> RecordColumns:
     key, value = cut.values(0, 40), cut.values(1, LONGEST)
     offsets = array("q", sorted({number & (1 << 62) - 1 for number in cut.longs(count)}))
     rows = len(offsets)
+    deltas = memoryview(array("i", [0]) * rows), memoryview(array("q", [0]) * rows)
     columns = (
+        array("b"), *reversed(deltas),
         *key, array("B", [cut.marks[1]]), 0, *value, b"", 0, array("i"), *nothing, *nothing, b"", 0,
-        offsets, cut.longs(rows), b"",
     )  # fmt: skip
-    return RecordColumns(rows, columns, memoryview(offsets))
+    return RecordColumns(rows, columns, (memoryview(offsets), memoryview(cut.longs(rows)), memoryview(b"")), deltas)
 
 
 def encode(view: memoryview, how: How) -> None:
@@ -283,10 +284,10 @@ def placing(view: memoryview, how: How) -> None:
     NATIVE.add_bases(heads, ranges, bases, rows, offsets)
     NATIVE.add_bases_short(heads, ranges, deltas, rows, offsets)
     NATIVE.first_not_rising(offsets, rows, -1)
-    state, room = array("q", bytes(64)), (block(8 * rows, how.pattern), block(12 * rows + 12, how.pattern))
+    state, room = array("q", bytes(64)), [array(code, [0]) * (rows + 1) for code in "iiqi"]
     positions = array("q", range(0, 100 * rows, 100))
     NATIVE.index_batches(positions, offsets, timestamps, rows, abs(heads[0] >> 1), 50, state, *room)
-    NATIVE.index_end(abs(heads[0] >> 1), state, room[1])
+    NATIVE.index_end(abs(heads[0] >> 1), state, *room[2:])
 
 
 # RBF.

@@ -50,7 +50,11 @@ NOT_OURS = (
     "__pyx_check_*", "__pyx_verify_*", "__pyx_typeinfo_*", "Py_*", "Py[A-Z]*", "_Py*", "*fuzz_*",
 )  # fmt: skip
 """Functions of Cython and CPython in the module: to watch what they do takes most of the time of a short input."""
-KERNELS = (*(f"generated/kernels/{name}.py" for name in ("scans", "probes", "readers")), "setup.py")
+KERNELS = (
+    *(f"generated/kernels/{name}.py" for name in ("scans", "probes", "readers")),
+    "generated/encoders/encodings.py",
+    "setup.py",
+)
 ROUND = 2_000_000
 """Executions of one process, after which they are added to the tally."""
 SLACK = 1_000

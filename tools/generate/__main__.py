@@ -17,6 +17,7 @@ from thawline.ksy.documents import SCHEMAS, SpecError, load_specs
 from tools.generate import ksc, layouts
 from tools.generate.constants import write_constants
 from tools.generate.documents import write_readers
+from tools.generate.encoders import write_encoders
 from tools.generate.kernels import write_kernels
 from tools.generate.reserved import check_ids
 from tools.generate.tables import write_tables
@@ -29,6 +30,7 @@ PACKAGES = {
     "parsers": "Parsers by the Kaitai Struct compiler: one module a spec.",
     "structures": "Read-write parsers that know the position of every field: one module a spec.",
     "kernels": "Scan kernels and readers of documents, what they fill, and what the specs fix as constants.",
+    "encoders": "Encoders by the columnar backend, and what each of them is given.",
     "tables": "Public tables, the columns that users see: one module a format.",
     "layouts": "Byte tables in Markdown: one page a spec.",
 }
@@ -45,6 +47,7 @@ def generate(target: Path) -> None:
     write_constants(specs, target / "kernels")
     documents = load_documents()
     write_readers(documents, target / "kernels")
+    write_encoders(specs, target / "encoders")
     write_tables(specs, target / "tables")
     layouts.write(specs, target / "layouts")
     layouts.write_documents(documents, target / "layouts")

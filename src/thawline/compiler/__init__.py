@@ -1,4 +1,4 @@
-"""The columnar backend: specs compiled into native scan kernels.
+"""The columnar backend: specs compiled into native scan kernels, and into encoders, their inverse.
 
 Stages, a module each, in the order in which a spec passes them:
 
@@ -12,5 +12,8 @@ Stages, a module each, in the order in which a spec passes them:
 * `emission` writes the statements as Cython in pure Python mode, with the expressions of `terms`;
 * `sync` lowers what a unit is found by after damage, `pruning` leaves out what that does not need, and `probes` writes
   it;
+* `encoding` turns a type into the statements of `encoder_ir`, which write it. `inversion` finds what determines a
+  field; `encoder_plan` loads what is given, `encoder_sizes` derives lengths and counts, `encoder_rules` checks;
+* `encoder_emission` writes these statements as Cython, too;
 * `loading` runs the kernels of a spec that is compiled at run time.
 """

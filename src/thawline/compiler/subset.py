@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any
 
 from thawline.engine.tables import Failure
@@ -35,10 +35,17 @@ TYPE_KEYS = {"meta", "doc", "doc-ref", "seq", "instances", "types", "enums"}
 VALID_KEYS = {"eq", "min", "max", "any-of", "in-enum", "expr"}
 
 IDENTIFIER = "[a-z][a-z0-9_]*"
-TYPE_HINTS = {"rows": IDENTIFIER, "intrinsic": "zigzag|decimal|escaped", "bits": "32|64", "terminator": r"\d+"}
+TYPE_HINTS = {
+    "rows": IDENTIFIER,
+    "frame": IDENTIFIER,
+    "intrinsic": "zigzag|decimal|escaped",
+    "bits": "32|64",
+    "terminator": r"\d+",
+}
 ATTRIBUTE_HINTS = {
     "column": "True|False",
     "prefix": IDENTIFIER,
+    "part": "True",
     "text": "True",
     "base64": "True",
     "checksum": "crc32c?",
@@ -47,7 +54,7 @@ ATTRIBUTE_HINTS = {
 HINTS_OF = {
     "bytes by size": {"text", "base64"},
     "bytes up to a terminator": {"text", "base64"},
-    "a structure": {"prefix"},
+    "a structure": {"prefix", "part"},
     "the range of a checksum": {"checksum"},
 }
 """Hints that only some constructs understand; `column` is for all."""
@@ -115,6 +122,15 @@ def fields(type_: TypeDef) -> list[Attribute]:
     return found
 
 
+def head_fields(type_: TypeDef) -> list[Attribute]:
+    """The fields of a type before those that repeat to its end, which are rows of their own."""
+    kept = takewhile(lambda attribute: attribute.data.get("repeat") != "eos", _fields(type_))
+    found = list(kept)
+    for attribute in found:
+        check_attribute(attribute)
+    return found
+
+
 def _fields(type_: TypeDef) -> list[Attribute]:
     named = enumerate(type_.data.get("seq") or [])
     return [Attribute(type_, (*type_.keys, "seq", index), item.get("id", ""), item) for index, item in named]
@@ -161,6 +177,19 @@ def tables(specs: Mapping[str, Spec]) -> Iterator[tuple[str, TypeDef]]:
     yield from ((name, type_) for name, _, type_ in found)
 
 
+def frames(specs: Mapping[str, Spec]) -> Iterator[tuple[str, TypeDef]]:
+    """Every type that is written by itself, as `-columnar: frame` or `rows` marks it, by its name."""
+    types = [type_ for spec in specs.values() for type_ in types_of(spec)]
+    hints = [(type_.data.get("-columnar") or {}, type_) for type_ in types]
+    found = {str(it.get("frame") or it["rows"]): type_ for it, type_ in hints if it.keys() & {"frame", "rows"}}
+    yield from ((name, found[name]) for name in sorted(found))
+
+
+def _purpose(hints: Mapping[str, Any]) -> str:
+    """What a type that is no intrinsic is marked for: the rows of a table, or a structure that is written by itself."""
+    return "frame" if "frame" in hints else "rows"
+
+
 def _is_table(type_: TypeDef) -> bool:
     return "rows" in type_.data.get("-columnar", {})
 
@@ -171,7 +200,7 @@ def _check_hints(type_: TypeDef) -> None:
     for attribute in (*_fields(type_), *instances(type_).values()):
         _check_values(type_.spec, attribute.keys, attribute.data, ATTRIBUTE_HINTS)
     hints = type_.data.get("-columnar", {})
-    wanted = {"intrinsic"} | INTRINSIC_HINTS[hints["intrinsic"]] if "intrinsic" in hints else {"rows"}
+    wanted = {"intrinsic"} | INTRINSIC_HINTS[hints["intrinsic"]] if "intrinsic" in hints else {_purpose(hints)}
     if hints and hints.keys() != wanted:
         raise type_.spec.error((*type_.keys, "-columnar"), f"the hints here must be {', '.join(sorted(wanted))}")
     if "intrinsic" in hints and type_.names:

@@ -20,7 +20,6 @@ from urllib.parse import quote
 
 import orjson
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
@@ -242,10 +241,8 @@ def write_rbf(folder: Path, name: str, batches: Incoming, _compression: str) -> 
     writer: RbfWriter | None = None
     for batch in batches:
         writer = writer or RbfWriter(folder / f"{name}.rbf")
-        tombs = batch["tombstone"] if "tombstone" in batch.schema.names else pa.nulls(len(batch), pa.bool_())
-        rows = zip(batch["tag"].to_pylist(), batch["payload"], pc.fill_null(tombs, False).to_pylist(), strict=True)  # noqa: FBT003
-        for tag, payload, is_tombstone in rows:
-            writer.append(tag, payload.as_buffer() or b"", tombstone=is_tombstone)
+        payloads = batch["payload"].cast(pa.binary()).fill_null(b"")
+        writer.append_batch(batch.set_column(batch.schema.get_field_index("payload"), "payload", payloads))
     if writer:
         writer.sync()
         writer.close()

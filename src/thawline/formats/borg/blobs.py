@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 
 from thawline import codecs
 from thawline.checksums import blake3, sha256
+from thawline.engine.encoding import frame
 from thawline.errors import CodecError
 from thawline.formats.borg.findings import BAD_DATA, BAD_ID, BAD_META, BAD_SLOT, BAD_TAG
 from thawline.generated.kernels.constants import (
@@ -96,7 +97,8 @@ class Header:
 
 def pack_header(version: int, chunk_id: bytes, len_meta: int, len_data: int) -> bytes:
     """The bytes of a header."""
-    return LAYOUT.pack(MAGIC, version, chunk_id, len_meta, len_data)
+    header, *_ = frame("borg_blobs", version=version, chunk_id=chunk_id, meta=len_meta, data=len_data)
+    return bytes(header)
 
 
 def header_at(view: memoryview, start: int, *, any_magic: bool = False) -> Header | None:

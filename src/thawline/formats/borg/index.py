@@ -7,16 +7,18 @@ bytes in the modes authenticated-*, as ciphertext in the encrypted ones.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from thawline import specs
 from thawline.engine.chunks import Chunk
+from thawline.engine.encoding import Refused, encode, frame
 from thawline.errors import FormatError, SourceError
 from thawline.formats.borg.blobs import ENVELOPES, HASH_RULES, HASHES, SEALED, hash_rule, id_in
 from thawline.formats.borg.findings import BAD_INDEX, BAD_INDEX_NAME, TORN_INDEX
@@ -59,8 +61,6 @@ LARGEST_OFFSET = (1 << 32) - 1
 """An entry has 32 bits for the offset of a blob in its pack."""
 ON_DISK_FLAGS = 0x01000000
 EMPTY_CAPACITY = 1000
-Place = tuple[bytes, bytes, int, int]
-"""chunk_id, pack_id, offset and length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class IndexKind(OneTable):
     def salvaged(self, source: Source, *, include_suspects: bool) -> Salvage:
         """A new index of the whole entries, under the name that its content gives it."""
         entries = read_index(source)
-        data = encode_index(places_of(entries))
+        data = encode_index(entries)
         name = HASHES[HASH_RULES.get(self.version or 0, "sha256")](memoryview(data)).hex()
         items = self.walk(source, Depth.EVERYTHING)
         errors = tuple(item for item in items if isinstance(item, Finding) and item.severity == "error")
@@ -222,23 +222,31 @@ def index_of(blobs: pa.Table) -> ChunkIndex:
     return ChunkIndex(places, named.num_rows - places.num_rows)
 
 
-def places_of(entries: pa.Table) -> Iterator[Place]:
-    """The places in a table; `SourceError` if an offset does not fit into an index of borg."""
-    for batch in entries.select(PLACE).to_batches(max_chunksize=1 << 16):
-        for chunk_id, pack_id, offset, length in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            if offset > LARGEST_OFFSET:
-                raise SourceError(f"pack {pack_id.hex()}: a blob at {offset:#x} does not fit into an index of borg")
-            yield chunk_id, pack_id, offset, length
+def encode_index(places: pa.Table) -> bytes:
+    """An index file of these places, as borg writes it; `SourceError` if an offset does not fit into it."""
+    rows, zeros = places.num_rows, pa.nulls(places.num_rows, pa.int64()).fill_null(0)
+    entries = {
+        "chunk_id": places["chunk_id"],
+        "flags": pc.add(zeros, ON_DISK_FLAGS),
+        "size": zeros,
+        "pack_id": places["pack_id"],
+        "ofs_blob": places["offset"],
+        "len_blob": places["length"],
+    }
+    (batch,) = pa.table(entries).combine_chunks().to_batches() or [None]
+    try:
+        encoded = encode(TABLE, batch).data.to_pybytes() if batch is not None else b""
+    except Refused as error:
+        pack_id = places["pack_id"][error.row].as_py().hex()
+        raise SourceError(f"pack {pack_id}: a blob does not fit into an index of borg: {error}") from None
+    text = json.dumps(_described(rows)).encode("ascii")  # with spaces, as borg writes it; orjson writes none
+    (head,) = frame("borg_index_head", description=len(text))
+    return bytes(head) + text + encoded
 
 
-def encode_index(places: Iterable[Place]) -> bytes:
-    """An index file of these places, as borg writes it."""
-    entries = [
-        chunk_id + ON_DISK_FLAGS.to_bytes(4, "little") + bytes(4) + pack_id
-        + offset.to_bytes(4, "little") + length.to_bytes(4, "little")
-        for chunk_id, pack_id, offset, length in places
-    ]  # fmt: skip
-    description = {
+def _described(rows: int) -> dict[str, Any]:
+    """What an index says of its entries."""
+    return {
         "key_size": LAYOUT["key_size"],
         "value_size": LAYOUT["value_size"],
         "byte_order": LAYOUT["byte_order"],
@@ -247,15 +255,12 @@ def encode_index(places: Iterable[Place]) -> bytes:
         "value_format_name": "ChunkIndexEntryFormatT",
         "value_format_fields": FIELDS,
         "value_format": LAYOUT["value_format"],
-        "capacity": 2 * len(entries) or EMPTY_CAPACITY,
-        "used": len(entries),
+        "capacity": 2 * rows or EMPTY_CAPACITY,
+        "used": rows,
     }
-    text = json.dumps(description).encode("ascii")  # with spaces, as borg writes it; orjson writes none
-    head = MAGIC + (1).to_bytes(4, "little") + len(text).to_bytes(4, "little") + text
-    return head + b"".join(entries)
 
 
-def write_index(folder: Path, places: Iterable[Place], repository_version: int) -> Path:
+def write_index(folder: Path, places: pa.Table, repository_version: int) -> Path:
     """Write an index file under the name that its content gives it; `SourceError` if it exists."""
     data = encode_index(places)
     target = folder / HASHES[HASH_RULES[repository_version]](memoryview(data)).hex()

@@ -305,7 +305,8 @@ class Originals:
         header = header_at(self.view, item.span.start)
         if item.doubt == "uncertain" and gap and gap.size and header:
             longer = replace(header, len_data=header.len_data + gap.size)
-            yield self._with_header(header, longer, item.span.end)
+            if longer.is_possible:
+                yield self._with_header(header, longer, item.span.end)
 
     def _with_ids(self, stretch: Stretch) -> Candidate | None:
         """The stretch with the ids that the index has for its places; None if they are the same."""
@@ -331,6 +332,8 @@ class Originals:
 
     def _is_blob(self, header: Header) -> bool:
         """Whether the bytes after a header make a blob with it."""
+        if not header.is_possible:
+            return False
         slot = header.start + HEADER_SIZE
         if slot < min(header.end, len(self.view)) and self.view[slot] not in SEALED:
             return self._checked(header) is not None
@@ -340,6 +343,8 @@ class Originals:
 
     def _checked(self, header: Header) -> Checked | None:
         """The content of the blob with this header; None if it is encrypted, or not a blob."""
+        if not header.is_possible:
+            return None
         blob = header.encode() + bytes(self.view[header.start + HEADER_SIZE : header.end])
         slots = opened(memoryview(blob))
         if slots is None:

@@ -42,7 +42,7 @@ from thawline.formats.borg.blobs import (
     tag_input,
 )
 from thawline.formats.borg.folder import Repository
-from thawline.formats.borg.index import LARGEST_OFFSET, ChunkIndex, places_of, write_index
+from thawline.formats.borg.index import LARGEST_OFFSET, ChunkIndex, write_index
 from thawline.outputs import replacing
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def write_for_borg(repository: Repository, found: ChunkIndex, folder: Path) -> P
             f"The same as data: --rebuild OUT.parquet or OUT.jsonl"
         )
     repository.refuse_inside(folder)
-    return write_index(folder, places_of(found.places), repository.version)
+    return write_index(folder, found.places, repository.version)
 
 
 Outcome = Literal["written", "folder", "linked", "refused", "damaged", "skipped", "failed", "kept"]

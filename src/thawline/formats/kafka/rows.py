@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thawline.engine.buffers import Pooled
 from thawline.errors import ThawlineError
 from thawline.formats.building import Origins, batch_of, column_of
 from thawline.formats.contract import Reading
@@ -347,6 +348,7 @@ TICKS = {"ms": 1, "us": 1000, "ns": 1_000_000}
 NOTHING = memoryview(b"")
 NO_NUMBERS = memoryview(array("q"))
 NO_STARTS = memoryview(array("i"))
+NO_ATTRIBUTES = memoryview(array("b"))
 NO_HEADERS = (NO_STARTS, NO_STARTS, NOTHING, NO_STARTS, NOTHING, NOTHING, 0)
 
 
@@ -356,12 +358,20 @@ class BadRecord(ThawlineError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class RecordColumns:
-    """Records to encode: how many, and their columns as the native `encode_records` takes them."""
+    """Records to encode: how many, and their columns as native code takes them."""
 
     count: int
     columns: tuple[Any, ...]
-    offsets: memoryview
-    """Empty where each offset is one above that of the record before."""
+    """Those of the encoder `kafka_records`."""
+    places: tuple[memoryview, memoryview, memoryview]
+    """Offsets, empty where each is one above that of the record before; timestamps; whether these are the broker's."""
+    deltas: tuple[memoryview, memoryview]
+    """Offsets and timestamps as the batch that takes the records has them."""
+
+    @property
+    def offsets(self) -> memoryview:
+        """The offsets, where they are given."""
+        return self.places[0]
 
 
 def record_columns(batch: pa.RecordBatch) -> RecordColumns:
@@ -381,7 +391,9 @@ def record_columns(batch: pa.RecordBatch) -> RecordColumns:
     offsets = _offsets(columns["offset"]) if "offset" in columns else NO_NUMBERS
     timestamps = _timestamps(columns["timestamp"]) if "timestamp" in columns else NO_NUMBERS
     append_times = _append_times(columns["timestampType"]) if "timestampType" in columns else NOTHING
-    return RecordColumns(batch.num_rows, (*keys, *values, *headers, offsets, timestamps, append_times), offsets)
+    deltas = Pooled("i", batch.num_rows).view, Pooled("q", batch.num_rows).view
+    columns_ = (NO_ATTRIBUTES, *reversed(deltas), *keys, *values, *headers)
+    return RecordColumns(batch.num_rows, columns_, (offsets, timestamps, append_times), deltas)
 
 
 def _used_columns(batch: pa.RecordBatch) -> dict[str, pa.Array]:

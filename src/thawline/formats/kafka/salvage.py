@@ -13,26 +13,20 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from thawline import native
+from thawline.engine.buffers import column_of
+from thawline.engine.encoding import encode, mended
 from thawline.errors import SourceError, ThawlineError
 from thawline.formats.kafka.findings import BAD_OFFSET, DAMAGED_LENGTH, DAMAGED_MAGIC, damage, lost_unit
 from thawline.formats.kafka.units import (
     HEAD_SIZE,
     LARGEST_OFFSET,
-    LATEST_MAGIC,
-    LENGTH_AT,
-    LENGTH_END,
-    MAGIC_AT,
     Heads,
     heads_from,
     integers,
 )
 from thawline.formats.kafka.walk import Walk, nowhere, rising
-from thawline.generated.kernels.constants import (
-    KAFKA_OFFSET_INDEX_ENTRY_SIZE,
-    KAFKA_RECORD_BATCH_LEN_BODY_SIZE,
-    KAFKA_TIME_INDEX_ENTRY_SIZE,
-)
 from thawline.model import Finding, Run, Span
+from thawline.native.constants.kafka import OFFSET_ENTRIES, TIME_ENTRIES
 from thawline.source import LocalSource, RemoteSource, Source, open_source
 
 if TYPE_CHECKING:
@@ -84,10 +78,8 @@ def _recovered(source: Source, finding: Finding, count: Count) -> Run | Finding:
 
 def proven_head(source: Source, span: Span) -> bytes:
     """The head of a batch with the length and the magic that its checksum proves."""
-    head = bytearray(source.view(span.start, span.start + HEAD_SIZE))
-    head[LENGTH_AT:LENGTH_END] = (span.size - LENGTH_END).to_bytes(KAFKA_RECORD_BATCH_LEN_BODY_SIZE, "big")
-    head[MAGIC_AT] = LATEST_MAGIC
-    return bytes(head)
+    records = source.view(span.start + HEAD_SIZE, span.end)
+    return mended("kafka_batches", source.view(span.start, span.start + HEAD_SIZE), records=records)
 
 
 # Units that do not fit a new file.
@@ -208,9 +200,6 @@ def _within(starts: list[int], span: Span) -> tuple[int, int]:
 
 INTERVAL = 4096
 """Kafka's default of `index.interval.bytes`."""
-OFFSET_ENTRY, TIME_ENTRY = KAFKA_OFFSET_INDEX_ENTRY_SIZE, KAFKA_TIME_INDEX_ENTRY_SIZE
-OFFSET_BYTES, TIME_BYTES = 5, 6
-"""Slots of the state that the native `index_batches` keeps."""
 
 
 class NotIndexable(ThawlineError, ValueError):
@@ -231,16 +220,17 @@ class IndexBuilder:
     def __init__(self, base_offset: int, *, interval: int = INTERVAL) -> None:
         self._base_offset, self._interval = base_offset, interval
         self._state = array("q", [0, -1, base_offset, -1, -1, 0, 0])
-        self._offset_index, self._time_index = bytearray(), bytearray()
+        self._entries = [array(code) for code in "iiqi"]
+        """The offsets and positions of one index, the timestamps and offsets of the other."""
 
     def add(self, positions: Buffer, last_offsets: Buffer, max_timestamps: Buffer) -> None:
         """Add batches by three arrays of 64-bit numbers: where each starts, its last offset, its largest timestamp."""
         columns = [memoryview(column).cast("B").cast("q") for column in (positions, last_offsets, max_timestamps)]
         rows = len(columns[0])
-        room = bytearray(rows * OFFSET_ENTRY), bytearray(rows * TIME_ENTRY)
+        room = _room(rows)
         index: Callable[..., int] = native.functions.index_batches
         bad = index(*columns, rows, self._base_offset, self._interval, self._state, *room)
-        self._take(*room)
+        self._take(room)
         if bad >= 0:
             position, offset = columns[0][bad], columns[1][bad]
             raise NotIndexable(
@@ -250,15 +240,26 @@ class IndexBuilder:
 
     def finish(self) -> Indexes:
         """Both indexes as Kafka leaves them when the segment is closed."""
-        last = bytearray(TIME_ENTRY)
-        native.functions.index_end(self._base_offset, self._state, last)
-        self._take(bytearray(), last)
-        return Indexes(bytes(self._offset_index), bytes(self._time_index))
+        room = _room(1)
+        native.functions.index_end(self._base_offset, self._state, *room[2:])
+        self._take(room)
+        offsets, positions, times, time_offsets = map(column_of, self._entries)
+        by_offset = pa.RecordBatch.from_pydict({"relative_offset": offsets, "position": positions})
+        by_time = pa.RecordBatch.from_pydict({"timestamp": times, "relative_offset": time_offsets})
+        indexes = encode("kafka_offset_index", by_offset), encode("kafka_time_index", by_time)
+        return Indexes(*(index.data.to_pybytes() for index in indexes))
 
-    def _take(self, offset_index: bytearray, time_index: bytearray) -> None:
-        self._offset_index += offset_index[: self._state[OFFSET_BYTES]]
-        self._time_index += time_index[: self._state[TIME_BYTES]]
-        self._state[OFFSET_BYTES] = self._state[TIME_BYTES] = 0
+    def _take(self, room: list[array[int]]) -> None:
+        """Keep the entries that were made."""
+        counts = self._state[OFFSET_ENTRIES], self._state[TIME_ENTRIES]
+        for kept, made, count in zip(self._entries, room, (counts[0], counts[0], counts[1], counts[1]), strict=True):
+            kept.extend(made[:count])
+        self._state[OFFSET_ENTRIES] = self._state[TIME_ENTRIES] = 0
+
+
+def _room(rows: int) -> list[array[int]]:
+    """Columns for an entry of each row in both indexes."""
+    return [array(code, bytes(array(code).itemsize * rows)) for code in "iiqi"]
 
 
 def build_indexes(batches: Iterable[pa.RecordBatch], base_offset: int, *, interval: int = INTERVAL) -> Indexes:

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thawline import codecs, specs
+from thawline.engine.encoding import frame
 from thawline.folder import Folder
 from thawline.formats.building import Origins, batch_of
 from thawline.formats.contract import Reading
@@ -426,7 +427,7 @@ class ProducerStates:
 
 Ending = Literal["commit", "abort"]
 LARGEST_EPOCH = (1 << 31) - 1
-KEY_SIZE, VALUE_SIZE = LEAST_KEY, EPOCH_AT + KAFKA_CONTROL_VALUE_COORDINATOR_EPOCH_SIZE
+VALUE_SIZE = EPOCH_AT + KAFKA_CONTROL_VALUE_COORDINATOR_EPOCH_SIZE
 
 
 @dataclass(slots=True)
@@ -477,15 +478,14 @@ class OpenTransactions:
         first = self._first_offsets.pop(producer.producer_id, None)
         if ending == COMMIT or first is None:
             return b""
-        return specs.build(
-            "kafka_transaction_index::entry",
-            TRANSACTION_INDEX.entry_size,
-            version=0,
+        (entry,) = frame(
+            "kafka_transaction_index",
             producer_id=producer.producer_id,
             first_offset=first,
             last_offset=offset,
             last_stable_offset=min(self._first_offsets.values(), default=offset + 1),
         )
+        return bytes(entry)
 
 
 def marker(ending: Ending, coordinator_epoch: int) -> tuple[bytes, bytes]:
@@ -498,6 +498,6 @@ def marker(ending: Ending, coordinator_epoch: int) -> tuple[bytes, bytes]:
     if not 0 <= coordinator_epoch <= LARGEST_EPOCH:
         raise BadRecord(f"the coordinator's epoch {coordinator_epoch} does not fit 31 bits")
     kind = specs.structure("kafka_control_key").ControlType[ending]
-    key = specs.build("kafka_control_key", KEY_SIZE, version=0, control_type=kind, unknown=b"")
+    (key,) = frame("kafka_control_key", version=0, control_type=ending, unknown=0)
     fields = {"version": 0, "coordinator_epoch": coordinator_epoch, "unknown": b""}
-    return key, specs.build("kafka_control_value", VALUE_SIZE, kind, **fields)
+    return bytes(key), specs.build("kafka_control_value", VALUE_SIZE, kind, **fields)

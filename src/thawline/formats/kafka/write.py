@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import struct
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, Self
 import pyarrow as pa
 
 from thawline import native
-from thawline.checksums import crc32c
+from thawline.engine.encoding import frame
 from thawline.errors import SourceError, ThawlineError
-from thawline.formats.kafka.records import BadCompression, OpenBatch, compressor
+from thawline.formats.kafka.open_batch import OpenBatch
+from thawline.formats.kafka.records import BadCompression, compressor
 from thawline.formats.kafka.rows import LATEST_TIMESTAMP, LONGEST_RECORD, BadRecord, RecordColumns, record_columns
 from thawline.formats.kafka.salvage import INTERVAL, IndexBuilder
 from thawline.formats.kafka.sidecars import LEADER_EPOCHS
 from thawline.formats.kafka.transactions import Ending, OpenTransactions, Producer, marker
-from thawline.formats.kafka.units import CRC_AT, HEAD_SIZE, LATEST_MAGIC, LENGTH_END, NO_TIMESTAMP
-from thawline.generated.kernels.constants import KAFKA_RECORD_BATCH_CRC_SIZE, KAFKA_RECORD_BATCH_HEAD_FORMAT
+from thawline.formats.kafka.units import NO_TIMESTAMP
 from thawline.outputs import replacing
 
 if TYPE_CHECKING:
@@ -32,10 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["BadCompression", "BadRecord", "KafkaSegmentWriter", "OutOfTurn", "Producer", "SegmentFull"]
 
-HEAD = struct.Struct(KAFKA_RECORD_BATCH_HEAD_FORMAT)
-"""The head of a batch, by hand: the generated structure takes 30 us for it, as long as 200 records."""
-CRC_END = CRC_AT[False] + KAFKA_RECORD_BATCH_CRC_SIZE
-APPEND_TIME_BIT, TRANSACTIONAL_BIT, CONTROL_BIT = 1 << 3, 1 << 4, 1 << 5
 PENDING_RECORDS, PENDING_BYTES = 1000, 1 << 20
 """Records that are appended one by one are held until there are as many, and then encoded together."""
 LAST_OFFSET = (1 << 63) - 2
@@ -53,6 +49,7 @@ COLUMNS = {
     "timestamp": pa.int64(),
     "headers": pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])),
 }
+NO_CODEC = 0
 START_OF_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 
 Time = int | datetime
@@ -315,9 +312,8 @@ class KafkaSegmentWriter:
         self._pending.append(row)
         self._drain()
         self._next_offset = row[2] + 1
-        self._put(
-            self._batch.records, CONTROL_BIT | TRANSACTIONAL_BIT, (producer.producer_id, producer.producer_epoch, -1)
-        )
+        place = _Place(producer.producer_id, producer.producer_epoch, -1, is_transactional=True)
+        self._put(self._batch.records, NO_CODEC, place, is_control=True)
         entry = self._transactions.end(producer, row[2], ending)
         if self._segment:
             self._segment.add_aborted(entry)
@@ -331,36 +327,36 @@ class KafkaSegmentWriter:
         # The producer's epoch may have been raised since, for the marker.
         identity = producer.producer_id if producer else -1, self._producer_epoch
         sequence = producer.take_sequence(batch.last_offset - batch.base_offset + 1) if producer else -1
-        attributes = self._codec
-        if producer and producer.is_transactional:
-            attributes |= TRANSACTIONAL_BIT
+        place = _Place(*identity, sequence, is_transactional=producer is not None and producer.is_transactional)
+        if producer and place.is_transactional:
             self._transactions.add(producer, batch.base_offset)
         with self._discarding():
             records = self._compress(batch.records)
-        self._put(records, attributes, (*identity, sequence))
+        self._put(records, self._codec, place)
 
-    def _put(self, records: bytes | memoryview, attributes: int, producer: tuple[int, int, int]) -> None:
-        """Write the open batch, and begin the next; `producer` is its id, its epoch and a sequence number."""
+    def _put(self, records: bytes | memoryview, codec: int, place: _Place, *, is_control: bool = False) -> None:
+        """Write the open batch, and begin the next."""
         with self._discarding():
-            batch, head = self._batch, bytearray(HEAD_SIZE)
-            HEAD.pack_into(
-                head,
-                0,
-                batch.base_offset,
-                HEAD_SIZE - LENGTH_END + len(records),
-                self._leader_epoch,
-                LATEST_MAGIC,
-                0,
-                attributes | (APPEND_TIME_BIT if batch.is_append_time else 0),
-                batch.last_offset - batch.base_offset,
-                batch.base_timestamp,
-                batch.max_timestamp,
-                *producer,
-                batch.count,
+            batch = self._batch
+            (head,) = frame(
+                "kafka_batches",
+                base_offset=batch.base_offset,
+                partition_leader_epoch=self._leader_epoch,
+                has_delete_horizon=False,
+                is_control=is_control,
+                is_transactional=place.is_transactional,
+                timestamp_type="log_append_time" if batch.is_append_time else "create_time",
+                compression=codec,
+                last_offset_delta=batch.last_offset - batch.base_offset,
+                base_timestamp=batch.base_timestamp,
+                max_timestamp=batch.max_timestamp,
+                producer_id=place.producer_id,
+                producer_epoch=place.producer_epoch,
+                base_sequence=place.base_sequence,
+                num_records=batch.count,
+                records=records,
             )
-            crc = crc32c(records, value=crc32c(head, CRC_END))
-            head[CRC_AT[False] : CRC_END] = crc.to_bytes(4, "big")
-            segment = self._segment_for(HEAD_SIZE + len(records))
+            segment = self._segment_for(len(head) + len(records))
             segment.add(head, records, batch.last_offset, batch.max_timestamp)
             self._note_epoch(batch.base_offset)
             del records
@@ -475,6 +471,16 @@ def _milliseconds(timestamp: Time | None) -> int:
 def _check_range(name: str, number: int, least: int, most: int) -> None:
     if not least <= number <= most:
         raise BadRecord(f"{name} is {number}, must be between {least} and {most}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Whose a batch is, and where it stands among the producer's."""
+
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    is_transactional: bool
 
 
 # One segment in the making.

@@ -1,13 +1,11 @@
 """RbakWriter: a new backup, written segment by segment, whose manifest always lists the segments that are complete.
 
-`SegmentBuilder` makes the bytes of one segment from JSON documents. Header and footer are written with the generated
-structures, so they are what the spec says.
+`SegmentBuilder` makes the bytes of one segment from JSON documents.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 import sys
 import time
@@ -19,19 +17,18 @@ from types import TracebackType
 from typing import Any, Literal, Protocol, Self
 from urllib.parse import quote
 
-import kaitaistruct
 import lz4.block
 import lz4.frame
 import orjson
+import pyarrow as pa
 import zstandard
 
-from thawline import specs
 from thawline.checksums import crc32
+from thawline.engine.encoding import encode, frame
 from thawline.errors import SourceError, ThawlineError
 from thawline.formats.rbak import manifest
 from thawline.formats.rbak.manifest import Listed
 from thawline.formats.rbak.records import PROPERTIES
-from thawline.formats.rbak.walk import END_MAGIC, FOOTER, HEADER, MAGIC
 from thawline.outputs import replacing
 
 __all__ = ["BadRecord", "Closed", "Coding", "RbakWriter", "SegmentBuilder", "record"]
@@ -39,7 +36,10 @@ __all__ = ["BadRecord", "Closed", "Coding", "RbakWriter", "SegmentBuilder", "rec
 Framing = Literal["block", "frame"]
 SUFFIXES: dict[str, str] = {"none": "", "zstd": ".zst", "lz4": ".lz4"}
 DEFAULT_LEVEL = 3
-LONGEST_RECORD = 0xFFFF_FFFF
+LONGEST_RECORD = (1 << 31) - 1
+"""Bytes of a value that a column holds: a longer record could not be read."""
+RESERVED = 2
+"""Bytes of the header that are zero when written."""
 LONGEST_BLOCK = 0x7E00_0000
 """LZ4_MAX_INPUT_SIZE: what one block can hold."""
 PIECE = 1 << 20
@@ -294,7 +294,7 @@ class Coding:
 class Compressor(Protocol):
     """Takes a payload in pieces and gives it compressed in others."""
 
-    def compress(self, data: bytes, /) -> bytes:
+    def compress(self, data: memoryview, /) -> bytes:
         """Take a piece."""
         ...
 
@@ -310,7 +310,7 @@ class _Lz4Frame:
         self._frame = lz4.frame.LZ4FrameCompressor()
         self._begin: bytes = self._frame.begin()
 
-    def compress(self, data: bytes, /) -> bytes:
+    def compress(self, data: memoryview, /) -> bytes:
         begin, self._begin = self._begin, b""
         return begin + bytes(self._frame.compress(data))
 
@@ -324,7 +324,7 @@ class _Whole:
     def __init__(self, compress: Callable[[bytes], bytes]) -> None:
         self._compress_all, self._held = compress, bytearray()
 
-    def compress(self, data: bytes, /) -> bytes:
+    def compress(self, data: memoryview, /) -> bytes:
         self._held += data
         return b""
 
@@ -344,7 +344,8 @@ class SegmentBuilder:
 
     _compressor: Compressor = field(init=False, repr=False)
     _parts: list[bytes] = field(init=False, repr=False, default_factory=list)
-    _waiting: bytearray = field(init=False, repr=False, default_factory=bytearray)
+    _waiting: list[bytes] = field(init=False, repr=False, default_factory=list)
+    _waiting_bytes: int = field(init=False, repr=False, default=0)
 
     def __post_init__(self) -> None:
         self._compressor = self.coding.compressor()
@@ -356,7 +357,9 @@ class SegmentBuilder:
     def add(self, document: bytes, backed_up_at: int) -> None:
         """Append one record, given as its JSON."""
         if len(document) > LONGEST_RECORD:
-            raise BadRecord(f"a record of {len(document)} bytes does not fit a length of 32 bits")
+            raise BadRecord(
+                f"a record of {len(document)} bytes is longer than {LONGEST_RECORD}, the most that is written"
+            )
         size = self.uncompressed_bytes + 4 + len(document)
         if size > self.coding.largest_payload:
             raise BadRecord(f"an LZ4 block holds {LONGEST_BLOCK} bytes; rotate earlier, or write frames")
@@ -364,14 +367,18 @@ class SegmentBuilder:
             self.first_timestamp = backed_up_at
         self.last_timestamp = backed_up_at
         self.count, self.uncompressed_bytes = self.count + 1, size
-        self._waiting += len(document).to_bytes(4, "little")
-        self._waiting += document
-        if len(self._waiting) >= PIECE:
+        self._waiting.append(document)
+        self._waiting_bytes += len(document)
+        if self._waiting_bytes >= PIECE:
             self._flush()
 
     def _flush(self) -> None:
-        self._parts.append(self._compressor.compress(bytes(self._waiting)))
+        documents = pa.chunked_array([self._waiting], pa.binary())  # in chunks where they are more than one can hold
+        for chunk in documents.chunks:
+            batch = pa.RecordBatch.from_arrays([chunk], ["json"])
+            self._parts.append(self._compressor.compress(memoryview(encode("rbak_records", batch).data)))
         self._waiting.clear()
+        self._waiting_bytes = 0
 
     def finish(self) -> Iterator[bytes]:
         """The bytes of the segment, piece by piece."""
@@ -381,31 +388,16 @@ class SegmentBuilder:
         for part in (self._header(), *self._parts):
             crc = crc32(part, value=crc)
             yield part
-        yield _written("footer", FOOTER, {"crc32": crc, "end_magic": END_MAGIC})
+        (footer,) = frame("rbak_footer", crc32=crc)
+        yield bytes(footer)
 
     def _header(self) -> bytes:
-        compressions = specs.structure("rbak_segment").Compression
-        return _written(
-            "header",
-            HEADER,
-            {
-                "magic": MAGIC,
-                "version": 1,
-                "compression": compressions[self.coding.compression],
-                "reserved": bytes(2),
-                "num_records": self.count,
-                "first_timestamp": self.first_timestamp,
-                "last_timestamp": self.last_timestamp,
-            },
+        (header,) = frame(
+            "rbak_header",
+            compression=self.coding.compression,
+            reserved=bytes(RESERVED),
+            num_records=self.count,
+            first_timestamp=self.first_timestamp,
+            last_timestamp=self.last_timestamp,
         )
-
-
-def _written(part: str, size: int, values: dict[str, Any]) -> bytes:
-    """A part of a segment as the spec lays it out."""
-    made = specs.structure(f"rbak_segment::{part}")(None, None, None)
-    for name, value in values.items():
-        setattr(made, name, value)
-    made._check()  # noqa: SLF001 - the name that ksc gives it
-    stream = kaitaistruct.KaitaiStream(io.BytesIO(bytes(size)))
-    made._write(stream)  # noqa: SLF001 - as above
-    return bytes(stream.to_byte_array())
+        return bytes(header)

@@ -10,13 +10,12 @@ LZ4_1, LZ4_2 = 0x04, 0x22
 LARGEST_DELTA = 0x7FFFFFFF
 """Of an offset to its batch's base offset, or to an index's; and the largest position in an index."""
 
-# Slots of an open batch (`encode_records`).
-OPEN_COUNT, OPEN_SIZE = 0, 1
-OPEN_BASE_OFFSET, OPEN_LAST_OFFSET = 2, 3
-OPEN_BASE_TIMESTAMP, OPEN_MAX_TIMESTAMP = 4, 5
-OPEN_IS_APPEND_TIME = 6
-OPEN_NEEDED = 7
-"""The room that a single record needs, where there is not enough."""
+# Slots of an open batch (`place_in_batch`).
+OPEN_COUNT = 0
+OPEN_BASE_OFFSET, OPEN_LAST_OFFSET = 1, 2
+OPEN_BASE_TIMESTAMP, OPEN_MAX_TIMESTAMP = 3, 4
+OPEN_IS_APPEND_TIME = 5
+OPEN_SLOTS = 6
 
 # Slots of the indexes of a segment (`index_batches`).
 INDEXED_POSITION = 0
@@ -25,7 +24,8 @@ LATEST_TIMESTAMP, LATEST_OFFSET = 1, 2
 """The latest timestamp so far, and the last offset of its batch."""
 INDEXED_TIMESTAMP, INDEXED_OFFSET = 3, 4
 """Those of the last entries."""
-OFFSET_INDEX_SIZE, TIME_INDEX_SIZE = 5, 6
+OFFSET_ENTRIES, TIME_ENTRIES = 5, 6
+"""How many entries each index has got."""
 
 # Slots of units that are followed from one to the next (`follow_units`), of its window and of its limits.
 FOLLOWED_TO = 0
@@ -47,7 +47,3 @@ NOT_KNOWN, KNOWN_WRONG, KNOWN_RIGHT = 0, 1, 2
 
 # Numbers of a batch that its records are placed by (`place_records`).
 HEAD_BASE_OFFSET, HEAD_LAST_DELTA, HEAD_BASE_TIMESTAMP, HEAD_TIMESTAMP, HEAD_CELLS = 0, 1, 2, 3, 4
-
-VARINT_BITS = 7
-VARINT_MORE = 128
-"""The bit of a varint's byte that says that another follows."""

@@ -17,7 +17,10 @@ from thawline.native import sources
 from thawline.native.plain import checksums, faults, hashes, kafka_units
 from thawline.native.plain.cython_names import loaded
 
-KERNELS = tuple(f"thawline.generated.kernels.{name}" for name in ("scans", "probes", "readers"))
+GENERATED = tuple(
+    f"thawline.generated.{name}"
+    for name in ("kernels.scans", "kernels.probes", "kernels.readers", "encoders.encodings")
+)
 TWINS = (checksums, faults, hashes, kafka_units)
 
 
@@ -25,7 +28,7 @@ def _modules() -> Iterator[ModuleType]:
     for found in pkgutil.iter_modules(sources.__path__, f"{sources.__name__}."):
         if not found.name.endswith(".fast"):  # a build in place may leave one
             yield loaded(found.name)
-    yield from map(loaded, KERNELS)
+    yield from map(loaded, GENERATED)
     yield from TWINS
 
 

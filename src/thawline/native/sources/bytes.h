@@ -25,6 +25,31 @@ static inline void copy_slice(unsigned char *to, const unsigned char *from, long
     }
 }
 
+/* Zigzag varints: groups of seven bits, the least significant first. */
+static inline unsigned long long zigzag(long long number) {
+    return ((unsigned long long)number << 1) ^ (unsigned long long)(number >> 63);
+}
+
+static inline long long zigzag_size(long long number) {
+#if defined(__GNUC__) || defined(__clang__)
+    /* One byte for each seven bits that are begun: 9 / 64 is a little more than 1 / 7. */
+    return ((64 - __builtin_clzll(zigzag(number) | 1)) * 9 + 64) >> 6;
+#else
+    long long size = 1;
+    unsigned long long rest = zigzag(number);
+    for (; rest >= 128; rest >>= 7) size++;
+    return size;
+#endif
+}
+
+static inline long long put_zigzag(unsigned char *to, long long number) {
+    long long at = 0;
+    unsigned long long rest = zigzag(number);
+    for (; rest >= 128; rest >>= 7) to[at++] = (unsigned char)(rest | 128);
+    to[at++] = (unsigned char)rest;
+    return at;
+}
+
 /* The number of bytes before the first one that is either of two; `size` if there is none. */
 #if defined(__SSE2__) && (defined(__GNUC__) || defined(__clang__))
 #include <emmintrin.h>

@@ -17,6 +17,8 @@ cdef extern from "bytes.h" nogil:
     void prefetch(const unsigned char *)
     const unsigned char *no_bytes
     void copy_slice(unsigned char *, const unsigned char *, long long size, long long readable)
+    long long zigzag_size(long long number)
+    long long put_zigzag(unsigned char *, long long number)
     long long find_either(const unsigned char *, long long size, unsigned char, unsigned char)
 
 cdef extern from "bits.h" nogil:

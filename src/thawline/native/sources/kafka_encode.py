@@ -1,14 +1,8 @@
-"""Records of magic 2 and entries of index files, encoded from columns.
-
-Binary columns are as in Arrow: where each value starts (one more than there are rows), the values back to back, and a
-validity bitmap, which is empty where no value is null and else begins at bit `first`.
-"""
+"""Which records a batch takes and which entries an index gets. What they look like is the encoders' business."""
 
 import cython
 
-if cython.compiled:
-    from cython.cimports.libc.string import memcpy
-else:
+if not cython.compiled:
     from thawline.native.constants.kafka import (
         INDEXED_OFFSET,
         INDEXED_POSITION,
@@ -16,252 +10,77 @@ else:
         LARGEST_DELTA,
         LATEST_OFFSET,
         LATEST_TIMESTAMP,
-        OFFSET_INDEX_SIZE,
+        OFFSET_ENTRIES,
         OPEN_BASE_OFFSET,
         OPEN_BASE_TIMESTAMP,
         OPEN_COUNT,
         OPEN_IS_APPEND_TIME,
         OPEN_LAST_OFFSET,
         OPEN_MAX_TIMESTAMP,
-        OPEN_NEEDED,
-        OPEN_SIZE,
-        TIME_INDEX_SIZE,
-        VARINT_BITS,
-        VARINT_MORE,
+        TIME_ENTRIES,
     )
-    from thawline.native.constants.kernels import NULL_LENGTH
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _zigzag_size(number: cython.longlong) -> cython.longlong:
-    """How many bytes a zigzag varint takes."""
-    rest: cython.ulonglong = (cython.cast(cython.ulonglong, number) << 1) ^ cython.cast(cython.ulonglong, number >> 63)
-    size: cython.longlong = 1
-    while rest >= VARINT_MORE:
-        rest >>= VARINT_BITS
-        size += 1
-    return size
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _put_zigzag(out: cython.uchar[::1], at: cython.longlong, number: cython.longlong) -> cython.longlong:
-    """Write a zigzag varint; returns the place after it."""
-    rest: cython.ulonglong = (cython.cast(cython.ulonglong, number) << 1) ^ cython.cast(cython.ulonglong, number >> 63)
-    while rest >= VARINT_MORE:
-        out[at] = cython.cast(cython.uchar, (rest & (VARINT_MORE - 1)) | VARINT_MORE)
-        rest >>= VARINT_BITS
-        at += 1
-    out[at] = cython.cast(cython.uchar, rest)
-    return at + 1
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _put_nullable(
-    out: cython.uchar[::1],
-    at: cython.longlong,
-    data: cython.const[cython.uchar][::1],
-    start: cython.longlong,
-    length: cython.longlong,
-) -> cython.longlong:
-    """Write the length of a value, -1 for null, and the value; returns the place after it."""
-    at = _put_zigzag(out, at, length)
-    if length > 0:
-        if cython.compiled:
-            memcpy(cython.address(out[at]), cython.address(data[start]), length)
-        else:
-            out[at : at + length] = data[start : start + length]
-        at += length
-    return at
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _nullable_length(
-    starts: cython.const[cython.int][::1],
-    valid: cython.const[cython.uchar][::1],
-    first: cython.longlong,
-    row: cython.longlong,
-) -> cython.longlong:
-    """Length of a value; -1 for null."""
-    bit: cython.longlong = first + row
-    if valid.shape[0] and not (valid[bit >> 3] >> (bit & 7)) & 1:
-        return NULL_LENGTH
-    return starts[row + 1] - starts[row]
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _nullable_size(length: cython.longlong) -> cython.longlong:
-    """How many bytes a value takes, with its length."""
-    return _zigzag_size(length) + max(0, length)
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _headers_size(
-    header: cython.longlong,
-    last: cython.longlong,
-    name_starts: cython.const[cython.int][::1],
-    content_starts: cython.const[cython.int][::1],
-    content_valid: cython.const[cython.uchar][::1],
-    content_first: cython.longlong,
-) -> cython.longlong:
-    """How many bytes the headers of a record take, with their number."""
-    size: cython.longlong = _zigzag_size(last - header)
-    while header < last:
-        size += _nullable_size(name_starts[header + 1] - name_starts[header])
-        size += _nullable_size(_nullable_length(content_starts, content_valid, content_first, header))
-        header += 1
-    return size
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _put_headers(
-    out: cython.uchar[::1],
-    at: cython.longlong,
-    header: cython.longlong,
-    last: cython.longlong,
-    name_starts: cython.const[cython.int][::1],
-    name_data: cython.const[cython.uchar][::1],
-    content_starts: cython.const[cython.int][::1],
-    content_data: cython.const[cython.uchar][::1],
-    content_valid: cython.const[cython.uchar][::1],
-    content_first: cython.longlong,
-) -> cython.longlong:
-    """Write the number of headers of a record, and the headers; returns the place after them."""
-    length: cython.longlong
-    at = _put_zigzag(out, at, last - header)
-    while header < last:
-        length = name_starts[header + 1] - name_starts[header]
-        at = _put_nullable(out, at, name_data, name_starts[header], length)
-        length = _nullable_length(content_starts, content_valid, content_first, header)
-        at = _put_nullable(out, at, content_data, content_starts[header], length)
-        header += 1
-    return at
-
-
-def encode_records(
+def place_in_batch(
     row: cython.longlong,
     rows: cython.longlong,
-    key_starts: cython.const[cython.int][::1],
-    key_data: cython.const[cython.uchar][::1],
-    key_valid: cython.const[cython.uchar][::1],
-    key_first: cython.longlong,
-    value_starts: cython.const[cython.int][::1],
-    value_data: cython.const[cython.uchar][::1],
-    value_valid: cython.const[cython.uchar][::1],
-    value_first: cython.longlong,
-    header_starts: cython.const[cython.int][::1],
-    name_starts: cython.const[cython.int][::1],
-    name_data: cython.const[cython.uchar][::1],
-    content_starts: cython.const[cython.int][::1],
-    content_data: cython.const[cython.uchar][::1],
-    content_valid: cython.const[cython.uchar][::1],
-    content_first: cython.longlong,
     offsets: cython.const[cython.longlong][::1],
     timestamps: cython.const[cython.longlong][::1],
     append_times: cython.const[cython.uchar][::1],
     first_offset: cython.longlong,
     is_append_time: cython.longlong,
-    most_records: cython.longlong,
-    most_bytes: cython.longlong,
     state: cython.longlong[::1],
-    out: cython.uchar[::1],
+    offset_deltas: cython.int[::1],
+    timestamp_deltas: cython.longlong[::1],
 ):
-    """Add rows to the open batch until it is full; returns the first row that it has no room for.
+    """Write the deltas that rows have in the open batch; returns the first row that cannot be in it.
 
-    `header_starts` says where the headers of each row start in `name_*` and `content_*`. `append_times` marks the rows
-    whose timestamp is the broker's: such a batch has one timestamp. Any of these may be empty: without
-    `header_starts` no row has headers, without `offsets` they count from `first_offset` for row 0, without `timestamps`
-    they are -1, without `append_times` `is_append_time` holds for all rows. `state` has the slots `OPEN_*`.
+    `append_times` marks the rows whose timestamp is the broker's: such a batch has one timestamp. Any of the columns
+    may be empty: without `offsets` they count from `first_offset` for row 0, without `timestamps` they are -1, without
+    `append_times` `is_append_time` holds for all rows. `state` has the slots `OPEN_*`.
     """
-    count: cython.longlong = state[OPEN_COUNT]
-    at: cython.longlong = state[OPEN_SIZE]
     offset: cython.longlong
     timestamp: cython.longlong = -1
-    offset_delta: cython.longlong = 0
-    timestamp_delta: cython.longlong = 0
-    len_key: cython.longlong
-    len_value: cython.longlong
-    size: cython.longlong
-    first_header: cython.longlong = 0
-    last_header: cython.longlong = 0
-    room: cython.longlong = out.shape[0]
-    state[OPEN_NEEDED] = 0
+    first: cython.longlong = row if state[OPEN_COUNT] == 0 else -1
     with cython.nogil:
-        while row < rows and count < most_records:
+        while row < rows:
             offset = offsets[row] if offsets.shape[0] else first_offset + row
             if timestamps.shape[0]:
                 timestamp = timestamps[row]
             if append_times.shape[0]:
                 is_append_time = append_times[row]
-            if count == 0:
+            if row == first:
                 state[OPEN_BASE_OFFSET] = offset
                 state[OPEN_BASE_TIMESTAMP] = timestamp
                 state[OPEN_MAX_TIMESTAMP] = timestamp
                 state[OPEN_IS_APPEND_TIME] = is_append_time
-            offset_delta = offset - state[OPEN_BASE_OFFSET]
-            timestamp_delta = timestamp - state[OPEN_BASE_TIMESTAMP]
-            if offset_delta > LARGEST_DELTA or is_append_time != state[OPEN_IS_APPEND_TIME]:
+            if offset - state[OPEN_BASE_OFFSET] > LARGEST_DELTA or is_append_time != state[OPEN_IS_APPEND_TIME]:
                 break
-            if is_append_time and timestamp_delta:
+            if is_append_time and timestamp != state[OPEN_BASE_TIMESTAMP]:
                 break
-            len_key = _nullable_length(key_starts, key_valid, key_first, row)
-            len_value = _nullable_length(value_starts, value_valid, value_first, row)
-            if header_starts.shape[0]:
-                first_header = header_starts[row]
-                last_header = header_starts[row + 1]
-            size = 1 + _zigzag_size(timestamp_delta) + _zigzag_size(offset_delta)
-            size += _nullable_size(len_key) + _nullable_size(len_value)
-            size += _headers_size(first_header, last_header, name_starts, content_starts, content_valid, content_first)
-            if count > 0 and at + _zigzag_size(size) + size > most_bytes:
-                break
-            if at + _zigzag_size(size) + size > room:
-                state[OPEN_NEEDED] = at + _zigzag_size(size) + size
-                break
-            at = _put_zigzag(out, at, size)
-            out[at] = 0
-            at = _put_zigzag(out, at + 1, timestamp_delta)
-            at = _put_zigzag(out, at, offset_delta)
-            at = _put_nullable(out, at, key_data, key_starts[row], len_key)
-            at = _put_nullable(out, at, value_data, value_starts[row], len_value)
-            at = _put_headers(
-                out,
-                at,
-                first_header,
-                last_header,
-                name_starts,
-                name_data,
-                content_starts,
-                content_data,
-                content_valid,
-                content_first,
-            )
-            state[OPEN_MAX_TIMESTAMP] = max(state[OPEN_MAX_TIMESTAMP], timestamp)
-            state[OPEN_LAST_OFFSET] = offset
-            count += 1
+            offset_deltas[row] = cython.cast(cython.int, offset - state[OPEN_BASE_OFFSET])
+            timestamp_deltas[row] = timestamp - state[OPEN_BASE_TIMESTAMP]
             row += 1
-    state[OPEN_COUNT] = count
-    state[OPEN_SIZE] = at
     return row
+
+
+def add_to_batch(
+    row: cython.longlong,
+    rows: cython.longlong,
+    offset_deltas: cython.const[cython.int][::1],
+    timestamp_deltas: cython.const[cython.longlong][::1],
+    state: cython.longlong[::1],
+):
+    """Count rows that are encoded, with their latest timestamp and the last offset."""
+    latest: cython.longlong = state[OPEN_MAX_TIMESTAMP] - state[OPEN_BASE_TIMESTAMP]
+    if row < rows:
+        state[OPEN_LAST_OFFSET] = state[OPEN_BASE_OFFSET] + offset_deltas[rows - 1]
+        state[OPEN_COUNT] += rows - row
+    with cython.nogil:
+        while row < rows:
+            latest = max(latest, timestamp_deltas[row])
+            row += 1
+    state[OPEN_MAX_TIMESTAMP] = state[OPEN_BASE_TIMESTAMP] + latest
 
 
 def first_not_rising(offsets: cython.const[cython.longlong][::1], rows: cython.longlong, before: cython.longlong):
@@ -274,22 +93,6 @@ def first_not_rising(offsets: cython.const[cython.longlong][::1], rows: cython.l
     return -1 if row == rows else row
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _put_big_endian(
-    out: cython.uchar[::1], at: cython.longlong, number: cython.longlong, size: cython.longlong
-) -> cython.longlong:
-    """Write a number of `size` bytes; returns the place after it."""
-    shift: cython.longlong = 8 * size
-    while shift > 0:
-        shift -= 8
-        out[at] = cython.cast(cython.uchar, (number >> shift) & 255)
-        at += 1
-    return at
-
-
 def index_batches(
     positions: cython.const[cython.longlong][::1],
     last_offsets: cython.const[cython.longlong][::1],
@@ -298,17 +101,18 @@ def index_batches(
     base_offset: cython.longlong,
     interval: cython.longlong,
     state: cython.longlong[::1],
-    offset_index: cython.uchar[::1],
-    time_index: cython.uchar[::1],
+    indexed_offsets: cython.int[::1],
+    indexed_positions: cython.int[::1],
+    times: cython.longlong[::1],
+    time_offsets: cython.int[::1],
 ):
-    """Write the entries of batches; returns the first row that an index cannot hold, -1 if there is none.
+    """Write the entries of batches as columns; returns the first row that an index cannot hold, -1 if there is none.
 
-    Both indexes have room for an entry of each row, and the time index for one more. `state` has the slots
-    `INDEXED_*`, `LATEST_*` and `*_INDEX_SIZE`.
+    The columns have room for an entry of each row, and those of the time index for one more. `state` has the slots
+    `INDEXED_*`, `LATEST_*` and `*_ENTRIES`.
     """
     row: cython.longlong = 0
     relative: cython.longlong
-    at: cython.longlong
     with cython.nogil:
         while row < rows:
             if positions[row] > LARGEST_DELTA or last_offsets[row] < base_offset or last_offsets[row] < 0:
@@ -320,11 +124,12 @@ def index_batches(
                 state[LATEST_TIMESTAMP] = max_timestamps[row]
                 state[LATEST_OFFSET] = last_offsets[row]
             if positions[row] - state[INDEXED_POSITION] > interval and last_offsets[row] > state[INDEXED_OFFSET]:
-                at = _put_big_endian(offset_index, state[OFFSET_INDEX_SIZE], relative, 4)
-                state[OFFSET_INDEX_SIZE] = _put_big_endian(offset_index, at, positions[row], 4)
+                indexed_offsets[state[OFFSET_ENTRIES]] = cython.cast(cython.int, relative)
+                indexed_positions[state[OFFSET_ENTRIES]] = cython.cast(cython.int, positions[row])
+                state[OFFSET_ENTRIES] += 1
                 state[INDEXED_POSITION] = positions[row]
                 state[INDEXED_OFFSET] = last_offsets[row]
-                _put_latest(base_offset, state, time_index)
+                _add_latest(base_offset, state, times, time_offsets)
             row += 1
     return -1 if row == rows else row
 
@@ -333,17 +138,25 @@ def index_batches(
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _put_latest(
-    base_offset: cython.longlong, state: cython.longlong[::1], time_index: cython.uchar[::1]
+def _add_latest(
+    base_offset: cython.longlong,
+    state: cython.longlong[::1],
+    times: cython.longlong[::1],
+    time_offsets: cython.int[::1],
 ) -> cython.void:
-    """Write the latest timestamp, unless the time index has it already."""
-    at: cython.longlong
+    """Add the latest timestamp, unless the time index has it already."""
     if state[LATEST_TIMESTAMP] > state[INDEXED_TIMESTAMP]:
-        at = _put_big_endian(time_index, state[TIME_INDEX_SIZE], state[LATEST_TIMESTAMP], 8)
-        state[TIME_INDEX_SIZE] = _put_big_endian(time_index, at, state[LATEST_OFFSET] - base_offset, 4)
+        times[state[TIME_ENTRIES]] = state[LATEST_TIMESTAMP]
+        time_offsets[state[TIME_ENTRIES]] = cython.cast(cython.int, state[LATEST_OFFSET] - base_offset)
+        state[TIME_ENTRIES] += 1
         state[INDEXED_TIMESTAMP] = state[LATEST_TIMESTAMP]
 
 
-def index_end(base_offset: cython.longlong, state: cython.longlong[::1], time_index: cython.uchar[::1]):
-    """Write the latest timestamp of a segment, as Kafka does when it closes one."""
-    _put_latest(base_offset, state, time_index)
+def index_end(
+    base_offset: cython.longlong,
+    state: cython.longlong[::1],
+    times: cython.longlong[::1],
+    time_offsets: cython.int[::1],
+):
+    """Add the latest timestamp of a segment, as Kafka does when it closes one."""
+    _add_latest(base_offset, state, times, time_offsets)

@@ -1,0 +1,1 @@
+"""Encoders by the columnar backend, and what each of them is given."""

@@ -1,0 +1,215 @@
+"""What determines a field: which fields of a type follow from others, so that nobody has to give them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from thawline.compiler import expressions as ex
+from thawline.compiler import subset
+from thawline.compiler.subset import Attribute
+from thawline.ksy.documents import Spec, TypeDef
+from thawline.ksy.names import find_enum
+
+TWO = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Sized:
+    """The size of another field plus a constant; `absent` where that field is null."""
+
+    field: str
+    more: int
+    absent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The number of items of a list."""
+
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class Equal:
+    """A value that `valid` names."""
+
+    source: Any
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """One of two codes: whether any of some fields is there."""
+
+    fields: tuple[str, ...]
+    code: int
+    otherwise: int
+
+
+@dataclass(frozen=True, slots=True)
+class Flagged:
+    """One of two codes: whether a calculated column is true."""
+
+    instance: str
+    code: int
+    otherwise: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summed:
+    """The checksum of the bytes that an instance covers."""
+
+    instance: str
+
+
+Origin = Sized | Counted | Equal | Marks | Flagged | Summed
+
+
+def origin(attribute: Attribute, specs: Mapping[str, Spec]) -> Origin | None:
+    """What determines a number; None where it has to be given."""
+    owner = attribute.owner
+    covered = subset.instances(owner).get(f"{attribute.name}_input")
+    if covered is not None and "checksum" in covered.hints:
+        return Summed(covered.name)
+    return (
+        _equal(attribute)
+        or sized_by(attribute.name, owner)
+        or _counted(attribute.name, owner)
+        or _told(attribute, specs)
+    )  # fmt: skip
+
+
+def _equal(attribute: Attribute) -> Equal | None:
+    rule = attribute.data.get("valid")
+    if rule is not None and not isinstance(rule, dict):
+        return Equal(rule, ("valid",))
+    if isinstance(rule, dict) and "eq" in rule:
+        return Equal(rule["eq"], ("valid", "eq"))
+    match ex.parse(rule["expr"]) if isinstance(rule, dict) and "expr" in rule else None:
+        case ex.Operation("==", (left, ex.Number(value))) if _is_self(left):
+            return Equal(value, ("valid", "expr"))
+    return None
+
+
+def _is_self(node: ex.Node) -> bool:
+    return node in (ex.Name("_"), ex.Attribute(ex.Name("_"), "value"))
+
+
+def _is(node: ex.Node, name: str) -> bool:
+    return node in (ex.Name(name), ex.Attribute(ex.Name(name), "value"))
+
+
+def sized_by(name: str, owner: TypeDef) -> Sized | None:
+    """The field whose size a field gives, if there is one."""
+    for other in subset.head_fields(owner):
+        more = _more(ex.parse(other.data["size"]), name) if "size" in other.data else None
+        if more is not None:
+            return Sized(other.name, more, _absent(other, name))
+    return None
+
+
+def _more(size: ex.Node, name: str) -> int | None:
+    """What has to be added to a size so that an expression of the field gives it."""
+    match size:
+        case ex.Operation("-", (left, ex.Number(less))) if _is(left, name):
+            return less
+        case ex.Operation("+", (left, ex.Number(more))) if _is(left, name):
+            return -more
+    return 0 if _is(size, name) else None
+
+
+def _absent(other: Attribute, name: str) -> int:
+    """The value next to those that let the other field be there."""
+    match ex.parse(other.data["if"]) if "if" in other.data else None:
+        case ex.Operation(">=", (left, ex.Number(least))) if _is(left, name):
+            return least - 1
+    return 0
+
+
+def _counted(name: str, owner: TypeDef) -> Counted | None:
+    counted = (other for other in subset.head_fields(owner) if "repeat-expr" in other.data)
+    found = next((other for other in counted if _is(ex.parse(other.data["repeat-expr"]), name)), None)
+    return Counted(found.name) if found else None
+
+
+def _told(attribute: Attribute, specs: Mapping[str, Spec]) -> Marks | Flagged | None:
+    """A field of two codes that is no column: it tells what is there, or a flag is another word for it."""
+    codes = _codes(attribute, specs)
+    if attribute.hints.get("column") is not False or len(codes) != TWO:
+        return None
+    for instance in subset.instances(attribute.owner).values():
+        code = _compared(instance.data.get("value"), attribute, specs)
+        if code in codes and instance.hints.get("column"):
+            return Flagged(instance.name, code, *(codes - {code}))
+    marked = [other for other in subset.head_fields(attribute.owner) if "contents" not in other.data]
+    found = {other.name: _compared(other.data.get("if"), attribute, specs) for other in marked}
+    named = {code for code in found.values() if code is not None}
+    if len(named) != 1 or not named <= codes:
+        return None
+    (code,) = named
+    return Marks(tuple(name for name, it in found.items() if it is not None), code, *(codes - named))
+
+
+def _codes(attribute: Attribute, specs: Mapping[str, Spec]) -> set[int]:
+    rule = attribute.data.get("valid")
+    if isinstance(rule, dict) and "any-of" in rule:
+        return {code for code in rule["any-of"] if isinstance(code, int)}
+    if isinstance(rule, dict) and "in-enum" in rule:
+        return set(find_enum(attribute.data["enum"], attribute.owner, specs) or ())
+    return set()
+
+
+def _compared(source: object, attribute: Attribute, specs: Mapping[str, Spec]) -> int | None:
+    """The code that a field has to be equal to, for a condition to hold."""
+    for part in conjuncts(ex.parse(source)) if source is not None else ():
+        match part:
+            case ex.Operation("==", (left, ex.Number(code))) if _is(left, attribute.name):
+                return code
+            case ex.Operation("==", (left, ex.Member((*path, wanted)))) if _is(left, attribute.name):
+                members = find_enum("::".join(path), attribute.owner, specs) or {}
+                return next((code for code, label in members.items() if label == wanted), None)
+    return None
+
+
+def conjuncts(node: ex.Node) -> Iterator[ex.Node]:
+    """The parts of a condition that all have to hold."""
+    match node:
+        case ex.Operation("and", (left, right)):
+            yield from conjuncts(left)
+            yield from conjuncts(right)
+        case _:
+            yield node
+
+
+def item_values(rule: object) -> dict[str, ex.Node]:
+    """What a rule says that the fields of an item are equal to, by their names."""
+    found = {}
+    for part in conjuncts(ex.parse(rule)) if rule is not None else ():
+        match part:
+            case ex.Operation("==", (ex.Attribute(ex.Name("_"), name), other)):
+                found[name] = other
+    return found
+
+
+def names_in(node: ex.Node) -> Iterator[str]:
+    """The fields and instances of the type itself that an expression uses; `_io.pos` and the like as a whole."""
+    match node:
+        case ex.Attribute(ex.Name("_io"), name):
+            yield f"_io.{name}"
+        case ex.Name(name):
+            yield name
+        case ex.Attribute(target, _):
+            yield from names_in(target)
+        case ex.Operation(_, operands):
+            for operand in operands:
+                yield from names_in(operand)
+
+
+def constant(source: object) -> int | None:
+    """The number that an expression is; None for one that has to be computed."""
+    match ex.parse(source):
+        case ex.Number(value):
+            return value
+    return None
