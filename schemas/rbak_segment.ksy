@@ -38,11 +38,11 @@ instances:
       also says Castagnoli.
 types:
   header:
+    -columnar:
+      frame: rbak_header
     -sync:
       magic: magic
       plausible: []
-    -columnar:
-      frame: rbak_header
     seq:
       - id: magic
         -orig-id: Magic
@@ -78,11 +78,11 @@ types:
           `backed_up_at` of the last record. Smaller than the first where the
           writer's clock stepped back.
   footer:
+    -columnar:
+      frame: rbak_footer
     -sync:
       magic: end_magic
       plausible: []
-    -columnar:
-      frame: rbak_footer
     seq:
       - id: crc32
         -orig-id: CRC32
