@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from test_aerospike_values import TREES, packed
 
 from thawline import specs
-from thawline.formats.aerospike import values
+from thawline.formats.aerospike import rows
 
 NOTHING: dict[int, object] = {0xC0: None, 0xC2: False, 0xC3: True}
 STRING = 3
@@ -51,13 +51,13 @@ def test_the_parser_of_the_spec_reads_the_values_that_were_packed(value: object)
 def test_what_native_code_reads_the_parser_of_the_spec_reads_to_its_end(value: object, data: st.DataObject) -> None:
     mutant = bytearray(packed(value))
     mutant[data.draw(st.integers(0, len(mutant) - 1))] = data.draw(st.integers(0, 255))
-    if values.json_of(bytes(mutant)) is not None:
+    if rows.json_of(bytes(mutant)) is not None:
         assert parsed(bytes(mutant))[1] == len(mutant)
 
 
 @pytest.mark.parametrize("flags", ["d40100", "c7020101ff", "d501ffff"])
 def test_flags_of_an_ordered_list_are_an_item_to_msgpack_and_none_to_a_reader(flags: str) -> None:
     data = b"\x92" + bytes.fromhex(flags) + b"\x07"
-    assert values.json_of(data) == "[7]"
+    assert rows.json_of(data) == "[7]"
     node, end = parsed(data)
     assert (len(node.body.items), end) == (2, len(data))

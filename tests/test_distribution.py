@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -217,8 +218,10 @@ def test_of_intact_files_every_row_is_given_and_damaged_ones_are_called_so(check
 
 
 def test_pages_and_specs_are_those_of_the_checkout(checkout: dict[str, Said]) -> None:
+    """A page has marks where the columns of its tables stand."""
     for line, page in ("help rbf", "rbf.md"), ("schema rbf --ksy", "rbf_frame.ksy"):
-        assert (ROOT / "schemas" / page).read_text(encoding="utf-8").strip() in checkout[line].out
+        parts = re.split(r"<!-- .*? -->", (ROOT / "schemas" / page).read_text(encoding="utf-8").strip())
+        assert [part for part in parts if part not in checkout[line].out] == []
 
 
 def test_an_installation_compares_specs_and_says_what_only_a_checkout_can_do(

@@ -56,7 +56,7 @@ def review(name: str, text: str) -> None:
     known = {**OWN.specs, new.id: new}
     lint(new, known)
     assert draw([new], known).endswith("</svg>\n")
-    show_specs(console(io.StringIO(), "never"), [new], known)
+    show_specs(console(io.StringIO(), "never"), Version("new", known, (new.id,)))
 
 
 def run(seeds: range) -> tuple[int, int]:
