@@ -271,7 +271,8 @@ def test_an_object_may_have_twenty_megabytes_and_not_a_byte_more() -> None:
     def blob(len_data: int) -> bytes:
         sealed = b"\x10\0" + (1).to_bytes(6, "big") + bytes(24) + bytes(16)
         data = b"\x10\0" + bytes(6) + bytes(24) + bytes(16)
-        return pack_header(1, bytes(32), len(sealed), len_data) + sealed + data + bytes(len_data - len(data))
+        header = pack_header(1, bytes(32), len(sealed), len(data))[:-4] + len_data.to_bytes(4, "little")
+        return header + sealed + data + bytes(len_data - len(data))
 
     most = 20_971_479 - HEADER - 48
     assert len(rows_of(blob(most))) == 1
