@@ -11,8 +11,8 @@ if not cython.compiled:
         ENCODE_DONE, ENCODE_FULL, ENCODE_REFUSED, ENCODED_AT, ENCODED_NEEDED, ENCODED_REFUSAL,
     )
     from thawline.native.sources.encode_values import (
-        _base64_size, _crc32_on, _crc32c_on, _decimal_size, _escaped_size, _is_given, _stopped, _write_base64,
-        _write_decimal, _write_escaped, _write_zigzag, _zigzag_size,
+        _base64_size, _crc32_at, _crc32_on, _crc32c_at, _crc32c_on, _decimal_size, _escaped_size, _is_given, _stopped,
+        _write_base64, _write_decimal, _write_escaped, _write_zigzag, _zigzag_size,
     )
 
 
@@ -2836,7 +2836,7 @@ def frame_borg_blobs(
     len_data_1: cython.longlong = 0
     meta_length_1: cython.longlong = 0
     data_length_1: cython.longlong = 0
-    out: cython.uchar[::1]
+    out: cython.pointer(cython.uchar)
     version_1 = given_version
     if not ((version_1 >= 0) and (version_1 <= 255)):
         return 0
@@ -2863,11 +2863,8 @@ def frame_borg_blobs(
         return 8
     if not (data_length_1 >= 0):
         return 9
-    made = bytearray((((17 + chunk_id_length_1) + meta_length_1) + data_length_1) - meta_length_1 - data_length_1)
-    if cython.compiled:
-        out = made
-    else:
-        out = memoryview(made)
+    made: bytearray = bytearray((((17 + chunk_id_length_1) + meta_length_1) + data_length_1) - meta_length_1 - data_length_1)
+    out = made
     out[pos] = 66
     out[pos + 1] = 79
     out[pos + 2] = 82
@@ -2881,7 +2878,7 @@ def frame_borg_blobs(
     pos += 1
     if chunk_id_length_1 > 0:
         if cython.compiled:
-            copy_slice(cython.address(out[pos]), cython.address(given_chunk_id[0]), chunk_id_length_1, min(given_chunk_id.shape[0] - 0, out.shape[0] - pos))
+            copy_slice(cython.address(out[pos]), cython.address(given_chunk_id[0]), chunk_id_length_1, min(given_chunk_id.shape[0] - 0, len(made) - pos))
         else:
             out[pos : pos + chunk_id_length_1] = given_chunk_id[0 : 0 + chunk_id_length_1]
         pos += chunk_id_length_1
@@ -2916,7 +2913,7 @@ def frame_borg_index_entries(
     pack_id_length_1: cython.longlong = 0
     ofs_blob_1: cython.longlong = 0
     len_blob_1: cython.longlong = 0
-    out: cython.uchar[::1]
+    out: cython.pointer(cython.uchar)
     chunk_id_length_1 = given_chunk_id.shape[0]
     flags_1 = given_flags
     if not ((flags_1 >= 0) and (flags_1 <= cython.cast(cython.longlong, 4294967295))):
@@ -2939,14 +2936,11 @@ def frame_borg_index_entries(
         return 6
     if not (pack_id_length_1 == 32):
         return 7
-    made = bytearray(((16 + chunk_id_length_1) + pack_id_length_1))
-    if cython.compiled:
-        out = made
-    else:
-        out = memoryview(made)
+    made: bytearray = bytearray(((16 + chunk_id_length_1) + pack_id_length_1))
+    out = made
     if chunk_id_length_1 > 0:
         if cython.compiled:
-            copy_slice(cython.address(out[pos]), cython.address(given_chunk_id[0]), chunk_id_length_1, min(given_chunk_id.shape[0] - 0, out.shape[0] - pos))
+            copy_slice(cython.address(out[pos]), cython.address(given_chunk_id[0]), chunk_id_length_1, min(given_chunk_id.shape[0] - 0, len(made) - pos))
         else:
             out[pos : pos + chunk_id_length_1] = given_chunk_id[0 : 0 + chunk_id_length_1]
         pos += chunk_id_length_1
@@ -2962,7 +2956,7 @@ def frame_borg_index_entries(
     pos += 4
     if pack_id_length_1 > 0:
         if cython.compiled:
-            copy_slice(cython.address(out[pos]), cython.address(given_pack_id[0]), pack_id_length_1, min(given_pack_id.shape[0] - 0, out.shape[0] - pos))
+            copy_slice(cython.address(out[pos]), cython.address(given_pack_id[0]), pack_id_length_1, min(given_pack_id.shape[0] - 0, len(made) - pos))
         else:
             out[pos : pos + pack_id_length_1] = given_pack_id[0 : 0 + pack_id_length_1]
         pos += pack_id_length_1
@@ -2988,7 +2982,7 @@ def frame_borg_index_head(
     version_1: cython.longlong = 0
     len_description_1: cython.longlong = 0
     description_length_1: cython.longlong = 0
-    out: cython.uchar[::1]
+    out: cython.pointer(cython.uchar)
     version_1 = 1
     description_length_1 = given_description
     if not ((description_length_1 >= 0) and (description_length_1 <= cython.cast(cython.longlong, 4294967295))):
@@ -2996,11 +2990,8 @@ def frame_borg_index_head(
     len_description_1 = description_length_1
     if not (description_length_1 >= 0):
         return 1
-    made = bytearray((16 + description_length_1) - description_length_1)
-    if cython.compiled:
-        out = made
-    else:
-        out = memoryview(made)
+    made: bytearray = bytearray((16 + description_length_1) - description_length_1)
+    out = made
     out[pos] = 66
     out[pos + 1] = 79
     out[pos + 2] = 82
@@ -3068,7 +3059,7 @@ def frame_kafka_batches(
     body_size_1: cython.longlong = 0
     body_at_1: cython.longlong = 0
     crc_at_1: cython.longlong = 0
-    out: cython.uchar[::1]
+    out: cython.pointer(cython.uchar)
     base_offset_1 = given_base_offset
     partition_leader_epoch_1 = given_partition_leader_epoch
     if not ((partition_leader_epoch_1 >= cython.cast(cython.longlong, -2147483648)) and (partition_leader_epoch_1 <= 2147483647)):
@@ -3121,11 +3112,8 @@ def frame_kafka_batches(
         return 14
     if not (num_records_1 >= 0):
         return 15
-    made = bytearray((12 + body_size_1) - records_length_1)
-    if cython.compiled:
-        out = made
-    else:
-        out = memoryview(made)
+    made: bytearray = bytearray((12 + body_size_1) - records_length_1)
+    out = made
     out[pos] = cython.cast(cython.uchar, (base_offset_1 >> 56) & 255)
     out[pos + 1] = cython.cast(cython.uchar, (base_offset_1 >> 48) & 255)
     out[pos + 2] = cython.cast(cython.uchar, (base_offset_1 >> 40) & 255)
@@ -3206,9 +3194,9 @@ def frame_kafka_batches(
     pos += 4
     cut_0 = pos
     word = 0
-    word = _crc32c_on(word, out, body_at_1 + 9, cut_0)
+    word = _crc32c_at(word, out, body_at_1 + 9, cut_0)
     word = _crc32c_on(word, given_records, 0, given_records.shape[0])
-    word = _crc32c_on(word, out, cut_0, (body_at_1 + body_size_1) - records_length_1)
+    word = _crc32c_at(word, out, cut_0, (body_at_1 + body_size_1) - records_length_1)
     out[crc_at_1] = cython.cast(cython.uchar, (word >> 24) & 255)
     out[crc_at_1 + 1] = cython.cast(cython.uchar, (word >> 16) & 255)
     out[crc_at_1 + 2] = cython.cast(cython.uchar, (word >> 8) & 255)
@@ -3227,7 +3215,7 @@ def frame_kafka_control_key(
     version_1: cython.longlong = 0
     control_type_1: cython.longlong = 0
     unknown_length_1: cython.longlong = 0
-    out: cython.uchar[::1]
+    out: cython.pointer(cython.uchar)
     version_1 = given_version
     if not ((version_1 >= -32768) and (version_1 <= 32767)):
         return 0
@@ -3239,11 +3227,8 @@ def frame_kafka_control_key(
         return 2
     if not (unknown_length_1 >= 0):
         return 3
-    made = bytearray((4 + unknown_length_1) - unknown_length_1)
-    if cython.compiled:
-        out = made
-    else:
-        out = memoryview(made)
+    made: bytearray = bytearray((4 + unknown_length_1) - unknown_length_1)
+    out = made
     out[pos] = cython.cast(cython.uchar, (version_1 >> 8) & 255)
     out[pos + 1] = cython.cast(cython.uchar, (version_1) & 255)
     pos += 2
@@ -3262,18 +3247,15 @@ def frame_kafka_offset_index(
     word: cython.longlong = 0
     relative_offset_1: cython.longlong = 0
     position_1: cython.longlong = 0
-    out: cython.uchar[::1]
+    out: cython.pointer(cython.uchar)
     relative_offset_1 = given_relative_offset
     if not ((relative_offset_1 >= cython.cast(cython.longlong, -2147483648)) and (relative_offset_1 <= 2147483647)):
         return 0
     position_1 = given_position
     if not ((position_1 >= cython.cast(cython.longlong, -2147483648)) and (position_1 <= 2147483647)):
         return 1
-    made = bytearray(8)
-    if cython.compiled:
-        out = made
-    else:
-        out = memoryview(made)
+    made: bytearray = bytearray(8)
+    out = made
     out[pos] = cython.cast(cython.uchar, (relative_offset_1 >> 24) & 255)
     out[pos + 1] = cython.cast(cython.uchar, (relative_offset_1 >> 16) & 255)
     out[pos + 2] = cython.cast(cython.uchar, (relative_offset_1 >> 8) & 255)
@@ -3307,7 +3289,7 @@ def frame_kafka_producers(
     timestamp_1: cython.longlong = 0
     coordinator_epoch_1: cython.longlong = 0
     current_txn_first_offset_1: cython.longlong = 0
-    out: cython.uchar[::1]
+    out: cython.pointer(cython.uchar)
     producer_id_1 = given_producer_id
     producer_epoch_1 = given_producer_epoch
     if not ((producer_epoch_1 >= -32768) and (producer_epoch_1 <= 32767)):
@@ -3324,11 +3306,8 @@ def frame_kafka_producers(
     if not ((coordinator_epoch_1 >= cython.cast(cython.longlong, -2147483648)) and (coordinator_epoch_1 <= 2147483647)):
         return 3
     current_txn_first_offset_1 = given_current_txn_first_offset
-    made = bytearray(46)
-    if cython.compiled:
-        out = made
-    else:
-        out = memoryview(made)
+    made: bytearray = bytearray(46)
+    out = made
     out[pos] = cython.cast(cython.uchar, (producer_id_1 >> 56) & 255)
     out[pos + 1] = cython.cast(cython.uchar, (producer_id_1 >> 48) & 255)
     out[pos + 2] = cython.cast(cython.uchar, (producer_id_1 >> 40) & 255)
@@ -3394,16 +3373,13 @@ def frame_kafka_time_index(
     word: cython.longlong = 0
     timestamp_1: cython.longlong = 0
     relative_offset_1: cython.longlong = 0
-    out: cython.uchar[::1]
+    out: cython.pointer(cython.uchar)
     timestamp_1 = given_timestamp
     relative_offset_1 = given_relative_offset
     if not ((relative_offset_1 >= cython.cast(cython.longlong, -2147483648)) and (relative_offset_1 <= 2147483647)):
         return 0
-    made = bytearray(12)
-    if cython.compiled:
-        out = made
-    else:
-        out = memoryview(made)
+    made: bytearray = bytearray(12)
+    out = made
     out[pos] = cython.cast(cython.uchar, (timestamp_1 >> 56) & 255)
     out[pos + 1] = cython.cast(cython.uchar, (timestamp_1 >> 48) & 255)
     out[pos + 2] = cython.cast(cython.uchar, (timestamp_1 >> 40) & 255)
@@ -3434,17 +3410,14 @@ def frame_kafka_transaction_index(
     first_offset_1: cython.longlong = 0
     last_offset_1: cython.longlong = 0
     last_stable_offset_1: cython.longlong = 0
-    out: cython.uchar[::1]
+    out: cython.pointer(cython.uchar)
     version_1 = 0
     producer_id_1 = given_producer_id
     first_offset_1 = given_first_offset
     last_offset_1 = given_last_offset
     last_stable_offset_1 = given_last_stable_offset
-    made = bytearray(34)
-    if cython.compiled:
-        out = made
-    else:
-        out = memoryview(made)
+    made: bytearray = bytearray(34)
+    out = made
     out[pos] = cython.cast(cython.uchar, (version_1 >> 8) & 255)
     out[pos + 1] = cython.cast(cython.uchar, (version_1) & 255)
     pos += 2
@@ -3493,15 +3466,12 @@ def frame_rbak_footer(
     pos: cython.longlong = 0
     word: cython.longlong = 0
     crc32_1: cython.longlong = 0
-    out: cython.uchar[::1]
+    out: cython.pointer(cython.uchar)
     crc32_1 = given_crc32
     if not ((crc32_1 >= 0) and (crc32_1 <= cython.cast(cython.longlong, 4294967295))):
         return 0
-    made = bytearray(8)
-    if cython.compiled:
-        out = made
-    else:
-        out = memoryview(made)
+    made: bytearray = bytearray(8)
+    out = made
     out[pos] = cython.cast(cython.uchar, (crc32_1) & 255)
     out[pos + 1] = cython.cast(cython.uchar, (crc32_1 >> 8) & 255)
     out[pos + 2] = cython.cast(cython.uchar, (crc32_1 >> 16) & 255)
@@ -3530,7 +3500,7 @@ def frame_rbak_header(
     num_records_1: cython.longlong = 0
     first_timestamp_1: cython.longlong = 0
     last_timestamp_1: cython.longlong = 0
-    out: cython.uchar[::1]
+    out: cython.pointer(cython.uchar)
     version_1 = 1
     compression_1 = given_compression
     if not ((compression_1 >= 0) and (compression_1 <= 255)):
@@ -3547,11 +3517,8 @@ def frame_rbak_header(
         return 3
     if not (reserved_length_1 == 2):
         return 4
-    made = bytearray((30 + reserved_length_1))
-    if cython.compiled:
-        out = made
-    else:
-        out = memoryview(made)
+    made: bytearray = bytearray((30 + reserved_length_1))
+    out = made
     out[pos] = 82
     out[pos + 1] = 66
     out[pos + 2] = 65
@@ -3563,7 +3530,7 @@ def frame_rbak_header(
     pos += 1
     if reserved_length_1 > 0:
         if cython.compiled:
-            copy_slice(cython.address(out[pos]), cython.address(given_reserved[0]), reserved_length_1, min(given_reserved.shape[0] - 0, out.shape[0] - pos))
+            copy_slice(cython.address(out[pos]), cython.address(given_reserved[0]), reserved_length_1, min(given_reserved.shape[0] - 0, len(made) - pos))
         else:
             out[pos : pos + reserved_length_1] = given_reserved[0 : 0 + reserved_length_1]
         pos += reserved_length_1
@@ -3605,18 +3572,15 @@ def frame_rbak_records(
     cut_0: cython.longlong = 0
     len_json_1: cython.longlong = 0
     json_length_1: cython.longlong = 0
-    out: cython.uchar[::1]
+    out: cython.pointer(cython.uchar)
     json_length_1 = given_json
     if not ((json_length_1 >= 0) and (json_length_1 <= cython.cast(cython.longlong, 4294967295))):
         return 0
     len_json_1 = json_length_1
     if not (json_length_1 >= 0):
         return 1
-    made = bytearray((4 + json_length_1) - json_length_1)
-    if cython.compiled:
-        out = made
-    else:
-        out = memoryview(made)
+    made: bytearray = bytearray((4 + json_length_1) - json_length_1)
+    out = made
     out[pos] = cython.cast(cython.uchar, (len_json_1) & 255)
     out[pos + 1] = cython.cast(cython.uchar, (len_json_1 >> 8) & 255)
     out[pos + 2] = cython.cast(cython.uchar, (len_json_1 >> 16) & 255)
@@ -3655,7 +3619,7 @@ def frame_rbf_frames(
     crc32c_at_1: cython.longlong = 0
     covered_1: cython.longlong = 0
     turn_1: cython.longlong = 0
-    out: cython.uchar[::1]
+    out: cython.pointer(cython.uchar)
     is_tombstone_1 = given_is_tombstone
     if not ((is_tombstone_1 >= 0) and (is_tombstone_1 <= 1)):
         return 0
@@ -3689,11 +3653,8 @@ def frame_rbf_frames(
     num_status_minus_1_2 = num_status_minus_1_1
     len_tail_1 = len_frame_1
     covered_1 = (body_size_1 - 0) - 4
-    made = bytearray((4 + frame_size_1) - payload_length_1)
-    if cython.compiled:
-        out = made
-    else:
-        out = memoryview(made)
+    made: bytearray = bytearray((4 + frame_size_1) - payload_length_1)
+    out = made
     out[pos] = cython.cast(cython.uchar, (len_frame_1) & 255)
     out[pos + 1] = cython.cast(cython.uchar, (len_frame_1 >> 8) & 255)
     out[pos + 2] = cython.cast(cython.uchar, (len_frame_1 >> 16) & 255)
@@ -3729,9 +3690,9 @@ def frame_rbf_frames(
     out[pos + 3] = 49
     pos += 4
     word = 0
-    word = _crc32c_on(word, out, body_at_1 + 0, cut_0)
+    word = _crc32c_at(word, out, body_at_1 + 0, cut_0)
     word = _crc32c_on(word, given_payload, 0, given_payload.shape[0])
-    word = _crc32c_on(word, out, cut_0, ((body_at_1 + 0) + covered_1) - payload_length_1)
+    word = _crc32c_at(word, out, cut_0, ((body_at_1 + 0) + covered_1) - payload_length_1)
     out[crc32c_at_1] = cython.cast(cython.uchar, (word) & 255)
     out[crc32c_at_1 + 1] = cython.cast(cython.uchar, (word >> 8) & 255)
     out[crc32c_at_1 + 2] = cython.cast(cython.uchar, (word >> 16) & 255)
