@@ -250,6 +250,30 @@ def encode_aerospike_indexes(
     return status
 
 
+def hold_aerospike_indexes(
+    column__kind__value: cython.const[cython.short][::1],
+    column__namespace__start: cython.const[cython.int][::1],
+    column__namespace__data: cython.const[cython.uchar][::1],
+    column__set__start: cython.const[cython.int][::1],
+    column__set__data: cython.const[cython.uchar][::1],
+    column__name__start: cython.const[cython.int][::1],
+    column__name__data: cython.const[cython.uchar][::1],
+    column__index_type__value: cython.const[cython.short][::1],
+    column__path__start: cython.const[cython.int][::1],
+    column__path__data: cython.const[cython.uchar][::1],
+    column__data_type__value: cython.const[cython.short][::1],
+    column__context__start: cython.const[cython.int][::1],
+    column__context__data: cython.const[cython.uchar][::1],
+    column__context__valid: cython.const[cython.uchar][::1],
+    column__context__first: cython.longlong,
+    column__expression__start: cython.const[cython.int][::1],
+    column__expression__data: cython.const[cython.uchar][::1],
+    column__expression__valid: cython.const[cython.uchar][::1],
+    column__expression__first: cython.longlong,
+):
+    return column__kind__value, column__namespace__start, column__namespace__data, column__set__start, column__set__data, column__name__start, column__name__data, column__index_type__value, column__path__start, column__path__data, column__data_type__value, column__context__start, column__context__data, column__context__valid, column__context__first, column__expression__start, column__expression__data, column__expression__valid, column__expression__first,
+
+
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
@@ -836,6 +860,57 @@ def encode_aerospike_records(
     return status
 
 
+def hold_aerospike_records(
+    column__key_type__value: cython.const[cython.short][::1],
+    column__key_type__valid: cython.const[cython.uchar][::1],
+    column__key_type__first: cython.longlong,
+    column__key_is_compact__value: cython.const[cython.uchar][::1],
+    column__key_is_compact__valid: cython.const[cython.uchar][::1],
+    column__key_is_compact__first: cython.longlong,
+    column__key_integer__value: cython.const[cython.longlong][::1],
+    column__key_integer__valid: cython.const[cython.uchar][::1],
+    column__key_integer__first: cython.longlong,
+    column__key_double__start: cython.const[cython.int][::1],
+    column__key_double__data: cython.const[cython.uchar][::1],
+    column__key_double__valid: cython.const[cython.uchar][::1],
+    column__key_double__first: cython.longlong,
+    column__key_data__start: cython.const[cython.int][::1],
+    column__key_data__data: cython.const[cython.uchar][::1],
+    column__key_data__valid: cython.const[cython.uchar][::1],
+    column__key_data__first: cython.longlong,
+    column__namespace__start: cython.const[cython.int][::1],
+    column__namespace__data: cython.const[cython.uchar][::1],
+    column__digest__start: cython.const[cython.int][::1],
+    column__digest__data: cython.const[cython.uchar][::1],
+    column__set__start: cython.const[cython.int][::1],
+    column__set__data: cython.const[cython.uchar][::1],
+    column__set__valid: cython.const[cython.uchar][::1],
+    column__set__first: cython.longlong,
+    column__generation__value: cython.const[cython.longlong][::1],
+    column__expiration__value: cython.const[cython.longlong][::1],
+    column__bins__start: cython.const[cython.int][::1],
+    column__bins__type__value: cython.const[cython.short][::1],
+    column__bins__is_compact__value: cython.const[cython.uchar][::1],
+    column__bins__name__start: cython.const[cython.int][::1],
+    column__bins__name__data: cython.const[cython.uchar][::1],
+    column__bins__boolean__value: cython.const[cython.uchar][::1],
+    column__bins__boolean__valid: cython.const[cython.uchar][::1],
+    column__bins__boolean__first: cython.longlong,
+    column__bins__integer__value: cython.const[cython.longlong][::1],
+    column__bins__integer__valid: cython.const[cython.uchar][::1],
+    column__bins__integer__first: cython.longlong,
+    column__bins__double__start: cython.const[cython.int][::1],
+    column__bins__double__data: cython.const[cython.uchar][::1],
+    column__bins__double__valid: cython.const[cython.uchar][::1],
+    column__bins__double__first: cython.longlong,
+    column__bins__data__start: cython.const[cython.int][::1],
+    column__bins__data__data: cython.const[cython.uchar][::1],
+    column__bins__data__valid: cython.const[cython.uchar][::1],
+    column__bins__data__first: cython.longlong,
+):
+    return column__key_type__value, column__key_type__valid, column__key_type__first, column__key_is_compact__value, column__key_is_compact__valid, column__key_is_compact__first, column__key_integer__value, column__key_integer__valid, column__key_integer__first, column__key_double__start, column__key_double__data, column__key_double__valid, column__key_double__first, column__key_data__start, column__key_data__data, column__key_data__valid, column__key_data__first, column__namespace__start, column__namespace__data, column__digest__start, column__digest__data, column__set__start, column__set__data, column__set__valid, column__set__first, column__generation__value, column__expiration__value, column__bins__start, column__bins__type__value, column__bins__is_compact__value, column__bins__name__start, column__bins__name__data, column__bins__boolean__value, column__bins__boolean__valid, column__bins__boolean__first, column__bins__integer__value, column__bins__integer__valid, column__bins__integer__first, column__bins__double__start, column__bins__double__data, column__bins__double__valid, column__bins__double__first, column__bins__data__start, column__bins__data__data, column__bins__data__valid, column__bins__data__first,
+
+
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
@@ -940,6 +1015,16 @@ def encode_aerospike_udfs(
     with cython.nogil:
         status = _encode_aerospike_udfs(row, rows, state, ends, is_measured, out, column__udf_type__value, column__name__start, column__name__data, column__content__start, column__content__data)
     return status
+
+
+def hold_aerospike_udfs(
+    column__udf_type__value: cython.const[cython.short][::1],
+    column__name__start: cython.const[cython.int][::1],
+    column__name__data: cython.const[cython.uchar][::1],
+    column__content__start: cython.const[cython.int][::1],
+    column__content__data: cython.const[cython.uchar][::1],
+):
+    return column__udf_type__value, column__name__start, column__name__data, column__content__start, column__content__data,
 
 
 @cython.cfunc
@@ -1402,6 +1487,56 @@ def encode_borg_blobs(
     return status
 
 
+def hold_borg_blobs(
+    column__version__value: cython.const[cython.short][::1],
+    column__chunk_id__start: cython.const[cython.int][::1],
+    column__chunk_id__data: cython.const[cython.uchar][::1],
+    column__meta_key_type__value: cython.const[cython.short][::1],
+    column__meta_iv_high__value: cython.const[cython.int][::1],
+    column__meta_iv_high__valid: cython.const[cython.uchar][::1],
+    column__meta_iv_high__first: cython.longlong,
+    column__meta_iv_low__value: cython.const[cython.longlong][::1],
+    column__meta_iv_low__valid: cython.const[cython.uchar][::1],
+    column__meta_iv_low__first: cython.longlong,
+    column__meta_session_id__start: cython.const[cython.int][::1],
+    column__meta_session_id__data: cython.const[cython.uchar][::1],
+    column__meta_session_id__valid: cython.const[cython.uchar][::1],
+    column__meta_session_id__first: cython.longlong,
+    column__meta_mac__start: cython.const[cython.int][::1],
+    column__meta_mac__data: cython.const[cython.uchar][::1],
+    column__meta_mac__valid: cython.const[cython.uchar][::1],
+    column__meta_mac__first: cython.longlong,
+    column__meta_tag__start: cython.const[cython.int][::1],
+    column__meta_tag__data: cython.const[cython.uchar][::1],
+    column__meta_tag__valid: cython.const[cython.uchar][::1],
+    column__meta_tag__first: cython.longlong,
+    column__meta_payload__start: cython.const[cython.int][::1],
+    column__meta_payload__data: cython.const[cython.uchar][::1],
+    column__data_key_type__value: cython.const[cython.short][::1],
+    column__data_iv_high__value: cython.const[cython.int][::1],
+    column__data_iv_high__valid: cython.const[cython.uchar][::1],
+    column__data_iv_high__first: cython.longlong,
+    column__data_iv_low__value: cython.const[cython.longlong][::1],
+    column__data_iv_low__valid: cython.const[cython.uchar][::1],
+    column__data_iv_low__first: cython.longlong,
+    column__data_session_id__start: cython.const[cython.int][::1],
+    column__data_session_id__data: cython.const[cython.uchar][::1],
+    column__data_session_id__valid: cython.const[cython.uchar][::1],
+    column__data_session_id__first: cython.longlong,
+    column__data_mac__start: cython.const[cython.int][::1],
+    column__data_mac__data: cython.const[cython.uchar][::1],
+    column__data_mac__valid: cython.const[cython.uchar][::1],
+    column__data_mac__first: cython.longlong,
+    column__data_tag__start: cython.const[cython.int][::1],
+    column__data_tag__data: cython.const[cython.uchar][::1],
+    column__data_tag__valid: cython.const[cython.uchar][::1],
+    column__data_tag__first: cython.longlong,
+    column__data_payload__start: cython.const[cython.int][::1],
+    column__data_payload__data: cython.const[cython.uchar][::1],
+):
+    return column__version__value, column__chunk_id__start, column__chunk_id__data, column__meta_key_type__value, column__meta_iv_high__value, column__meta_iv_high__valid, column__meta_iv_high__first, column__meta_iv_low__value, column__meta_iv_low__valid, column__meta_iv_low__first, column__meta_session_id__start, column__meta_session_id__data, column__meta_session_id__valid, column__meta_session_id__first, column__meta_mac__start, column__meta_mac__data, column__meta_mac__valid, column__meta_mac__first, column__meta_tag__start, column__meta_tag__data, column__meta_tag__valid, column__meta_tag__first, column__meta_payload__start, column__meta_payload__data, column__data_key_type__value, column__data_iv_high__value, column__data_iv_high__valid, column__data_iv_high__first, column__data_iv_low__value, column__data_iv_low__valid, column__data_iv_low__first, column__data_session_id__start, column__data_session_id__data, column__data_session_id__valid, column__data_session_id__first, column__data_mac__start, column__data_mac__data, column__data_mac__valid, column__data_mac__first, column__data_tag__start, column__data_tag__data, column__data_tag__valid, column__data_tag__first, column__data_payload__start, column__data_payload__data,
+
+
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
@@ -1542,6 +1677,19 @@ def encode_borg_index_entries(
     with cython.nogil:
         status = _encode_borg_index_entries(row, rows, state, ends, is_measured, out, column__chunk_id__start, column__chunk_id__data, column__flags__value, column__size__value, column__pack_id__start, column__pack_id__data, column__ofs_blob__value, column__len_blob__value)
     return status
+
+
+def hold_borg_index_entries(
+    column__chunk_id__start: cython.const[cython.int][::1],
+    column__chunk_id__data: cython.const[cython.uchar][::1],
+    column__flags__value: cython.const[cython.longlong][::1],
+    column__size__value: cython.const[cython.longlong][::1],
+    column__pack_id__start: cython.const[cython.int][::1],
+    column__pack_id__data: cython.const[cython.uchar][::1],
+    column__ofs_blob__value: cython.const[cython.longlong][::1],
+    column__len_blob__value: cython.const[cython.longlong][::1],
+):
+    return column__chunk_id__start, column__chunk_id__data, column__flags__value, column__size__value, column__pack_id__start, column__pack_id__data, column__ofs_blob__value, column__len_blob__value,
 
 
 @cython.cfunc
@@ -1787,6 +1935,28 @@ def encode_kafka_batches(
     return status
 
 
+def hold_kafka_batches(
+    column__base_offset__value: cython.const[cython.longlong][::1],
+    column__partition_leader_epoch__value: cython.const[cython.int][::1],
+    column__unused__value: cython.const[cython.short][::1],
+    column__has_delete_horizon__value: cython.const[cython.uchar][::1],
+    column__is_control__value: cython.const[cython.uchar][::1],
+    column__is_transactional__value: cython.const[cython.uchar][::1],
+    column__timestamp_type__value: cython.const[cython.short][::1],
+    column__compression__value: cython.const[cython.short][::1],
+    column__last_offset_delta__value: cython.const[cython.int][::1],
+    column__base_timestamp__value: cython.const[cython.longlong][::1],
+    column__max_timestamp__value: cython.const[cython.longlong][::1],
+    column__producer_id__value: cython.const[cython.longlong][::1],
+    column__producer_epoch__value: cython.const[cython.short][::1],
+    column__base_sequence__value: cython.const[cython.int][::1],
+    column__num_records__value: cython.const[cython.int][::1],
+    column__records__start: cython.const[cython.int][::1],
+    column__records__data: cython.const[cython.uchar][::1],
+):
+    return column__base_offset__value, column__partition_leader_epoch__value, column__unused__value, column__has_delete_horizon__value, column__is_control__value, column__is_transactional__value, column__timestamp_type__value, column__compression__value, column__last_offset_delta__value, column__base_timestamp__value, column__max_timestamp__value, column__producer_id__value, column__producer_epoch__value, column__base_sequence__value, column__num_records__value, column__records__start, column__records__data,
+
+
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
@@ -2015,6 +2185,29 @@ def encode_kafka_messages(
     return status
 
 
+def hold_kafka_messages(
+    column__offset__value: cython.const[cython.longlong][::1],
+    column__magic__value: cython.const[cython.schar][::1],
+    column__unused__value: cython.const[cython.schar][::1],
+    column__timestamp_type__value: cython.const[cython.short][::1],
+    column__compression__value: cython.const[cython.short][::1],
+    column__timestamp__value: cython.const[cython.longlong][::1],
+    column__timestamp__valid: cython.const[cython.uchar][::1],
+    column__timestamp__first: cython.longlong,
+    column__key__start: cython.const[cython.int][::1],
+    column__key__data: cython.const[cython.uchar][::1],
+    column__key__valid: cython.const[cython.uchar][::1],
+    column__key__first: cython.longlong,
+    column__value__start: cython.const[cython.int][::1],
+    column__value__data: cython.const[cython.uchar][::1],
+    column__value__valid: cython.const[cython.uchar][::1],
+    column__value__first: cython.longlong,
+    column__trailing__start: cython.const[cython.int][::1],
+    column__trailing__data: cython.const[cython.uchar][::1],
+):
+    return column__offset__value, column__magic__value, column__unused__value, column__timestamp_type__value, column__compression__value, column__timestamp__value, column__timestamp__valid, column__timestamp__first, column__key__start, column__key__data, column__key__valid, column__key__first, column__value__start, column__value__data, column__value__valid, column__value__first, column__trailing__start, column__trailing__data,
+
+
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
@@ -2075,6 +2268,13 @@ def encode_kafka_offset_index(
     with cython.nogil:
         status = _encode_kafka_offset_index(row, rows, state, ends, is_measured, out, column__relative_offset__value, column__position__value)
     return status
+
+
+def hold_kafka_offset_index(
+    column__relative_offset__value: cython.const[cython.int][::1],
+    column__position__value: cython.const[cython.int][::1],
+):
+    return column__relative_offset__value, column__position__value,
 
 
 @cython.cfunc
@@ -2205,6 +2405,19 @@ def encode_kafka_producers(
     with cython.nogil:
         status = _encode_kafka_producers(row, rows, state, ends, is_measured, out, column__producer_id__value, column__producer_epoch__value, column__last_sequence__value, column__last_offset__value, column__offset_delta__value, column__timestamp__value, column__coordinator_epoch__value, column__current_txn_first_offset__value)
     return status
+
+
+def hold_kafka_producers(
+    column__producer_id__value: cython.const[cython.longlong][::1],
+    column__producer_epoch__value: cython.const[cython.short][::1],
+    column__last_sequence__value: cython.const[cython.int][::1],
+    column__last_offset__value: cython.const[cython.longlong][::1],
+    column__offset_delta__value: cython.const[cython.int][::1],
+    column__timestamp__value: cython.const[cython.longlong][::1],
+    column__coordinator_epoch__value: cython.const[cython.int][::1],
+    column__current_txn_first_offset__value: cython.const[cython.longlong][::1],
+):
+    return column__producer_id__value, column__producer_epoch__value, column__last_sequence__value, column__last_offset__value, column__offset_delta__value, column__timestamp__value, column__coordinator_epoch__value, column__current_txn_first_offset__value,
 
 
 @cython.cfunc
@@ -2429,6 +2642,29 @@ def encode_kafka_records(
     return status
 
 
+def hold_kafka_records(
+    column__attributes__value: cython.const[cython.schar][::1],
+    column__timestamp_delta__value: cython.const[cython.longlong][::1],
+    column__offset_delta__value: cython.const[cython.int][::1],
+    column__key__start: cython.const[cython.int][::1],
+    column__key__data: cython.const[cython.uchar][::1],
+    column__key__valid: cython.const[cython.uchar][::1],
+    column__key__first: cython.longlong,
+    column__value__start: cython.const[cython.int][::1],
+    column__value__data: cython.const[cython.uchar][::1],
+    column__value__valid: cython.const[cython.uchar][::1],
+    column__value__first: cython.longlong,
+    column__headers__start: cython.const[cython.int][::1],
+    column__headers__key__start: cython.const[cython.int][::1],
+    column__headers__key__data: cython.const[cython.uchar][::1],
+    column__headers__value__start: cython.const[cython.int][::1],
+    column__headers__value__data: cython.const[cython.uchar][::1],
+    column__headers__value__valid: cython.const[cython.uchar][::1],
+    column__headers__value__first: cython.longlong,
+):
+    return column__attributes__value, column__timestamp_delta__value, column__offset_delta__value, column__key__start, column__key__data, column__key__valid, column__key__first, column__value__start, column__value__data, column__value__valid, column__value__first, column__headers__start, column__headers__key__start, column__headers__key__data, column__headers__value__start, column__headers__value__data, column__headers__value__valid, column__headers__value__first,
+
+
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
@@ -2493,6 +2729,13 @@ def encode_kafka_time_index(
     with cython.nogil:
         status = _encode_kafka_time_index(row, rows, state, ends, is_measured, out, column__timestamp__value, column__relative_offset__value)
     return status
+
+
+def hold_kafka_time_index(
+    column__timestamp__value: cython.const[cython.longlong][::1],
+    column__relative_offset__value: cython.const[cython.int][::1],
+):
+    return column__timestamp__value, column__relative_offset__value,
 
 
 @cython.cfunc
@@ -2596,6 +2839,15 @@ def encode_kafka_transaction_index(
     return status
 
 
+def hold_kafka_transaction_index(
+    column__producer_id__value: cython.const[cython.longlong][::1],
+    column__first_offset__value: cython.const[cython.longlong][::1],
+    column__last_offset__value: cython.const[cython.longlong][::1],
+    column__last_stable_offset__value: cython.const[cython.longlong][::1],
+):
+    return column__producer_id__value, column__first_offset__value, column__last_offset__value, column__last_stable_offset__value,
+
+
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
@@ -2663,6 +2915,13 @@ def encode_rbak_records(
     with cython.nogil:
         status = _encode_rbak_records(row, rows, state, ends, is_measured, out, column__json__start, column__json__data)
     return status
+
+
+def hold_rbak_records(
+    column__json__start: cython.const[cython.int][::1],
+    column__json__data: cython.const[cython.uchar][::1],
+):
+    return column__json__start, column__json__data,
 
 
 @cython.cfunc
@@ -2818,6 +3077,15 @@ def encode_rbf_frames(
     with cython.nogil:
         status = _encode_rbf_frames(row, rows, state, ends, is_measured, out, column__is_tombstone__value, column__frame_tag__value, column__payload__start, column__payload__data)
     return status
+
+
+def hold_rbf_frames(
+    column__is_tombstone__value: cython.const[cython.uchar][::1],
+    column__frame_tag__value: cython.const[cython.longlong][::1],
+    column__payload__start: cython.const[cython.int][::1],
+    column__payload__data: cython.const[cython.uchar][::1],
+):
+    return column__is_tombstone__value, column__frame_tag__value, column__payload__start, column__payload__data,
 
 
 def frame_borg_blobs(

@@ -35,7 +35,7 @@ from thawline.native.constants.encoders import (
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # collections.abc has it from Python 3.12 on
 
-__all__ = ["Encoded", "Refused", "encode", "frame", "function_of", "mended", "new_state", "refused"]
+__all__ = ["Encoded", "Refused", "encode", "frame", "function_of", "hold", "mended", "new_state", "refused"]
 
 NOTHING = memoryview(b"")
 MISSING = {code: memoryview(array(code)) for code in "qihbB"}
@@ -88,6 +88,12 @@ def function_of(table: str) -> Callable[..., int]:
     """The native function that encodes rows of a table."""
     found: Callable[..., int] = getattr(native.functions, f"encode_{table}")
     return found
+
+
+def hold(table: str, columns: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The columns as an encoder takes them, for one that is called often: it need not look at their memory again."""
+    held: tuple[Any, ...] = getattr(native.functions, f"hold_{table}")(*columns)
+    return held
 
 
 def new_state() -> array[int]:
