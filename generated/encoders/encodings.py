@@ -11,8 +11,8 @@ if not cython.compiled:
         ENCODE_DONE, ENCODE_FULL, ENCODE_REFUSED, ENCODED_AT, ENCODED_NEEDED, ENCODED_REFUSAL,
     )
     from thawline.native.sources.encode_values import (
-        _base64_size, _crc32_on, _crc32c_on, _decimal_size, _escaped_size, _is_given, _stopped, _write_base64,
-        _write_decimal, _write_escaped, _write_zigzag, _zigzag_size,
+        _base64_size, _crc32_at, _crc32_on, _crc32c_at, _crc32c_on, _decimal_size, _escaped_size, _is_given, _stopped,
+        _write_base64, _write_decimal, _write_escaped, _write_zigzag, _zigzag_size,
     )
 
 
@@ -248,6 +248,30 @@ def encode_aerospike_indexes(
     with cython.nogil:
         status = _encode_aerospike_indexes(row, rows, state, ends, is_measured, out, column__kind__value, column__namespace__start, column__namespace__data, column__set__start, column__set__data, column__name__start, column__name__data, column__index_type__value, column__path__start, column__path__data, column__data_type__value, column__context__start, column__context__data, column__context__valid, column__context__first, column__expression__start, column__expression__data, column__expression__valid, column__expression__first)
     return status
+
+
+def hold_aerospike_indexes(
+    column__kind__value: cython.const[cython.short][::1],
+    column__namespace__start: cython.const[cython.int][::1],
+    column__namespace__data: cython.const[cython.uchar][::1],
+    column__set__start: cython.const[cython.int][::1],
+    column__set__data: cython.const[cython.uchar][::1],
+    column__name__start: cython.const[cython.int][::1],
+    column__name__data: cython.const[cython.uchar][::1],
+    column__index_type__value: cython.const[cython.short][::1],
+    column__path__start: cython.const[cython.int][::1],
+    column__path__data: cython.const[cython.uchar][::1],
+    column__data_type__value: cython.const[cython.short][::1],
+    column__context__start: cython.const[cython.int][::1],
+    column__context__data: cython.const[cython.uchar][::1],
+    column__context__valid: cython.const[cython.uchar][::1],
+    column__context__first: cython.longlong,
+    column__expression__start: cython.const[cython.int][::1],
+    column__expression__data: cython.const[cython.uchar][::1],
+    column__expression__valid: cython.const[cython.uchar][::1],
+    column__expression__first: cython.longlong,
+):
+    return column__kind__value, column__namespace__start, column__namespace__data, column__set__start, column__set__data, column__name__start, column__name__data, column__index_type__value, column__path__start, column__path__data, column__data_type__value, column__context__start, column__context__data, column__context__valid, column__context__first, column__expression__start, column__expression__data, column__expression__valid, column__expression__first,
 
 
 @cython.cfunc
@@ -836,6 +860,57 @@ def encode_aerospike_records(
     return status
 
 
+def hold_aerospike_records(
+    column__key_type__value: cython.const[cython.short][::1],
+    column__key_type__valid: cython.const[cython.uchar][::1],
+    column__key_type__first: cython.longlong,
+    column__key_is_compact__value: cython.const[cython.uchar][::1],
+    column__key_is_compact__valid: cython.const[cython.uchar][::1],
+    column__key_is_compact__first: cython.longlong,
+    column__key_integer__value: cython.const[cython.longlong][::1],
+    column__key_integer__valid: cython.const[cython.uchar][::1],
+    column__key_integer__first: cython.longlong,
+    column__key_double__start: cython.const[cython.int][::1],
+    column__key_double__data: cython.const[cython.uchar][::1],
+    column__key_double__valid: cython.const[cython.uchar][::1],
+    column__key_double__first: cython.longlong,
+    column__key_data__start: cython.const[cython.int][::1],
+    column__key_data__data: cython.const[cython.uchar][::1],
+    column__key_data__valid: cython.const[cython.uchar][::1],
+    column__key_data__first: cython.longlong,
+    column__namespace__start: cython.const[cython.int][::1],
+    column__namespace__data: cython.const[cython.uchar][::1],
+    column__digest__start: cython.const[cython.int][::1],
+    column__digest__data: cython.const[cython.uchar][::1],
+    column__set__start: cython.const[cython.int][::1],
+    column__set__data: cython.const[cython.uchar][::1],
+    column__set__valid: cython.const[cython.uchar][::1],
+    column__set__first: cython.longlong,
+    column__generation__value: cython.const[cython.longlong][::1],
+    column__expiration__value: cython.const[cython.longlong][::1],
+    column__bins__start: cython.const[cython.int][::1],
+    column__bins__type__value: cython.const[cython.short][::1],
+    column__bins__is_compact__value: cython.const[cython.uchar][::1],
+    column__bins__name__start: cython.const[cython.int][::1],
+    column__bins__name__data: cython.const[cython.uchar][::1],
+    column__bins__boolean__value: cython.const[cython.uchar][::1],
+    column__bins__boolean__valid: cython.const[cython.uchar][::1],
+    column__bins__boolean__first: cython.longlong,
+    column__bins__integer__value: cython.const[cython.longlong][::1],
+    column__bins__integer__valid: cython.const[cython.uchar][::1],
+    column__bins__integer__first: cython.longlong,
+    column__bins__double__start: cython.const[cython.int][::1],
+    column__bins__double__data: cython.const[cython.uchar][::1],
+    column__bins__double__valid: cython.const[cython.uchar][::1],
+    column__bins__double__first: cython.longlong,
+    column__bins__data__start: cython.const[cython.int][::1],
+    column__bins__data__data: cython.const[cython.uchar][::1],
+    column__bins__data__valid: cython.const[cython.uchar][::1],
+    column__bins__data__first: cython.longlong,
+):
+    return column__key_type__value, column__key_type__valid, column__key_type__first, column__key_is_compact__value, column__key_is_compact__valid, column__key_is_compact__first, column__key_integer__value, column__key_integer__valid, column__key_integer__first, column__key_double__start, column__key_double__data, column__key_double__valid, column__key_double__first, column__key_data__start, column__key_data__data, column__key_data__valid, column__key_data__first, column__namespace__start, column__namespace__data, column__digest__start, column__digest__data, column__set__start, column__set__data, column__set__valid, column__set__first, column__generation__value, column__expiration__value, column__bins__start, column__bins__type__value, column__bins__is_compact__value, column__bins__name__start, column__bins__name__data, column__bins__boolean__value, column__bins__boolean__valid, column__bins__boolean__first, column__bins__integer__value, column__bins__integer__valid, column__bins__integer__first, column__bins__double__start, column__bins__double__data, column__bins__double__valid, column__bins__double__first, column__bins__data__start, column__bins__data__data, column__bins__data__valid, column__bins__data__first,
+
+
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
@@ -940,6 +1015,16 @@ def encode_aerospike_udfs(
     with cython.nogil:
         status = _encode_aerospike_udfs(row, rows, state, ends, is_measured, out, column__udf_type__value, column__name__start, column__name__data, column__content__start, column__content__data)
     return status
+
+
+def hold_aerospike_udfs(
+    column__udf_type__value: cython.const[cython.short][::1],
+    column__name__start: cython.const[cython.int][::1],
+    column__name__data: cython.const[cython.uchar][::1],
+    column__content__start: cython.const[cython.int][::1],
+    column__content__data: cython.const[cython.uchar][::1],
+):
+    return column__udf_type__value, column__name__start, column__name__data, column__content__start, column__content__data,
 
 
 @cython.cfunc
@@ -1402,6 +1487,56 @@ def encode_borg_blobs(
     return status
 
 
+def hold_borg_blobs(
+    column__version__value: cython.const[cython.short][::1],
+    column__chunk_id__start: cython.const[cython.int][::1],
+    column__chunk_id__data: cython.const[cython.uchar][::1],
+    column__meta_key_type__value: cython.const[cython.short][::1],
+    column__meta_iv_high__value: cython.const[cython.int][::1],
+    column__meta_iv_high__valid: cython.const[cython.uchar][::1],
+    column__meta_iv_high__first: cython.longlong,
+    column__meta_iv_low__value: cython.const[cython.longlong][::1],
+    column__meta_iv_low__valid: cython.const[cython.uchar][::1],
+    column__meta_iv_low__first: cython.longlong,
+    column__meta_session_id__start: cython.const[cython.int][::1],
+    column__meta_session_id__data: cython.const[cython.uchar][::1],
+    column__meta_session_id__valid: cython.const[cython.uchar][::1],
+    column__meta_session_id__first: cython.longlong,
+    column__meta_mac__start: cython.const[cython.int][::1],
+    column__meta_mac__data: cython.const[cython.uchar][::1],
+    column__meta_mac__valid: cython.const[cython.uchar][::1],
+    column__meta_mac__first: cython.longlong,
+    column__meta_tag__start: cython.const[cython.int][::1],
+    column__meta_tag__data: cython.const[cython.uchar][::1],
+    column__meta_tag__valid: cython.const[cython.uchar][::1],
+    column__meta_tag__first: cython.longlong,
+    column__meta_payload__start: cython.const[cython.int][::1],
+    column__meta_payload__data: cython.const[cython.uchar][::1],
+    column__data_key_type__value: cython.const[cython.short][::1],
+    column__data_iv_high__value: cython.const[cython.int][::1],
+    column__data_iv_high__valid: cython.const[cython.uchar][::1],
+    column__data_iv_high__first: cython.longlong,
+    column__data_iv_low__value: cython.const[cython.longlong][::1],
+    column__data_iv_low__valid: cython.const[cython.uchar][::1],
+    column__data_iv_low__first: cython.longlong,
+    column__data_session_id__start: cython.const[cython.int][::1],
+    column__data_session_id__data: cython.const[cython.uchar][::1],
+    column__data_session_id__valid: cython.const[cython.uchar][::1],
+    column__data_session_id__first: cython.longlong,
+    column__data_mac__start: cython.const[cython.int][::1],
+    column__data_mac__data: cython.const[cython.uchar][::1],
+    column__data_mac__valid: cython.const[cython.uchar][::1],
+    column__data_mac__first: cython.longlong,
+    column__data_tag__start: cython.const[cython.int][::1],
+    column__data_tag__data: cython.const[cython.uchar][::1],
+    column__data_tag__valid: cython.const[cython.uchar][::1],
+    column__data_tag__first: cython.longlong,
+    column__data_payload__start: cython.const[cython.int][::1],
+    column__data_payload__data: cython.const[cython.uchar][::1],
+):
+    return column__version__value, column__chunk_id__start, column__chunk_id__data, column__meta_key_type__value, column__meta_iv_high__value, column__meta_iv_high__valid, column__meta_iv_high__first, column__meta_iv_low__value, column__meta_iv_low__valid, column__meta_iv_low__first, column__meta_session_id__start, column__meta_session_id__data, column__meta_session_id__valid, column__meta_session_id__first, column__meta_mac__start, column__meta_mac__data, column__meta_mac__valid, column__meta_mac__first, column__meta_tag__start, column__meta_tag__data, column__meta_tag__valid, column__meta_tag__first, column__meta_payload__start, column__meta_payload__data, column__data_key_type__value, column__data_iv_high__value, column__data_iv_high__valid, column__data_iv_high__first, column__data_iv_low__value, column__data_iv_low__valid, column__data_iv_low__first, column__data_session_id__start, column__data_session_id__data, column__data_session_id__valid, column__data_session_id__first, column__data_mac__start, column__data_mac__data, column__data_mac__valid, column__data_mac__first, column__data_tag__start, column__data_tag__data, column__data_tag__valid, column__data_tag__first, column__data_payload__start, column__data_payload__data,
+
+
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
@@ -1542,6 +1677,19 @@ def encode_borg_index_entries(
     with cython.nogil:
         status = _encode_borg_index_entries(row, rows, state, ends, is_measured, out, column__chunk_id__start, column__chunk_id__data, column__flags__value, column__size__value, column__pack_id__start, column__pack_id__data, column__ofs_blob__value, column__len_blob__value)
     return status
+
+
+def hold_borg_index_entries(
+    column__chunk_id__start: cython.const[cython.int][::1],
+    column__chunk_id__data: cython.const[cython.uchar][::1],
+    column__flags__value: cython.const[cython.longlong][::1],
+    column__size__value: cython.const[cython.longlong][::1],
+    column__pack_id__start: cython.const[cython.int][::1],
+    column__pack_id__data: cython.const[cython.uchar][::1],
+    column__ofs_blob__value: cython.const[cython.longlong][::1],
+    column__len_blob__value: cython.const[cython.longlong][::1],
+):
+    return column__chunk_id__start, column__chunk_id__data, column__flags__value, column__size__value, column__pack_id__start, column__pack_id__data, column__ofs_blob__value, column__len_blob__value,
 
 
 @cython.cfunc
@@ -1787,6 +1935,28 @@ def encode_kafka_batches(
     return status
 
 
+def hold_kafka_batches(
+    column__base_offset__value: cython.const[cython.longlong][::1],
+    column__partition_leader_epoch__value: cython.const[cython.int][::1],
+    column__unused__value: cython.const[cython.short][::1],
+    column__has_delete_horizon__value: cython.const[cython.uchar][::1],
+    column__is_control__value: cython.const[cython.uchar][::1],
+    column__is_transactional__value: cython.const[cython.uchar][::1],
+    column__timestamp_type__value: cython.const[cython.short][::1],
+    column__compression__value: cython.const[cython.short][::1],
+    column__last_offset_delta__value: cython.const[cython.int][::1],
+    column__base_timestamp__value: cython.const[cython.longlong][::1],
+    column__max_timestamp__value: cython.const[cython.longlong][::1],
+    column__producer_id__value: cython.const[cython.longlong][::1],
+    column__producer_epoch__value: cython.const[cython.short][::1],
+    column__base_sequence__value: cython.const[cython.int][::1],
+    column__num_records__value: cython.const[cython.int][::1],
+    column__records__start: cython.const[cython.int][::1],
+    column__records__data: cython.const[cython.uchar][::1],
+):
+    return column__base_offset__value, column__partition_leader_epoch__value, column__unused__value, column__has_delete_horizon__value, column__is_control__value, column__is_transactional__value, column__timestamp_type__value, column__compression__value, column__last_offset_delta__value, column__base_timestamp__value, column__max_timestamp__value, column__producer_id__value, column__producer_epoch__value, column__base_sequence__value, column__num_records__value, column__records__start, column__records__data,
+
+
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
@@ -2015,6 +2185,29 @@ def encode_kafka_messages(
     return status
 
 
+def hold_kafka_messages(
+    column__offset__value: cython.const[cython.longlong][::1],
+    column__magic__value: cython.const[cython.schar][::1],
+    column__unused__value: cython.const[cython.schar][::1],
+    column__timestamp_type__value: cython.const[cython.short][::1],
+    column__compression__value: cython.const[cython.short][::1],
+    column__timestamp__value: cython.const[cython.longlong][::1],
+    column__timestamp__valid: cython.const[cython.uchar][::1],
+    column__timestamp__first: cython.longlong,
+    column__key__start: cython.const[cython.int][::1],
+    column__key__data: cython.const[cython.uchar][::1],
+    column__key__valid: cython.const[cython.uchar][::1],
+    column__key__first: cython.longlong,
+    column__value__start: cython.const[cython.int][::1],
+    column__value__data: cython.const[cython.uchar][::1],
+    column__value__valid: cython.const[cython.uchar][::1],
+    column__value__first: cython.longlong,
+    column__trailing__start: cython.const[cython.int][::1],
+    column__trailing__data: cython.const[cython.uchar][::1],
+):
+    return column__offset__value, column__magic__value, column__unused__value, column__timestamp_type__value, column__compression__value, column__timestamp__value, column__timestamp__valid, column__timestamp__first, column__key__start, column__key__data, column__key__valid, column__key__first, column__value__start, column__value__data, column__value__valid, column__value__first, column__trailing__start, column__trailing__data,
+
+
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
@@ -2075,6 +2268,13 @@ def encode_kafka_offset_index(
     with cython.nogil:
         status = _encode_kafka_offset_index(row, rows, state, ends, is_measured, out, column__relative_offset__value, column__position__value)
     return status
+
+
+def hold_kafka_offset_index(
+    column__relative_offset__value: cython.const[cython.int][::1],
+    column__position__value: cython.const[cython.int][::1],
+):
+    return column__relative_offset__value, column__position__value,
 
 
 @cython.cfunc
@@ -2205,6 +2405,19 @@ def encode_kafka_producers(
     with cython.nogil:
         status = _encode_kafka_producers(row, rows, state, ends, is_measured, out, column__producer_id__value, column__producer_epoch__value, column__last_sequence__value, column__last_offset__value, column__offset_delta__value, column__timestamp__value, column__coordinator_epoch__value, column__current_txn_first_offset__value)
     return status
+
+
+def hold_kafka_producers(
+    column__producer_id__value: cython.const[cython.longlong][::1],
+    column__producer_epoch__value: cython.const[cython.short][::1],
+    column__last_sequence__value: cython.const[cython.int][::1],
+    column__last_offset__value: cython.const[cython.longlong][::1],
+    column__offset_delta__value: cython.const[cython.int][::1],
+    column__timestamp__value: cython.const[cython.longlong][::1],
+    column__coordinator_epoch__value: cython.const[cython.int][::1],
+    column__current_txn_first_offset__value: cython.const[cython.longlong][::1],
+):
+    return column__producer_id__value, column__producer_epoch__value, column__last_sequence__value, column__last_offset__value, column__offset_delta__value, column__timestamp__value, column__coordinator_epoch__value, column__current_txn_first_offset__value,
 
 
 @cython.cfunc
@@ -2429,6 +2642,29 @@ def encode_kafka_records(
     return status
 
 
+def hold_kafka_records(
+    column__attributes__value: cython.const[cython.schar][::1],
+    column__timestamp_delta__value: cython.const[cython.longlong][::1],
+    column__offset_delta__value: cython.const[cython.int][::1],
+    column__key__start: cython.const[cython.int][::1],
+    column__key__data: cython.const[cython.uchar][::1],
+    column__key__valid: cython.const[cython.uchar][::1],
+    column__key__first: cython.longlong,
+    column__value__start: cython.const[cython.int][::1],
+    column__value__data: cython.const[cython.uchar][::1],
+    column__value__valid: cython.const[cython.uchar][::1],
+    column__value__first: cython.longlong,
+    column__headers__start: cython.const[cython.int][::1],
+    column__headers__key__start: cython.const[cython.int][::1],
+    column__headers__key__data: cython.const[cython.uchar][::1],
+    column__headers__value__start: cython.const[cython.int][::1],
+    column__headers__value__data: cython.const[cython.uchar][::1],
+    column__headers__value__valid: cython.const[cython.uchar][::1],
+    column__headers__value__first: cython.longlong,
+):
+    return column__attributes__value, column__timestamp_delta__value, column__offset_delta__value, column__key__start, column__key__data, column__key__valid, column__key__first, column__value__start, column__value__data, column__value__valid, column__value__first, column__headers__start, column__headers__key__start, column__headers__key__data, column__headers__value__start, column__headers__value__data, column__headers__value__valid, column__headers__value__first,
+
+
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
@@ -2493,6 +2729,13 @@ def encode_kafka_time_index(
     with cython.nogil:
         status = _encode_kafka_time_index(row, rows, state, ends, is_measured, out, column__timestamp__value, column__relative_offset__value)
     return status
+
+
+def hold_kafka_time_index(
+    column__timestamp__value: cython.const[cython.longlong][::1],
+    column__relative_offset__value: cython.const[cython.int][::1],
+):
+    return column__timestamp__value, column__relative_offset__value,
 
 
 @cython.cfunc
@@ -2596,6 +2839,15 @@ def encode_kafka_transaction_index(
     return status
 
 
+def hold_kafka_transaction_index(
+    column__producer_id__value: cython.const[cython.longlong][::1],
+    column__first_offset__value: cython.const[cython.longlong][::1],
+    column__last_offset__value: cython.const[cython.longlong][::1],
+    column__last_stable_offset__value: cython.const[cython.longlong][::1],
+):
+    return column__producer_id__value, column__first_offset__value, column__last_offset__value, column__last_stable_offset__value,
+
+
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
@@ -2663,6 +2915,13 @@ def encode_rbak_records(
     with cython.nogil:
         status = _encode_rbak_records(row, rows, state, ends, is_measured, out, column__json__start, column__json__data)
     return status
+
+
+def hold_rbak_records(
+    column__json__start: cython.const[cython.int][::1],
+    column__json__data: cython.const[cython.uchar][::1],
+):
+    return column__json__start, column__json__data,
 
 
 @cython.cfunc
@@ -2820,6 +3079,15 @@ def encode_rbf_frames(
     return status
 
 
+def hold_rbf_frames(
+    column__is_tombstone__value: cython.const[cython.uchar][::1],
+    column__frame_tag__value: cython.const[cython.longlong][::1],
+    column__payload__start: cython.const[cython.int][::1],
+    column__payload__data: cython.const[cython.uchar][::1],
+):
+    return column__is_tombstone__value, column__frame_tag__value, column__payload__start, column__payload__data,
+
+
 def frame_borg_blobs(
     given_version: cython.longlong,
     given_chunk_id: cython.const[cython.uchar][::1],
@@ -2836,7 +3104,7 @@ def frame_borg_blobs(
     len_data_1: cython.longlong = 0
     meta_length_1: cython.longlong = 0
     data_length_1: cython.longlong = 0
-    out: cython.uchar[::1]
+    out: cython.pointer(cython.uchar)
     version_1 = given_version
     if not ((version_1 >= 0) and (version_1 <= 255)):
         return 0
@@ -2863,11 +3131,8 @@ def frame_borg_blobs(
         return 8
     if not (data_length_1 >= 0):
         return 9
-    made = bytearray((((17 + chunk_id_length_1) + meta_length_1) + data_length_1) - meta_length_1 - data_length_1)
-    if cython.compiled:
-        out = made
-    else:
-        out = memoryview(made)
+    made: bytearray = bytearray((((17 + chunk_id_length_1) + meta_length_1) + data_length_1) - meta_length_1 - data_length_1)
+    out = made
     out[pos] = 66
     out[pos + 1] = 79
     out[pos + 2] = 82
@@ -2881,7 +3146,7 @@ def frame_borg_blobs(
     pos += 1
     if chunk_id_length_1 > 0:
         if cython.compiled:
-            copy_slice(cython.address(out[pos]), cython.address(given_chunk_id[0]), chunk_id_length_1, min(given_chunk_id.shape[0] - 0, out.shape[0] - pos))
+            copy_slice(cython.address(out[pos]), cython.address(given_chunk_id[0]), chunk_id_length_1, min(given_chunk_id.shape[0] - 0, len(made) - pos))
         else:
             out[pos : pos + chunk_id_length_1] = given_chunk_id[0 : 0 + chunk_id_length_1]
         pos += chunk_id_length_1
@@ -2916,7 +3181,7 @@ def frame_borg_index_entries(
     pack_id_length_1: cython.longlong = 0
     ofs_blob_1: cython.longlong = 0
     len_blob_1: cython.longlong = 0
-    out: cython.uchar[::1]
+    out: cython.pointer(cython.uchar)
     chunk_id_length_1 = given_chunk_id.shape[0]
     flags_1 = given_flags
     if not ((flags_1 >= 0) and (flags_1 <= cython.cast(cython.longlong, 4294967295))):
@@ -2939,14 +3204,11 @@ def frame_borg_index_entries(
         return 6
     if not (pack_id_length_1 == 32):
         return 7
-    made = bytearray(((16 + chunk_id_length_1) + pack_id_length_1))
-    if cython.compiled:
-        out = made
-    else:
-        out = memoryview(made)
+    made: bytearray = bytearray(((16 + chunk_id_length_1) + pack_id_length_1))
+    out = made
     if chunk_id_length_1 > 0:
         if cython.compiled:
-            copy_slice(cython.address(out[pos]), cython.address(given_chunk_id[0]), chunk_id_length_1, min(given_chunk_id.shape[0] - 0, out.shape[0] - pos))
+            copy_slice(cython.address(out[pos]), cython.address(given_chunk_id[0]), chunk_id_length_1, min(given_chunk_id.shape[0] - 0, len(made) - pos))
         else:
             out[pos : pos + chunk_id_length_1] = given_chunk_id[0 : 0 + chunk_id_length_1]
         pos += chunk_id_length_1
@@ -2962,7 +3224,7 @@ def frame_borg_index_entries(
     pos += 4
     if pack_id_length_1 > 0:
         if cython.compiled:
-            copy_slice(cython.address(out[pos]), cython.address(given_pack_id[0]), pack_id_length_1, min(given_pack_id.shape[0] - 0, out.shape[0] - pos))
+            copy_slice(cython.address(out[pos]), cython.address(given_pack_id[0]), pack_id_length_1, min(given_pack_id.shape[0] - 0, len(made) - pos))
         else:
             out[pos : pos + pack_id_length_1] = given_pack_id[0 : 0 + pack_id_length_1]
         pos += pack_id_length_1
@@ -2988,7 +3250,7 @@ def frame_borg_index_head(
     version_1: cython.longlong = 0
     len_description_1: cython.longlong = 0
     description_length_1: cython.longlong = 0
-    out: cython.uchar[::1]
+    out: cython.pointer(cython.uchar)
     version_1 = 1
     description_length_1 = given_description
     if not ((description_length_1 >= 0) and (description_length_1 <= cython.cast(cython.longlong, 4294967295))):
@@ -2996,11 +3258,8 @@ def frame_borg_index_head(
     len_description_1 = description_length_1
     if not (description_length_1 >= 0):
         return 1
-    made = bytearray((16 + description_length_1) - description_length_1)
-    if cython.compiled:
-        out = made
-    else:
-        out = memoryview(made)
+    made: bytearray = bytearray((16 + description_length_1) - description_length_1)
+    out = made
     out[pos] = 66
     out[pos + 1] = 79
     out[pos + 2] = 82
@@ -3068,7 +3327,7 @@ def frame_kafka_batches(
     body_size_1: cython.longlong = 0
     body_at_1: cython.longlong = 0
     crc_at_1: cython.longlong = 0
-    out: cython.uchar[::1]
+    out: cython.pointer(cython.uchar)
     base_offset_1 = given_base_offset
     partition_leader_epoch_1 = given_partition_leader_epoch
     if not ((partition_leader_epoch_1 >= cython.cast(cython.longlong, -2147483648)) and (partition_leader_epoch_1 <= 2147483647)):
@@ -3121,11 +3380,8 @@ def frame_kafka_batches(
         return 14
     if not (num_records_1 >= 0):
         return 15
-    made = bytearray((12 + body_size_1) - records_length_1)
-    if cython.compiled:
-        out = made
-    else:
-        out = memoryview(made)
+    made: bytearray = bytearray((12 + body_size_1) - records_length_1)
+    out = made
     out[pos] = cython.cast(cython.uchar, (base_offset_1 >> 56) & 255)
     out[pos + 1] = cython.cast(cython.uchar, (base_offset_1 >> 48) & 255)
     out[pos + 2] = cython.cast(cython.uchar, (base_offset_1 >> 40) & 255)
@@ -3206,9 +3462,9 @@ def frame_kafka_batches(
     pos += 4
     cut_0 = pos
     word = 0
-    word = _crc32c_on(word, out, body_at_1 + 9, cut_0)
+    word = _crc32c_at(word, out, body_at_1 + 9, cut_0)
     word = _crc32c_on(word, given_records, 0, given_records.shape[0])
-    word = _crc32c_on(word, out, cut_0, (body_at_1 + body_size_1) - records_length_1)
+    word = _crc32c_at(word, out, cut_0, (body_at_1 + body_size_1) - records_length_1)
     out[crc_at_1] = cython.cast(cython.uchar, (word >> 24) & 255)
     out[crc_at_1 + 1] = cython.cast(cython.uchar, (word >> 16) & 255)
     out[crc_at_1 + 2] = cython.cast(cython.uchar, (word >> 8) & 255)
@@ -3227,7 +3483,7 @@ def frame_kafka_control_key(
     version_1: cython.longlong = 0
     control_type_1: cython.longlong = 0
     unknown_length_1: cython.longlong = 0
-    out: cython.uchar[::1]
+    out: cython.pointer(cython.uchar)
     version_1 = given_version
     if not ((version_1 >= -32768) and (version_1 <= 32767)):
         return 0
@@ -3239,11 +3495,8 @@ def frame_kafka_control_key(
         return 2
     if not (unknown_length_1 >= 0):
         return 3
-    made = bytearray((4 + unknown_length_1) - unknown_length_1)
-    if cython.compiled:
-        out = made
-    else:
-        out = memoryview(made)
+    made: bytearray = bytearray((4 + unknown_length_1) - unknown_length_1)
+    out = made
     out[pos] = cython.cast(cython.uchar, (version_1 >> 8) & 255)
     out[pos + 1] = cython.cast(cython.uchar, (version_1) & 255)
     pos += 2
@@ -3262,18 +3515,15 @@ def frame_kafka_offset_index(
     word: cython.longlong = 0
     relative_offset_1: cython.longlong = 0
     position_1: cython.longlong = 0
-    out: cython.uchar[::1]
+    out: cython.pointer(cython.uchar)
     relative_offset_1 = given_relative_offset
     if not ((relative_offset_1 >= cython.cast(cython.longlong, -2147483648)) and (relative_offset_1 <= 2147483647)):
         return 0
     position_1 = given_position
     if not ((position_1 >= cython.cast(cython.longlong, -2147483648)) and (position_1 <= 2147483647)):
         return 1
-    made = bytearray(8)
-    if cython.compiled:
-        out = made
-    else:
-        out = memoryview(made)
+    made: bytearray = bytearray(8)
+    out = made
     out[pos] = cython.cast(cython.uchar, (relative_offset_1 >> 24) & 255)
     out[pos + 1] = cython.cast(cython.uchar, (relative_offset_1 >> 16) & 255)
     out[pos + 2] = cython.cast(cython.uchar, (relative_offset_1 >> 8) & 255)
@@ -3307,7 +3557,7 @@ def frame_kafka_producers(
     timestamp_1: cython.longlong = 0
     coordinator_epoch_1: cython.longlong = 0
     current_txn_first_offset_1: cython.longlong = 0
-    out: cython.uchar[::1]
+    out: cython.pointer(cython.uchar)
     producer_id_1 = given_producer_id
     producer_epoch_1 = given_producer_epoch
     if not ((producer_epoch_1 >= -32768) and (producer_epoch_1 <= 32767)):
@@ -3324,11 +3574,8 @@ def frame_kafka_producers(
     if not ((coordinator_epoch_1 >= cython.cast(cython.longlong, -2147483648)) and (coordinator_epoch_1 <= 2147483647)):
         return 3
     current_txn_first_offset_1 = given_current_txn_first_offset
-    made = bytearray(46)
-    if cython.compiled:
-        out = made
-    else:
-        out = memoryview(made)
+    made: bytearray = bytearray(46)
+    out = made
     out[pos] = cython.cast(cython.uchar, (producer_id_1 >> 56) & 255)
     out[pos + 1] = cython.cast(cython.uchar, (producer_id_1 >> 48) & 255)
     out[pos + 2] = cython.cast(cython.uchar, (producer_id_1 >> 40) & 255)
@@ -3394,16 +3641,13 @@ def frame_kafka_time_index(
     word: cython.longlong = 0
     timestamp_1: cython.longlong = 0
     relative_offset_1: cython.longlong = 0
-    out: cython.uchar[::1]
+    out: cython.pointer(cython.uchar)
     timestamp_1 = given_timestamp
     relative_offset_1 = given_relative_offset
     if not ((relative_offset_1 >= cython.cast(cython.longlong, -2147483648)) and (relative_offset_1 <= 2147483647)):
         return 0
-    made = bytearray(12)
-    if cython.compiled:
-        out = made
-    else:
-        out = memoryview(made)
+    made: bytearray = bytearray(12)
+    out = made
     out[pos] = cython.cast(cython.uchar, (timestamp_1 >> 56) & 255)
     out[pos + 1] = cython.cast(cython.uchar, (timestamp_1 >> 48) & 255)
     out[pos + 2] = cython.cast(cython.uchar, (timestamp_1 >> 40) & 255)
@@ -3434,17 +3678,14 @@ def frame_kafka_transaction_index(
     first_offset_1: cython.longlong = 0
     last_offset_1: cython.longlong = 0
     last_stable_offset_1: cython.longlong = 0
-    out: cython.uchar[::1]
+    out: cython.pointer(cython.uchar)
     version_1 = 0
     producer_id_1 = given_producer_id
     first_offset_1 = given_first_offset
     last_offset_1 = given_last_offset
     last_stable_offset_1 = given_last_stable_offset
-    made = bytearray(34)
-    if cython.compiled:
-        out = made
-    else:
-        out = memoryview(made)
+    made: bytearray = bytearray(34)
+    out = made
     out[pos] = cython.cast(cython.uchar, (version_1 >> 8) & 255)
     out[pos + 1] = cython.cast(cython.uchar, (version_1) & 255)
     pos += 2
@@ -3493,15 +3734,12 @@ def frame_rbak_footer(
     pos: cython.longlong = 0
     word: cython.longlong = 0
     crc32_1: cython.longlong = 0
-    out: cython.uchar[::1]
+    out: cython.pointer(cython.uchar)
     crc32_1 = given_crc32
     if not ((crc32_1 >= 0) and (crc32_1 <= cython.cast(cython.longlong, 4294967295))):
         return 0
-    made = bytearray(8)
-    if cython.compiled:
-        out = made
-    else:
-        out = memoryview(made)
+    made: bytearray = bytearray(8)
+    out = made
     out[pos] = cython.cast(cython.uchar, (crc32_1) & 255)
     out[pos + 1] = cython.cast(cython.uchar, (crc32_1 >> 8) & 255)
     out[pos + 2] = cython.cast(cython.uchar, (crc32_1 >> 16) & 255)
@@ -3530,7 +3768,7 @@ def frame_rbak_header(
     num_records_1: cython.longlong = 0
     first_timestamp_1: cython.longlong = 0
     last_timestamp_1: cython.longlong = 0
-    out: cython.uchar[::1]
+    out: cython.pointer(cython.uchar)
     version_1 = 1
     compression_1 = given_compression
     if not ((compression_1 >= 0) and (compression_1 <= 255)):
@@ -3547,11 +3785,8 @@ def frame_rbak_header(
         return 3
     if not (reserved_length_1 == 2):
         return 4
-    made = bytearray((30 + reserved_length_1))
-    if cython.compiled:
-        out = made
-    else:
-        out = memoryview(made)
+    made: bytearray = bytearray((30 + reserved_length_1))
+    out = made
     out[pos] = 82
     out[pos + 1] = 66
     out[pos + 2] = 65
@@ -3563,7 +3798,7 @@ def frame_rbak_header(
     pos += 1
     if reserved_length_1 > 0:
         if cython.compiled:
-            copy_slice(cython.address(out[pos]), cython.address(given_reserved[0]), reserved_length_1, min(given_reserved.shape[0] - 0, out.shape[0] - pos))
+            copy_slice(cython.address(out[pos]), cython.address(given_reserved[0]), reserved_length_1, min(given_reserved.shape[0] - 0, len(made) - pos))
         else:
             out[pos : pos + reserved_length_1] = given_reserved[0 : 0 + reserved_length_1]
         pos += reserved_length_1
@@ -3605,18 +3840,15 @@ def frame_rbak_records(
     cut_0: cython.longlong = 0
     len_json_1: cython.longlong = 0
     json_length_1: cython.longlong = 0
-    out: cython.uchar[::1]
+    out: cython.pointer(cython.uchar)
     json_length_1 = given_json
     if not ((json_length_1 >= 0) and (json_length_1 <= cython.cast(cython.longlong, 4294967295))):
         return 0
     len_json_1 = json_length_1
     if not (json_length_1 >= 0):
         return 1
-    made = bytearray((4 + json_length_1) - json_length_1)
-    if cython.compiled:
-        out = made
-    else:
-        out = memoryview(made)
+    made: bytearray = bytearray((4 + json_length_1) - json_length_1)
+    out = made
     out[pos] = cython.cast(cython.uchar, (len_json_1) & 255)
     out[pos + 1] = cython.cast(cython.uchar, (len_json_1 >> 8) & 255)
     out[pos + 2] = cython.cast(cython.uchar, (len_json_1 >> 16) & 255)
@@ -3655,7 +3887,7 @@ def frame_rbf_frames(
     crc32c_at_1: cython.longlong = 0
     covered_1: cython.longlong = 0
     turn_1: cython.longlong = 0
-    out: cython.uchar[::1]
+    out: cython.pointer(cython.uchar)
     is_tombstone_1 = given_is_tombstone
     if not ((is_tombstone_1 >= 0) and (is_tombstone_1 <= 1)):
         return 0
@@ -3689,11 +3921,8 @@ def frame_rbf_frames(
     num_status_minus_1_2 = num_status_minus_1_1
     len_tail_1 = len_frame_1
     covered_1 = (body_size_1 - 0) - 4
-    made = bytearray((4 + frame_size_1) - payload_length_1)
-    if cython.compiled:
-        out = made
-    else:
-        out = memoryview(made)
+    made: bytearray = bytearray((4 + frame_size_1) - payload_length_1)
+    out = made
     out[pos] = cython.cast(cython.uchar, (len_frame_1) & 255)
     out[pos + 1] = cython.cast(cython.uchar, (len_frame_1 >> 8) & 255)
     out[pos + 2] = cython.cast(cython.uchar, (len_frame_1 >> 16) & 255)
@@ -3729,9 +3958,9 @@ def frame_rbf_frames(
     out[pos + 3] = 49
     pos += 4
     word = 0
-    word = _crc32c_on(word, out, body_at_1 + 0, cut_0)
+    word = _crc32c_at(word, out, body_at_1 + 0, cut_0)
     word = _crc32c_on(word, given_payload, 0, given_payload.shape[0])
-    word = _crc32c_on(word, out, cut_0, ((body_at_1 + 0) + covered_1) - payload_length_1)
+    word = _crc32c_at(word, out, cut_0, ((body_at_1 + 0) + covered_1) - payload_length_1)
     out[crc32c_at_1] = cython.cast(cython.uchar, (word) & 255)
     out[crc32c_at_1 + 1] = cython.cast(cython.uchar, (word >> 8) & 255)
     out[crc32c_at_1 + 2] = cython.cast(cython.uchar, (word >> 16) & 255)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Literal
 
 import pyarrow as pa
@@ -34,6 +34,7 @@ DECIMAL = re.compile(r"decimal\((\d+), (\d+)\)")
 LIST = re.compile(r"list<(.*)>")
 
 
+@cache
 def arrow_type(text: str) -> pa.DataType:
     """The Arrow type that a declaration means.
 

@@ -181,7 +181,8 @@ def salvage(
 ) -> int:
     """Copy everything that is intact in FILE into a new file of the same format.
 
-    FILE is not touched, and OUT appears when it is complete. The exit code is 1 where something was lost.
+    FILE is not touched, and OUT appears when it is complete. The exit code is 1 where something was lost, or was
+    recovered from damage.
     """
     from thawline.rendering.words import exact, quoted
     from thawline.values import json_line
@@ -197,8 +198,11 @@ def salvage(
             done = copy(cold, target, overwrite=overwrite, recover=recover, include_suspects=include_suspects)
             target = done.target
             run.meet(cold)
-            run.code = max(run.code, DAMAGED if done.lost else 0)
+            run.code = max(run.code, DAMAGED if done.lost or done.recovered else 0)
             _report_salvaged(run, cold, done)
+            if done.recovered and not recover:
+                code = done.recovered[0].recovered
+                run.remark(f"how far to trust what was recovered: thawline explain {code}")
             if as_json:
                 run.stdout.write(json_line(_salvaged_object(cold, done)))
     if with_index:
@@ -239,9 +243,12 @@ def _report_salvaged(run: Session, cold: WatchedFile, done: Salvaged) -> None:
         run.remark(f"… and {counted(len(done.lost) - 10, 'more place')}; -v names all of them")
     for repaired in done.repaired:
         run.remark(f"repaired, and proven: {repaired}")
+    messages = {code.id: code.message for code in cold.format.codes}
     for recovered in done.recovered:
+        code = recovered.recovered
         rows = f" with {counted(recovered.rows, 'row')}" if recovered.rows != recovered.units else ""
-        run.remark(f"recovered at {recovered.span}: {counted(recovered.units, unit)}{rows} ({recovered.recovered})")
+        why = f"{code} {messages[code]}"
+        run.remark(f"recovered at {recovered.span}: {counted(recovered.units, unit)}{rows} ({why})")
     if done.suspects:
         run.leave_out()
         run.remark(

@@ -32,6 +32,7 @@ def index(run: Session, output: str | None, *, overwrite: bool) -> int:
 
     A segment is named after its first offset, and index entries count from that: a file of another name is refused.
     """
+    from thawline.cli.rows import say_skipped
     from thawline.rendering.words import quoted
     from thawline.verbs.salvage import write_indexes
 
@@ -39,6 +40,8 @@ def index(run: Session, output: str | None, *, overwrite: bool) -> int:
         Path(output).mkdir(parents=True, exist_ok=True)
 
     def write(cold: WatchedFile) -> None:
+        cold.verify()  # what is damaged is not indexed, and `say_skipped` says so
+        say_skipped(run, cold)
         target = Path(output, Path(cold.name).name) if output else Path(cold.name)
         for path in write_indexes(cold, target, overwrite=overwrite):
             run.remark(f"wrote {quoted(str(path))}")

@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -34,7 +35,7 @@ from thawline.native.constants.encoders import (
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # collections.abc has it from Python 3.12 on
 
-__all__ = ["Encoded", "Refused", "encode", "frame", "function_of", "mended", "new_state", "refused"]
+__all__ = ["Encoded", "Refused", "encode", "frame", "function_of", "hold", "mended", "new_state", "refused"]
 
 NOTHING = memoryview(b"")
 MISSING = {code: memoryview(array(code)) for code in "qihbB"}
@@ -89,6 +90,12 @@ def function_of(table: str) -> Callable[..., int]:
     return found
 
 
+def hold(table: str, columns: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The columns as an encoder takes them, for one that is called often: it need not look at their memory again."""
+    held: tuple[Any, ...] = getattr(native.functions, f"hold_{table}")(*columns)
+    return held
+
+
 def new_state() -> array[int]:
     """The state of an encoder before the first row."""
     return array("q", bytes(8 * ENCODED_SLOTS))
@@ -113,11 +120,12 @@ def frame(name: str, **values: Any) -> tuple[bytearray, ...]:
     ['050000004b414252']
     """
     call = _call(name)
-    given = values if len(values) == len(call.names) else call.defaults | values
+    for hidden, default in call.defaults:
+        values.setdefault(hidden, default)
     for column, codes in call.enums:
-        if given[column.name].__class__ is str:
-            given[column.name] = codes.get(given[column.name]) or _code(column, given[column.name])
-    made = getattr(native.functions, call.function)(*[given[column] for column in call.names])
+        if values[column.name].__class__ is str:
+            values[column.name] = codes.get(values[column.name]) or _code(column, values[column.name])
+    made = getattr(native.functions, call.function)(*call.arguments(values))
     if made.__class__ is int:
         refusal = FRAMES[name].refusals[made]
         raise Refused(_shown(refusal), 0, refusal)
@@ -130,20 +138,27 @@ class _Call:
     """How the encoder of a single structure is called; looked up for each one that is written."""
 
     function: str
-    names: tuple[str, ...]
+    arguments: Callable[[dict[str, Any]], tuple[Any, ...]]
+    """The values in the order of the columns."""
     enums: tuple[tuple[Column, dict[str, int]], ...]
     """Columns that may be given by name, with the codes of these."""
-    defaults: dict[str, Any]
+    defaults: tuple[tuple[str, Any], ...]
     """What no table has, and need not be given."""
 
 
 @cache
 def _call(name: str) -> _Call:
     columns, hidden = FRAMES[name].columns, FRAMES[name].hidden
-    defaults = {it.name: bytes(it.size) if it.kind in SLICES else 0 for it in columns if (it.name,) in hidden}
+    unseen = [column for column in columns if (column.name,) in hidden]
+    defaults = tuple((column.name, bytes(column.size) if column.kind in SLICES else 0) for column in unseen)
     named = [column for column in columns if column.kind == "enum"]
     enums = tuple((column, {label: code for code, label in column.labels.items()}) for column in named)
-    return _Call(f"frame_{name}", tuple(column.name for column in columns), enums, defaults)
+    return _Call(f"frame_{name}", _taking([column.name for column in columns]), enums, defaults)
+
+
+def _taking(names: list[str]) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
+    """The values of some names in their order; `itemgetter` makes no tuple of a single one."""
+    return itemgetter(*names) if len(names) > 1 else lambda values: (values[names[0]],)
 
 
 def mended(name: str, head: Buffer, **parts: Any) -> bytes:

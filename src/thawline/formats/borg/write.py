@@ -13,7 +13,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,6 +57,8 @@ KEYLESS: dict[tuple[int, str], tuple[int, Mode]] = {
     **{(2, mode.name): (kind, mode) for kind, mode in VERSION_2[4].items() if mode in (NONE_SHA256, NONE_BLAKE3)},
 }
 """Key types by object version and name of the mode, where envelopes can be made without the key."""
+NAMING: dict[str, Callable[[], Any]] = {"sha256": hashlib.sha256, "blake3": blake3.blake3}
+"""The hash of a pack as it is written, by the rule that names it."""
 PLAIN_INDEX = 4
 """The repository version whose index files are plain; version 5 keeps them in the envelope of the key."""
 
@@ -99,7 +101,7 @@ class PackWriter:
         self.blobs: list[Placed] = []
         """What has been added, in order."""
         self.size = 0
-        self._hashes: dict[str, Any] = {"sha256": hashlib.sha256(), "blake3": blake3.blake3()}
+        self._hash: Any = NAMING[rule]() if rule in NAMING else None
         self._file: IO[bytes] | None = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed by close
         self._path: Path | None = None
 
@@ -134,8 +136,8 @@ class PackWriter:
             raise BadBlob("the pack is closed")
         self._file.write(part)
         self.size += len(memoryview(part))
-        for made in self._hashes.values():
-            made.update(part)
+        if self._hash is not None:
+            self._hash.update(part)
 
     def pack_id(self) -> str:
         """The name of a pack of what was added so far."""
@@ -146,7 +148,7 @@ class PackWriter:
                 if not self.blobs:
                     raise BadBlob("a pack that is named by its chunk_id holds one blob")
                 return self.blobs[0].chunk_id.hex()
-        digest: str = self._hashes[self.rule].hexdigest()
+        digest: str = self._hash.hexdigest()
         return digest
 
     def close(self) -> Path:

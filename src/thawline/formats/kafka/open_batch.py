@@ -40,18 +40,22 @@ class OpenBatch:
         self._most_records, self._most_bytes = most_records, most_bytes
         self._state, self._encoded = array("q", bytes(8 * OPEN_SLOTS)), new_state()
         self._out = bytearray(min(most_bytes, ROOM))
+        self._encode_rows = function_of("kafka_records")
         self._placed = PLACED
 
     def add(self, rows: RecordColumns, row: int, first_offset: int, *, is_append_time: bool) -> int:
         """Add rows from `row` on; returns the first row that has to wait for the next batch, or the number of rows."""
         place: Callable[..., int] = native.functions.place_in_batch
         default = first_offset, is_append_time
-        while row < rows.count:
+        while row < rows.count and self.count < self._most_records:
             most = min(rows.count, row + self._placed, row + self._most_records - self.count)
+            before = self._state[:]
             end = place(row, most, *rows.places, *default, self._state, *rows.deltas)
             reached = self._encode(rows, row, end)
-            native.functions.add_to_batch(row, reached, *rows.deltas, self._state)
-            if reached == row or reached < end:
+            if reached < end:  # it has no room for the others
+                self._state[:] = before
+                place(row, reached, *rows.places, *default, self._state, *rows.deltas)
+            if reached < most:
                 return reached
             row = reached
         return row
@@ -68,16 +72,19 @@ class OpenBatch:
                 is_first = not self._encoded[ENCODED_AT]
                 if needed > self._most_bytes and not is_first:
                     break
-                self._out += bytes(max(needed - len(self._out), 0 if is_first else len(self._out)))
+                self._grow(needed if is_first else max(needed, min(2 * len(self._out), self._most_bytes)))
                 if needed > self._most_bytes:  # a batch has one record at least, however long
                     self._run(rows, row, row + 1, needed)
                     return row + 1
         return row
 
     def _run(self, rows: RecordColumns, row: int, end: int, most: int) -> int:
-        encode = function_of("kafka_records")
-        with memoryview(self._out) as room, room[:most] as out:
-            return encode(row, end, self._encoded, NO_NUMBERS, False, out, *rows.columns)  # noqa: FBT003 - native code
+        out = self._out if len(self._out) <= most else memoryview(self._out)[:most]
+        run = self._encode_rows
+        return run(row, end, self._encoded, NO_NUMBERS, False, out, *rows.columns)  # noqa: FBT003 - native code
+
+    def _grow(self, size: int) -> None:
+        self._out += bytes(max(size - len(self._out), 0))
 
     def clear(self) -> None:
         """Begin the next batch, which may have about as many records as this one."""

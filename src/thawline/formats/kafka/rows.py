@@ -5,14 +5,14 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline.engine.buffers import Pooled
+from thawline.engine.encoding import hold
 from thawline.errors import ThawlineError
 from thawline.formats.building import Origins, batch_of, column_of
 from thawline.formats.contract import Reading
@@ -345,6 +345,7 @@ PLACE = {"topic", "partition"}
 """Columns that are not used: a segment does not hold them, its folder is named by them."""
 TICKS = {"ms": 1, "us": 1000, "ns": 1_000_000}
 """Ticks of a unit in a millisecond."""
+BINARY = pa.binary()
 NOTHING = memoryview(b"")
 NO_NUMBERS = memoryview(array("q"))
 NO_STARTS = memoryview(array("i"))
@@ -368,6 +369,10 @@ class RecordColumns:
     deltas: tuple[memoryview, memoryview]
     """Offsets and timestamps as the batch that takes the records has them."""
 
+    def held(self) -> RecordColumns:
+        """The same, for several batches: native code takes the views that it returns quicker than others."""
+        return replace(self, columns=hold("kafka_records", self.columns))
+
     @property
     def offsets(self) -> memoryview:
         """The offsets, where they are given."""
@@ -383,17 +388,17 @@ def record_columns(batch: pa.RecordBatch) -> RecordColumns:
         raise BadRecord(
             f"rows come as a pyarrow.RecordBatch, not {type(batch).__name__}; to_batches() of a table gives some"
         )
-    columns = _used_columns(batch)
+    columns, rows = _used_columns(batch), batch.num_rows
     _refuse_long(columns, batch)
-    missing = pa.nulls(batch.num_rows, pa.binary())
+    missing = pa.nulls(rows, BINARY)
     keys, values = (_parts(_binary(columns.get(name, missing), name)) for name in ("key", "value"))
     headers = _headers(columns["headers"]) if "headers" in columns else NO_HEADERS
     offsets = _offsets(columns["offset"]) if "offset" in columns else NO_NUMBERS
     timestamps = _timestamps(columns["timestamp"]) if "timestamp" in columns else NO_NUMBERS
     append_times = _append_times(columns["timestampType"]) if "timestampType" in columns else NOTHING
-    deltas = Pooled("i", batch.num_rows).view, Pooled("q", batch.num_rows).view
+    deltas = memoryview(bytearray(4 * rows)).cast("i"), memoryview(bytearray(8 * rows)).cast("q")
     columns_ = (NO_ATTRIBUTES, *reversed(deltas), *keys, *values, *headers)
-    return RecordColumns(batch.num_rows, columns_, (offsets, timestamps, append_times), deltas)
+    return RecordColumns(rows, columns_, (offsets, timestamps, append_times), deltas)
 
 
 def _used_columns(batch: pa.RecordBatch) -> dict[str, pa.Array]:
@@ -417,10 +422,12 @@ def _refuse_long(columns: dict[str, pa.Array], batch: pa.RecordBatch) -> None:
 
 
 def _binary(column: pa.Array, name: str) -> pa.BinaryArray:
+    if column.type == BINARY:
+        return column
     kinds = ("binary", "string", "large_binary", "large_string", "binary_view", "string_view", "fixed_size_binary")
     if not any(getattr(pa.types, f"is_{kind}")(column.type) for kind in kinds):
         raise BadRecord(f"the column {name} is {column.type}, not binary or text")
-    return column.cast(pa.binary())
+    return column.cast(BINARY)
 
 
 def _parts(binary: pa.BinaryArray) -> tuple[memoryview, memoryview, memoryview, int]:
@@ -489,7 +496,8 @@ def _timestamps(column: pa.Array) -> memoryview:
         _refuse_before_1970(times, ticks)
     if latest > LATEST_TIMESTAMP:
         raise BadRecord(f"the timestamp {latest} is too late for 63 bits")
-    return integers(pc.fill_null(pc.divide(times, ticks) if ticks > 1 else times, NO_TIMESTAMP))
+    milliseconds = pc.divide(times, ticks) if ticks > 1 else times
+    return integers(pc.fill_null(milliseconds, NO_TIMESTAMP) if milliseconds.null_count else milliseconds)
 
 
 def _refuse_before_1970(times: pa.Int64Array, ticks: int) -> None:

@@ -295,9 +295,14 @@ class KafkaSegmentWriter:
             self._encode(record_columns(batch))
 
     def _encode(self, rows: RecordColumns) -> None:
-        row = 0
-        while (row := self._batch.add(rows, row, self._next_offset, is_append_time=self._is_append_time)) < rows.count:
+        row = self._add(rows, 0)
+        rows = rows.held() if row < rows.count else rows
+        while row < rows.count:
             self._close_batch()
+            row = self._add(rows, row)
+
+    def _add(self, rows: RecordColumns, row: int) -> int:
+        return self._batch.add(rows, row, self._next_offset, is_append_time=self._is_append_time)
 
     def _end_transaction(
         self, ending: Ending, producer: Producer, coordinator_epoch: int, timestamp: Time | None, offset: int | None

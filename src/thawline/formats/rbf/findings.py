@@ -93,11 +93,12 @@ TOO_SHORT = Code(
 )
 UNREACHABLE = Code(
     "RBF110",
-    "a whole frame without a fence before it",
+    "a whole frame that the reverse scan does not reach",
     "error",
-    "Lengths, checksum and the fence after the frame are right, but there is no fence before it, so the reverse scan "
-    "does not return it. That happens to the first frame when the genesis fence is lost, to the frame after a damaged "
-    "fence, and to the first frame that is appended to a torn file.",
+    "Lengths, checksum and the fence after the frame are right, but there is no fence before it, or it does not start "
+    "at a multiple of four, so the reverse scan does not return it. That happens to the first frame when the genesis "
+    "fence is lost, to the frame after a damaged fence, to the first frame that is appended to a torn file, and to all "
+    "frames after a place where bytes were inserted or removed. `salvage --recover` keeps it.",
 )
 OVERLAPPED = Code(
     "RBF111",
@@ -216,7 +217,8 @@ class Gaps:
         if stored != computed:
             return self._lost(BAD_CHECKSUM, rest, frame, {"crc_stored": stored, "crc_computed": computed})
         has_fence = self.source.view(frame.start - len(FENCE), frame.start) == FENCE
-        return self._lost(OVERLAPPED if has_fence else UNREACHABLE, rest, frame)
+        is_reached = has_fence and frame.start % ALIGNMENT == 0
+        return self._lost(OVERLAPPED if is_reached else UNREACHABLE, rest, frame)
 
     def _no_frame(self, rest: Span, extent: Span | None, at: int, detail: Mapping[str, object]) -> Finding:
         """Bytes that are no frame, up to the end of its extent where that is known."""

@@ -31,12 +31,13 @@ static inline unsigned long long zigzag(long long number) {
 }
 
 static inline long long zigzag_size(long long number) {
+    unsigned long long rest = zigzag(number);
+    long long size = 1;
+    if (rest < 128) return size; /* as most lengths and deltas */
 #if defined(__GNUC__) || defined(__clang__)
     /* One byte for each seven bits that are begun: 9 / 64 is a little more than 1 / 7. */
-    return ((64 - __builtin_clzll(zigzag(number) | 1)) * 9 + 64) >> 6;
+    return ((64 - __builtin_clzll(rest)) * 9 + 64) >> 6;
 #else
-    long long size = 1;
-    unsigned long long rest = zigzag(number);
     for (; rest >= 128; rest >>= 7) size++;
     return size;
 #endif

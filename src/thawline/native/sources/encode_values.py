@@ -33,6 +33,7 @@ if not cython.compiled:
         VARINT_BITS,
         VARINT_MORE,
     )
+    from thawline.native.sources.checksums import _first_byte
 
 
 @cython.cfunc
@@ -237,19 +238,50 @@ def _write_base64(
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _crc32c_on(
-    before: cython.longlong, buf: cython.const[cython.uchar][::1], start: cython.longlong, end: cython.longlong
+def _crc32c_at(
+    before: cython.longlong,
+    data: cython.pointer(cython.const[cython.uchar]),
+    start: cython.longlong,
+    end: cython.longlong,
 ) -> cython.longlong:
     """CRC-32C of bytes after others whose checksum is known; 0 for none."""
     if not cython.compiled:
-        return crc32c(buf, start, end, value=before)
+        return crc32c(data, start, end, value=before)
+    size: cython.size_t = cython.cast(cython.size_t, end - start)
     return cython.cast(
         cython.uint,
-        ~crc32c_best(  # noqa: F821 - of crc.h
-            ~cython.cast(cython.uint, before),
-            _first_byte(buf) + start,  # noqa: F821 - of checksums.py
-            cython.cast(cython.size_t, end - start),
-        ),
+        ~crc32c_best(~cython.cast(cython.uint, before), data + start, size),  # noqa: F821 - of crc.h
+    )
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _crc32c_on(
+    before: cython.longlong, buf: cython.const[cython.uchar][::1], start: cython.longlong, end: cython.longlong
+) -> cython.longlong:
+    """The same, of a buffer."""
+    return _crc32c_at(before, _first_byte(buf), start, end)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _crc32_at(
+    before: cython.longlong,
+    data: cython.pointer(cython.const[cython.uchar]),
+    start: cython.longlong,
+    end: cython.longlong,
+) -> cython.longlong:
+    """CRC-32 (IEEE) of bytes after others whose checksum is known; 0 for none."""
+    if not cython.compiled:
+        return crc32(data, start, end, value=before)
+    size: cython.size_t = cython.cast(cython.size_t, end - start)
+    return cython.cast(
+        cython.uint,
+        ~crc32_by_tables(~cython.cast(cython.uint, before), data + start, size),  # noqa: F821 - of crc.h
     )
 
 
@@ -260,14 +292,5 @@ def _crc32c_on(
 def _crc32_on(
     before: cython.longlong, buf: cython.const[cython.uchar][::1], start: cython.longlong, end: cython.longlong
 ) -> cython.longlong:
-    """CRC-32 (IEEE) of bytes after others whose checksum is known; 0 for none."""
-    if not cython.compiled:
-        return crc32(buf, start, end, value=before)
-    return cython.cast(
-        cython.uint,
-        ~crc32_by_tables(  # noqa: F821 - of crc.h
-            ~cython.cast(cython.uint, before),
-            _first_byte(buf) + start,  # noqa: F821 - of checksums.py
-            cython.cast(cython.size_t, end - start),
-        ),
-    )
+    """The same, of a buffer."""
+    return _crc32_at(before, _first_byte(buf), start, end)

@@ -33,7 +33,7 @@ def place_in_batch(
     offset_deltas: cython.int[::1],
     timestamp_deltas: cython.longlong[::1],
 ):
-    """Write the deltas that rows have in the open batch; returns the first row that cannot be in it.
+    """Add rows to the open batch, and write the deltas that they have in it; returns the first that cannot be in it.
 
     `append_times` marks the rows whose timestamp is the broker's: such a batch has one timestamp. Any of the columns
     may be empty: without `offsets` they count from `first_offset` for row 0, without `timestamps` they are -1, without
@@ -42,6 +42,7 @@ def place_in_batch(
     offset: cython.longlong
     timestamp: cython.longlong = -1
     first: cython.longlong = row if state[OPEN_COUNT] == 0 else -1
+    added: cython.longlong = -row
     with cython.nogil:
         while row < rows:
             offset = offsets[row] if offsets.shape[0] else first_offset + row
@@ -60,27 +61,11 @@ def place_in_batch(
                 break
             offset_deltas[row] = cython.cast(cython.int, offset - state[OPEN_BASE_OFFSET])
             timestamp_deltas[row] = timestamp - state[OPEN_BASE_TIMESTAMP]
+            state[OPEN_LAST_OFFSET] = offset
+            state[OPEN_MAX_TIMESTAMP] = max(state[OPEN_MAX_TIMESTAMP], timestamp)
             row += 1
+    state[OPEN_COUNT] += added + row
     return row
-
-
-def add_to_batch(
-    row: cython.longlong,
-    rows: cython.longlong,
-    offset_deltas: cython.const[cython.int][::1],
-    timestamp_deltas: cython.const[cython.longlong][::1],
-    state: cython.longlong[::1],
-):
-    """Count rows that are encoded, with their latest timestamp and the last offset."""
-    latest: cython.longlong = state[OPEN_MAX_TIMESTAMP] - state[OPEN_BASE_TIMESTAMP]
-    if row < rows:
-        state[OPEN_LAST_OFFSET] = state[OPEN_BASE_OFFSET] + offset_deltas[rows - 1]
-        state[OPEN_COUNT] += rows - row
-    with cython.nogil:
-        while row < rows:
-            latest = max(latest, timestamp_deltas[row])
-            row += 1
-    state[OPEN_MAX_TIMESTAMP] = state[OPEN_BASE_TIMESTAMP] + latest
 
 
 def first_not_rising(offsets: cython.const[cython.longlong][::1], rows: cython.longlong, before: cython.longlong):
