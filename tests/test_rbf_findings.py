@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from accounts import GOLDEN
 from rbf_logs import MINIMAL, Expected, check, findings_of, rows_of
 
 import thawline
@@ -59,3 +60,12 @@ def test_an_emptied_file_has_no_rows_and_is_not_called_clean() -> None:
         report = cold.verify()
     assert [(finding.code.id, finding.span) for finding in report.findings] == [("RBF109", Span(0, 0))]
     assert not report.ok
+
+
+@pytest.mark.parametrize("inserted", [1, 3, 5])
+def test_frames_that_lie_off_the_alignment_are_not_called_crafted(inserted: int) -> None:
+    """RBF111 says that another frame hides a whole one; after an insertion no frame does."""
+    data = (GOLDEN / "rbf/many-frames.rbf").read_bytes()
+    codes = {finding.code.id for finding in findings_of(data[:812] + bytes(inserted) + data[812:])}
+    assert "RBF110" in codes
+    assert "RBF111" not in codes

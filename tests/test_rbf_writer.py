@@ -491,3 +491,8 @@ def _appended_until_killed(victims: subprocess.Popen[bytes], start: int, moments
     time.sleep(moments.random() * 0.01)
     os.kill(victim, signal.SIGKILL)
     return (seen + victims.stdout.readline()).count(b".")
+
+
+def test_a_batch_without_a_column_is_refused_by_name(tmp_path: Path) -> None:
+    with RbfWriter(tmp_path / "x.rbf") as writer, pytest.raises(BadFrame, match="needs the column payload"):
+        writer.append_batch(pa.record_batch({"tag": [1]}))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from pathlib import Path
 from random import Random
 
 import pytest
-from accounts import Golden, golden_files
+from accounts import GOLDEN, Golden, golden_files
+from borg_repositories import run as command
 
 from thawline.checksums import crc32c
 from thawline.errors import SourceError
@@ -134,3 +136,25 @@ def test_a_control_batch_that_cannot_be_read_is_not_passed_over_in_silence() -> 
         told += [found] if found["read control"] else []
     assert told
     assert all(found["read control"] == found["divide control"] == found["scan"] for found in told)
+
+
+def test_what_was_recovered_from_damage_is_told_with_its_reason_and_exit_code(tmp_path: Path) -> None:
+    """The rows of a segment whose checksum is wrong go into a new one, whose checksum proves nothing about them."""
+    data = bytearray((GOLDEN / "rbak/codec-none.rbak").read_bytes())
+    data[len(data) // 2] ^= 1
+    path = tmp_path / "x.rbak"
+    path.write_bytes(data)
+    code, _, said = command("salvage", path, "-o", tmp_path / "new.rbak")
+    assert code == 1
+    assert "(RBK104 checksum mismatch)" in said
+    assert "thawline explain RBK104" in said
+
+
+def test_an_index_of_a_damaged_segment_says_what_it_lacks(tmp_path: Path) -> None:
+    name = "00000000000000000000.log"
+    data = bytearray((GOLDEN / "kafka/many-records.log").read_bytes())
+    data[70] ^= 1
+    (tmp_path / name).write_bytes(data)
+    code, _, said = command("kafka", "index", tmp_path / name, "-o", tmp_path / "rebuilt")
+    assert code == 1
+    assert "damaged bytes" in said

@@ -16,7 +16,8 @@ from thawline.wording import counted
 
 def _lenient(code_id: str, code: Code) -> Code:
     """The warning that replaces an error in a lenient reading."""
-    return Code(code_id, code.message, "warning", code.explanation + " In a lenient reading it is a warning.")
+    explanation = f"With --lenient this takes the place of {code.id}, of which holds: {code.explanation}"
+    return Code(code_id, code.message, "warning", explanation)
 
 
 TRUNCATED = Code(

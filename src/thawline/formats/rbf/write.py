@@ -76,6 +76,8 @@ def _tag(tag: int | bytes) -> int:
 
 def _wire_columns(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The columns of the table `frames` under the names of the spec."""
+    if missing := {"tag", "payload"} - set(batch.schema.names):
+        raise BadFrame(f"a batch of frames needs the column {' and '.join(sorted(missing))}")
     tombstones = batch["tombstone"] if "tombstone" in batch.schema.names else pa.nulls(len(batch), pa.bool_())
     columns = {
         "frame_tag": batch["tag"],
