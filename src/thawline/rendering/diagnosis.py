@@ -29,6 +29,9 @@ NAMES = ("offset", "offset_before", "epoch", "_id")
 CHECKSUMS = ("crc", "checksum")
 CAUSE = "looks_like"
 """The key of a cause in a finding's detail; it takes precedence over a guess from the place of damage."""
+CHECKSUM = "crc_computed"
+"""The key that a finding has about a unit that is whole, but for its checksum."""
+MISMATCH = "a media or copy error: what its head says fits, and the checksum does not"
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,11 +231,14 @@ def _cause(cold: ColdFile, report: Report, damaged: list[Span]) -> str:
     if not report.units and (other := likeness(cold.source)):
         return other
     if not report.units and any(key.endswith("_computed") for finding in report.findings for key in finding.detail):
-        return "a media or copy error: what its head says fits, and the checksum does not"
+        return MISMATCH
     if not report.units:
         return "another format or version, or a file that lost its beginning"
     if len(damaged) > 1:
         return "media or copy errors: several places, with intact data between them"
+    is_at_an_edge = damaged[0].start == 0 or damaged[0].end == report.size
+    if is_at_an_edge and any(CHECKSUM in finding.detail for finding in report.findings):
+        return MISMATCH  # the unit is whole, so nothing was cut off
     if damaged[0].end == report.size:
         return "an unfinished write or a cut copy: only the end is affected"
     if damaged[0].start == 0:
