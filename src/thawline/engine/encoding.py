@@ -123,8 +123,9 @@ def frame(name: str, **values: Any) -> tuple[bytearray, ...]:
     for hidden, default in call.defaults:
         values.setdefault(hidden, default)
     for column, codes in call.enums:
-        if values[column.name].__class__ is str:
-            values[column.name] = codes.get(values[column.name]) or _code(column, values[column.name])
+        label = values[column.name]
+        if label.__class__ is str:
+            values[column.name] = codes[label] if label in codes else _code(column, label)
     made = getattr(native.functions, call.function)(*call.arguments(values))
     if made.__class__ is int:
         refusal = FRAMES[name].refusals[made]

@@ -29,7 +29,7 @@ from thawline.native.constants.kafka import (
 RECORDS = ENCODERS["kafka_records"]
 ROOM = 64 << 10
 """Bytes that an open batch has room for at first."""
-PLACED = 1024
+PLACED = 512
 """Records that get their deltas at a time: the batch may end after any of them, and the next has deltas of its own."""
 
 
@@ -47,9 +47,9 @@ class OpenBatch:
         """Add rows from `row` on; returns the first row that has to wait for the next batch, or the number of rows."""
         place: Callable[..., int] = native.functions.place_in_batch
         default = first_offset, is_append_time
-        while row < rows.count and self.count < self._most_records:
-            most = min(rows.count, row + self._placed, row + self._most_records - self.count)
+        while row < rows.count and (room := self._most_records - self._state[OPEN_COUNT]):
             before = self._state[:]
+            most = min(rows.count, row + (PLACED if before[OPEN_COUNT] else self._placed), row + room)
             end = place(row, most, *rows.places, *default, self._state, *rows.deltas)
             reached = self._encode(rows, row, end)
             if reached < end:  # it has no room for the others
@@ -87,8 +87,8 @@ class OpenBatch:
         self._out += bytes(max(size - len(self._out), 0))
 
     def clear(self) -> None:
-        """Begin the next batch, which may have about as many records as this one."""
-        self._placed = max(PLACED, self.count + self.count // 8)
+        """Begin the next batch. It may have about as many records as this one, most of which are placed at once."""
+        self._placed = max(PLACED, self.count - self.count // 16)
         self._state[OPEN_COUNT] = self._encoded[ENCODED_AT] = 0
 
     @property

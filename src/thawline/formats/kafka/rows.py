@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thawline.engine.buffers import Pooled
 from thawline.engine.encoding import hold
 from thawline.errors import ThawlineError
 from thawline.formats.building import Origins, batch_of, column_of
@@ -396,7 +397,7 @@ def record_columns(batch: pa.RecordBatch) -> RecordColumns:
     offsets = _offsets(columns["offset"]) if "offset" in columns else NO_NUMBERS
     timestamps = _timestamps(columns["timestamp"]) if "timestamp" in columns else NO_NUMBERS
     append_times = _append_times(columns["timestampType"]) if "timestampType" in columns else NOTHING
-    deltas = memoryview(bytearray(4 * rows)).cast("i"), memoryview(bytearray(8 * rows)).cast("q")
+    deltas = Pooled("i", rows).view, Pooled("q", rows).view
     columns_ = (NO_ATTRIBUTES, *reversed(deltas), *keys, *values, *headers)
     return RecordColumns(rows, columns_, (offsets, timestamps, append_times), deltas)
 

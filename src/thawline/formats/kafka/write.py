@@ -7,11 +7,10 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, BinaryIO, Literal, Self
+from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple, Self
 
 import pyarrow as pa
 
@@ -318,7 +317,8 @@ class KafkaSegmentWriter:
         self._drain()
         self._next_offset = row[2] + 1
         place = _Place(producer.producer_id, producer.producer_epoch, -1, is_transactional=True)
-        self._put(self._batch.records, NO_CODEC, place, is_control=True)
+        with self._discarding():
+            self._put(self._batch.records, NO_CODEC, place, is_control=True)
         entry = self._transactions.end(producer, row[2], ending)
         if self._segment:
             self._segment.add_aborted(entry)
@@ -336,36 +336,33 @@ class KafkaSegmentWriter:
         if producer and place.is_transactional:
             self._transactions.add(producer, batch.base_offset)
         with self._discarding():
-            records = self._compress(batch.records)
-        self._put(records, self._codec, place)
+            self._put(self._compress(batch.records), self._codec, place)
 
     def _put(self, records: bytes | memoryview, codec: int, place: _Place, *, is_control: bool = False) -> None:
         """Write the open batch, and begin the next."""
-        with self._discarding():
-            batch = self._batch
-            (head,) = frame(
-                "kafka_batches",
-                base_offset=batch.base_offset,
-                partition_leader_epoch=self._leader_epoch,
-                has_delete_horizon=False,
-                is_control=is_control,
-                is_transactional=place.is_transactional,
-                timestamp_type="log_append_time" if batch.is_append_time else "create_time",
-                compression=codec,
-                last_offset_delta=batch.last_offset - batch.base_offset,
-                base_timestamp=batch.base_timestamp,
-                max_timestamp=batch.max_timestamp,
-                producer_id=place.producer_id,
-                producer_epoch=place.producer_epoch,
-                base_sequence=place.base_sequence,
-                num_records=batch.count,
-                records=records,
-            )
-            segment = self._segment_for(len(head) + len(records))
-            segment.add(head, records, batch.last_offset, batch.max_timestamp)
-            self._note_epoch(batch.base_offset)
-            del records
-            batch.clear()
+        batch, base_offset, last_offset = self._batch, self._batch.base_offset, self._batch.last_offset
+        (head,) = frame(
+            "kafka_batches",
+            base_offset=base_offset,
+            partition_leader_epoch=self._leader_epoch,
+            has_delete_horizon=False,
+            is_control=is_control,
+            is_transactional=place.is_transactional,
+            timestamp_type="log_append_time" if batch.is_append_time else "create_time",
+            compression=codec,
+            last_offset_delta=last_offset - base_offset,
+            base_timestamp=batch.base_timestamp,
+            max_timestamp=batch.max_timestamp,
+            producer_id=place.producer_id,
+            producer_epoch=place.producer_epoch,
+            base_sequence=place.base_sequence,
+            num_records=batch.count,
+            records=records,
+        )
+        segment = self._segment_for(len(head) + len(records))
+        segment.add(head, records, last_offset, batch.max_timestamp)
+        self._note_epoch(base_offset)
+        batch.clear()
 
     def _segment_for(self, size: int) -> _Segment:
         """The segment that has room for the open batch."""
@@ -478,8 +475,7 @@ def _check_range(name: str, number: int, least: int, most: int) -> None:
         raise BadRecord(f"{name} is {number}, must be between {least} and {most}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     """Whose a batch is, and where it stands among the producer's."""
 
     producer_id: int
@@ -535,9 +531,11 @@ class _Segment:
 
     def add(self, head: Buffer, records: Buffer, last_offset: int, max_timestamp: int) -> None:
         """Write a batch after those that are there."""
-        for column, number in zip(self._heads, (self.size, last_offset, max_timestamp), strict=True):
-            column.append(number)
-        if len(self._heads[0]) == BATCHES_AT_ONCE:
+        positions, last_offsets, max_timestamps = self._heads
+        positions.append(self.size)
+        last_offsets.append(last_offset)
+        max_timestamps.append(max_timestamp)
+        if len(positions) == BATCHES_AT_ONCE:
             self._index_heads()
         log = self._outputs[0].file
         self.size += log.write(head) + log.write(records)

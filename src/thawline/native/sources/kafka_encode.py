@@ -39,10 +39,18 @@ def place_in_batch(
     may be empty: without `offsets` they count from `first_offset` for row 0, without `timestamps` they are -1, without
     `append_times` `is_append_time` holds for all rows. `state` has the slots `OPEN_*`.
     """
+    first: cython.longlong = row
     offset: cython.longlong
     timestamp: cython.longlong = -1
-    first: cython.longlong = row if state[OPEN_COUNT] == 0 else -1
-    added: cython.longlong = -row
+    if state[OPEN_COUNT] == 0 and row < rows:
+        state[OPEN_BASE_OFFSET] = offsets[row] if offsets.shape[0] else first_offset + row
+        state[OPEN_BASE_TIMESTAMP] = timestamps[row] if timestamps.shape[0] else -1
+        state[OPEN_MAX_TIMESTAMP] = state[OPEN_BASE_TIMESTAMP]
+        state[OPEN_IS_APPEND_TIME] = append_times[row] if append_times.shape[0] else is_append_time
+    base_offset: cython.longlong = state[OPEN_BASE_OFFSET]
+    base_timestamp: cython.longlong = state[OPEN_BASE_TIMESTAMP]
+    latest: cython.longlong = state[OPEN_MAX_TIMESTAMP]
+    is_open_append_time: cython.longlong = state[OPEN_IS_APPEND_TIME]
     with cython.nogil:
         while row < rows:
             offset = offsets[row] if offsets.shape[0] else first_offset + row
@@ -50,21 +58,18 @@ def place_in_batch(
                 timestamp = timestamps[row]
             if append_times.shape[0]:
                 is_append_time = append_times[row]
-            if row == first:
-                state[OPEN_BASE_OFFSET] = offset
-                state[OPEN_BASE_TIMESTAMP] = timestamp
-                state[OPEN_MAX_TIMESTAMP] = timestamp
-                state[OPEN_IS_APPEND_TIME] = is_append_time
-            if offset - state[OPEN_BASE_OFFSET] > LARGEST_DELTA or is_append_time != state[OPEN_IS_APPEND_TIME]:
+            if offset - base_offset > LARGEST_DELTA or is_append_time != is_open_append_time:
                 break
-            if is_append_time and timestamp != state[OPEN_BASE_TIMESTAMP]:
+            if is_append_time and timestamp != base_timestamp:
                 break
-            offset_deltas[row] = cython.cast(cython.int, offset - state[OPEN_BASE_OFFSET])
-            timestamp_deltas[row] = timestamp - state[OPEN_BASE_TIMESTAMP]
-            state[OPEN_LAST_OFFSET] = offset
-            state[OPEN_MAX_TIMESTAMP] = max(state[OPEN_MAX_TIMESTAMP], timestamp)
+            offset_deltas[row] = cython.cast(cython.int, offset - base_offset)
+            timestamp_deltas[row] = timestamp - base_timestamp
+            latest = max(latest, timestamp)
             row += 1
-    state[OPEN_COUNT] += added + row
+    if row > first:
+        state[OPEN_LAST_OFFSET] = base_offset + offset_deltas[row - 1]
+        state[OPEN_MAX_TIMESTAMP] = latest
+        state[OPEN_COUNT] += row - first
     return row
 
 
