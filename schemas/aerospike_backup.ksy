@@ -18,6 +18,14 @@ doc: |
   A header line, then meta data, secondary indexes, UDF files and records. The
   tools write them in this order and read them in any.
 doc-ref: https://github.com/aerospike/aerospike-tools-backup#backup-file-format
+-tools:
+  asrestore:
+    code: ASB103
+    warning: ASB203
+  backup-go:
+    code: ASB104
+    warning: ASB204
+    heirs: absctl, Aerospike Backup Service
 seq:
   - id: header
     type: aerospike_header

@@ -12,6 +12,14 @@ doc: |
 doc-ref: https://github.com/aerospike/aerospike-tools-backup#global-section
 -columnar:
   rows: aerospike_indexes
+-refused-by:
+  - tool: asrestore
+    version: ['3.0']
+    because: global data in a file of version 3.0
+  - tool: asrestore
+    version: ['3.0', '3.1']
+    if: kind == kind::expression
+    because: an expression index in a file that is not of version 3.2
 seq:
   - id: lead
     contents: '* '
@@ -33,6 +41,7 @@ seq:
   - id: name
     -orig-id: escape({name})
     type: escaped_token(0x20)
+    -called: index name
   - id: index_type
     -orig-id: '{index-type}'
     type: u1
@@ -48,6 +57,13 @@ seq:
       expr: _.value == 1
     -columnar:
       column: false
+    -called: path count
+    -range: [0, 0xffffffff]
+    -refused-by:
+      - tool: asrestore
+        misread-by: backup-go
+        outside: [1, 1]
+        because: an index over more than one path, which the tools read differently
     doc: Number of values the index covers. Nobody has written another than 1.
   - id: path
     -orig-id: escape({path})
@@ -65,6 +81,7 @@ seq:
       any-of: [0x0a, 0x20]
     -columnar:
       column: false
+    -due: the end of the line is due
     doc: A space where a context or an expression follows, else the end of the line.
   - id: context
     -orig-id: '{context}'

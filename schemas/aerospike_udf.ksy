@@ -13,6 +13,10 @@ doc: |
 doc-ref: https://github.com/aerospike/aerospike-tools-backup#global-section
 -columnar:
   rows: aerospike_udfs
+-refused-by:
+  - tool: asrestore
+    version: ['3.0']
+    because: global data in a file of version 3.0
 seq:
   - id: lead
     contents: '* u '
@@ -22,6 +26,7 @@ seq:
     enum: udf_type
     valid:
       in-enum: true
+    -called: type of UDF
   - id: sp_udf_type
     contents: ' '
   - id: name
@@ -34,6 +39,7 @@ seq:
       expr: _.value >= 0 and _.value <= 0xffffffff
     -columnar:
       column: false
+    -called: size
   - id: content
     -orig-id: '{content}'
     size: len_content.value

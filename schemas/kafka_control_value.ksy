@@ -14,6 +14,8 @@ doc: |
   other kinds are KRaft's, "flexible" messages of Kafka's own protocol: lengths
   and counts are stored one too high, and every structure ends in tagged fields.
 doc-ref: https://github.com/apache/kafka/tree/1eb7644/clients/src/main/resources/common/message
+-columnar:
+  frame: kafka_control_value
 params:
   - id: control_type
     type: s2
@@ -38,6 +40,8 @@ seq:
         'kafka_control_key::control_type::kraft_version': kraft_version
         'kafka_control_key::control_type::kraft_voters': kraft_voters
     if: is_message
+    -columnar:
+      part: true
   - id: unknown
     size-eos: true
     doc: Kinds and versions that are not described here.

@@ -20,6 +20,7 @@ from thawline.generated.kernels.tables import TABLES
 from thawline import codecs, specs
 from thawline.engine.chunks import Ranges
 from thawline.errors import CodecError
+from thawline.formats.kafka.records import codec_of
 from tools.mutants import mutants
 
 SHORT = 4096
@@ -168,10 +169,10 @@ def unit_contents(unit: bytes) -> Iterator[Input]:
         body = specs.parser(spec).from_bytes(unit).body
         compression = body.attributes.compression.name
         if spec == "kafka_record_batch":
-            codec = codecs.kafka_codec(compression, body.magic, body.records)
+            codec = codec_of(compression, body.magic, body.records)
             yield from contents("kafka_records", codecs.decompress(codec, body.records), body.num_records)
         elif compression != "none":
-            codec = codecs.kafka_codec(compression, body.magic, body.value)
+            codec = codec_of(compression, body.magic, body.value)
             yield from contents("kafka_segment", codecs.decompress(codec, body.value))
 
 

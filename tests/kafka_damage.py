@@ -12,7 +12,7 @@ from thawline.checksums import crc32c
 from tools.damage import damages
 from tools.mutants import MUTATIONS
 
-LATEST = 2
+LATEST, MAGIC_AT = 2, 16
 LARGEST = 20_000
 """Bytes of a golden file that is damaged again and again."""
 CHECKSUM_AT = {False: 17, True: 12}
@@ -36,8 +36,10 @@ def units(data: bytes) -> list[tuple[int, int]]:
 
 
 def with_checksum(unit: bytes) -> bytes:
-    """A unit with its length and its checksum made right."""
-    is_legacy = unit[16] < LATEST
+    """A unit with its length and its checksum made right, unless it is cut before its magic."""
+    if len(unit) <= MAGIC_AT:
+        return unit
+    is_legacy = unit[MAGIC_AT] < LATEST
     at, covered = CHECKSUM_AT[is_legacy], unit[COVERED_FROM[is_legacy] :]
     checksum = zlib.crc32(covered) if is_legacy else crc32c(covered)
     head = unit[:8] + (len(unit) - 12).to_bytes(4, "big") + unit[12:]
@@ -51,7 +53,7 @@ def repaired(data: bytes, seed: int, count: int) -> Iterator[bytes]:
         changed = {random.randrange(len(units(data))) for _ in range(random.choice((1, 1, 2)))}
         parts = [data[start:end] for start, end in units(data)]
         for index in changed:
-            first = COVERED_FROM[parts[index][16] < LATEST]
+            first = COVERED_FROM[parts[index][MAGIC_AT] < LATEST]
             mutant = random.choice(MUTATIONS)(random, parts[index][first:])
             parts[index] = with_checksum(parts[index][:first] + mutant)
         yield b"".join(parts)

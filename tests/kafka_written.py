@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from thawline import codecs, specs
 from thawline.checksums import crc32c
+from thawline.formats.kafka.records import codec_of
 from thawline.formats.kafka.write import KafkaSegmentWriter, Producer
 
 FIRST = "00000000000000000000"
@@ -113,7 +114,7 @@ def records(path: Path) -> list[Written]:
 
 def records_of(batch: Any) -> Iterator[Written]:
     body = batch.body
-    codec = codecs.kafka_codec(body.attributes.compression.name, 2, body.records)
+    codec = codec_of(body.attributes.compression.name, 2, body.records)
     for record in specs.parse("kafka_records", codecs.decompress(codec, body.records), body.num_records).records:
         fields = record.body
         is_append_time = body.attributes.timestamp_type.name == "log_append_time"

@@ -21,7 +21,7 @@ from typing import IO, Any
 
 import pyarrow.parquet
 
-from thawline.cli import GROUPS, commands, run
+from thawline.cli import COMMANDS, GROUPS, run
 
 OUT = Path("out")
 IMPORTED = ("thawline.cli", "thawline.formats", "thawline.rendering", "thawline.verbs")
@@ -62,7 +62,7 @@ def main() -> None:
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if not module.name.endswith(".native"):
                 import_module(module.name)
-    _tell([*commands.commands, *GROUPS])
+    _tell([*COMMANDS, *GROUPS])
     for arguments in _commands(sys.argv[1:]):
         _tell([arguments, *outcome(arguments)])
 

@@ -53,6 +53,17 @@ def switch(cases: str) -> str:
     return f"seq:\n  - {{id: n, type: u1}}\n  - {{id: a, size: 4, type: {{switch-on: n, cases: {{{cases}}}}}}}\n{types}"
 
 
+def ruled(rule: str) -> str:
+    return field(f"size: n, -refused-by: [{{{rule}}}]")
+
+
+def tooled(code: str) -> str:
+    return f"-tools: {{x: {{{code}, warning: W1}}}}\n{seq(A)}"
+
+
+LENGTH = "tool: x, longer-than: 9, because: it is too long"
+RANGE = "tool: x, outside: [1, 9], because: it is too large"
+SPELLING = "tool: x, written: 'a+', because: it is odd"
 MARKED = seq("- {id: a, contents: MARK}", "- {id: b, type: u1, valid: 7}")
 BOTH = "types:\n  s: {{seq: [{{id: p, type: {}}}]}}\n  t: {{seq: [{{id: p, type: {}}}]}}\n"
 
@@ -66,6 +77,23 @@ PAIRS = [
         RECOVERY,
     ),
     Pair("units found without a rule", MARKED, "-sync: {magic: a, plausible: [b]}\n" + MARKED, "sync", RECOVERY),
+    # Rules of tools.
+    Pair("a tool that reads less", ruled(LENGTH), ruled(LENGTH.replace("9", "5")), "refusal", STRICTER),
+    Pair("a tool that reads more", ruled(LENGTH), ruled(LENGTH.replace("9", "12")), "refusal", LOOSER),
+    Pair("a tool that refuses something", field("size: n"), ruled(LENGTH), "refusal", STRICTER),
+    Pair("a tool that refuses nothing", ruled(LENGTH), field("size: n"), "refusal", LOOSER),
+    Pair("another tool", ruled(LENGTH), ruled(LENGTH.replace("tool: x", "tool: y")), "refusal", API, IMPORTERS),
+    Pair("no tool at all", ruled(LENGTH), ruled(LENGTH.replace("tool: x", "tool: [x, y]")), "refusal", STRICTER),
+    Pair("a tool that misreads", ruled(LENGTH), ruled(f"{LENGTH}, misread-by: y"), "refusal", STRICTER),
+    Pair("a smaller range", ruled(RANGE), ruled(RANGE.replace("9", "5")), "refusal", STRICTER),
+    Pair("a larger range", ruled(RANGE), ruled(RANGE.replace("9", "12")), "refusal", LOOSER),
+    Pair("another range", ruled(RANGE), ruled(RANGE.replace("1, 9", "0, 5")), "refusal", STRICTER),
+    Pair("another spelling", ruled(SPELLING), ruled(SPELLING.replace("a+", "a*")), "refusal", STRICTER),
+    Pair("a spelling that is tolerated", field("size: n"), ruled(f"{SPELLING}, tolerated: true"), "refusal", LOOSER),
+    Pair("other words", ruled(LENGTH), ruled(LENGTH.replace("it is", "this is")), "refusal", DOCUMENTATION),
+    Pair("another noun", field("size: n, -called: size"), field("size: n, -called: room"), "refusal", DOCUMENTATION),
+    Pair("another range with a column", field("size: n, -range: [0, 1]"), field("size: n"), "refusal", RECOVERY),
+    Pair("another code", tooled("code: A1"), tooled("code: A2"), "tools", API, IMPORTERS),
     # Names.
     Pair("rename of a field", seq(A, B, C), seq(A, "- {id: z, type: u2}", C), "renamed", API, IMPORTERS),
     Pair(

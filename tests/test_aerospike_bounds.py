@@ -45,6 +45,11 @@ def verified(data: bytes) -> Report:
 
 
 def seconds(data: bytes) -> float:
+    """CPU time, the best of three, so that a noisy moment does not count."""
+    return min(_seconds(data) for _ in range(3))
+
+
+def _seconds(data: bytes) -> float:
     started = time.process_time()
     verified(data)
     return time.process_time() - started

@@ -110,6 +110,13 @@ def test_rows_that_were_read_can_be_written(tmp_path: Path) -> None:
         (Record(b"test", DIGEST, (), b"demo", Key("S", b"key1")), "is not that of set and key"),
         (Record(b"test", DIGEST, generation=70_000), "no tool would read"),
         (Index(b"test", b"", b"idx", "N", b"a", "N", expression=b"AQ=="), "asrestore would refuse"),
+        (Index(b"test", b"", b"idx", "N", b"a", "N", b"AQ==", b"AQ=="), "no tool would read"),
+        (Index(b"test", b"", b"idx", "Q", b"a", "N"), "no tool would read"),
+        (Record(b"test", DIGEST, (Bin("I", b"a", 1 << 63),)), "no tool would read"),
+        (Record(b"test", DIGEST, (Bin("I", b"a", b"1"),)), "type I cannot be b'1'"),
+        (Record(b"test", DIGEST, (Bin("N", b"a", 1),)), "type N cannot be 1"),
+        (Record(b"test", DIGEST, (Bin("S", b"a", None),)), "type S cannot be None"),
+        (Record(b"test", DIGEST, (Bin("Q", b"a", b""),)), "no tool would read"),
     ],
 )
 def test_the_writer_refuses_what_a_tool_would_refuse(entry: Record | Index, tool: str, tmp_path: Path) -> None:
@@ -124,6 +131,12 @@ def test_the_writer_refuses_names_that_version_3_0_has_no_words_for(tmp_path: Pa
             with pytest.raises(BadEntry, match="has no escapes"):
                 writer.write(Record(b"test", DIGEST, (Bin("I", name, 1),)))
         writer.write(Record(b"test", DIGEST, (Bin("I", b"a", 1),)))
+
+
+def test_a_version_that_no_tool_knows_is_refused_before_there_is_a_file(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="version does not hold to its rule"):
+        AsbWriter(tmp_path / "out.asb", version="9.9")  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_writer_that_fails_leaves_no_file(tmp_path: Path) -> None:

@@ -35,8 +35,10 @@ from compressors import (
     zstd,
 )
 
-from thawline.codecs import decompress, decompress_chunks, kafka_codec, rbak_codec
+from thawline.codecs import decompress, decompress_chunks
 from thawline.errors import CodecError, FormatError, OutputTooLarge
+from thawline.formats.kafka.records import codec_of as kafka_codec
+from thawline.formats.rbak.payload import codec_of as rbak_codec
 
 
 @CODECS

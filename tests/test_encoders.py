@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from random import Random
 from typing import Any
 
@@ -10,18 +12,19 @@ import pytest
 from agreement import compiled_read, parsed_read, read
 from engines import plainly
 from inputs import Input, golden_inputs
-from random_rows import batch_of, random_rows
+from random_rows import batch_of, random_rows, text
 from seeds import SEED
 from thawline.generated.encoders.inputs import ENCODERS, FRAMES
 from thawline.generated.kernels.tables import TABLES
 
-from thawline import specs
+from thawline import native, specs
 from thawline.engine import encoding
 from thawline.engine.chunks import Chunk
 from thawline.engine.encoding import Refused, encode
+from thawline.engine.tables import SLICES, Column
 
 SHORT_RUN, LONG_RUN = 200, 10_000
-"""Random tables of each kind, here and in `make fuzz`."""
+"""Random tables: of each kind here, and of each format in `make fuzz`."""
 PLAIN_SHARE = 20
 """Every so many tables are encoded without the native module, too, which is slow."""
 HIDDEN = {
@@ -91,7 +94,13 @@ def test_random_rows_are_read_back_by_kernel_and_parser(name: str) -> None:
 @pytest.mark.fuzz
 @each_table
 def test_many_random_rows_are_read_back_by_kernel_and_parser(name: str) -> None:
-    check_random(name, LONG_RUN)
+    check_random(name, share(name))
+
+
+def share(name: str) -> int:
+    """How many random tables of a kind are its share of those of its format."""
+    kinds = [other for other in ENCODERS if other.partition("_")[0] == name.partition("_")[0]]
+    return -(-LONG_RUN // len(kinds))
 
 
 def check_random(name: str, count: int) -> None:
@@ -134,13 +143,31 @@ def same(found: pa.Array, given: pa.Array) -> bool:
     return bool(kept == given.to_pylist())
 
 
+def in_bytes(row: Mapping[str, Any], columns: tuple[Column, ...]) -> dict[str, Any]:
+    """A row with its texts as the bytes that a single structure is given."""
+    given = dict(row)
+    for column in columns:
+        if column.kind in SLICES and row[column.name] is not None and isinstance(row[column.name], str):
+            given[column.name] = row[column.name].encode()
+        if column.kind == "list":
+            given[column.name] = [in_bytes(item, column.items) for item in row[column.name]]
+    return given
+
+
+def parts_of(name: str) -> list[str]:
+    """The parts that a single structure is written around; none where all of it is made."""
+    columns = FRAMES[name].columns if hasattr(native.functions, f"head_{name}") else ()
+    return [column.name for column in columns if column.kind == "binary" and not column.size]
+
+
 @pytest.mark.parametrize("name", sorted(FRAMES.keys() & ENCODERS.keys() - {"borg_blobs"}))
 def test_a_single_structure_is_what_the_table_of_one_row_is(name: str) -> None:
     for index in range(SHORT_RUN):
         row = random_rows(name, Random(f"{SEED} {name} {index}"))[0]
-        sizes = {key: len(value) if key in FRAMES[name].sizes else value for key, value in row.items()}
+        single = in_bytes(row, FRAMES[name].columns)
+        sizes = {key: len(value) if key in FRAMES[name].sizes else value for key, value in single.items()}
         made = encoding.frame(name, **sizes)
-        parts = [row[column.name] for column in FRAMES[name].columns if column.kind == "binary" and not column.size]
+        parts = [row[part] for part in parts_of(name)]
         whole = b"".join(b for pair in zip(made, [*parts, b""][: len(made)], strict=True) for b in pair)
         assert whole == encode(name, batch_of(name, [row])).data.to_pybytes()
         with plainly():
@@ -152,7 +179,92 @@ def test_a_damaged_head_gets_its_length_and_its_magic_back() -> None:
     whole = encode("kafka_batches", batch_of("kafka_batches", [row])).data.to_pybytes()
     head, records = whole[: -len(row["records"]) or None], row["records"]
     damaged = head[:8] + b"\xff" * 4 + head[12:16] + b"\x09" + head[17:]
-    assert encoding.mended("kafka_batches", damaged, records=records) == head
+    assert encoding.mended("kafka_batches", damaged, records=len(records)) == head
+
+
+def test_a_frame_gets_its_length_back_from_the_size_of_its_payload() -> None:
+    for index in range(SHORT_RUN):
+        row = random_rows("rbf_frames", Random(f"{SEED} {index}"))[0]
+        head, _ = encoding.frame("rbf_frames", **row)
+        damaged = b"\xff" * 4 + head[4:]
+        assert encoding.mended("rbf_frames", damaged, payload=len(row["payload"])) == head
+        with plainly():
+            assert encoding.mended("rbf_frames", damaged, payload=len(row["payload"])) == head
+
+
+each_way = pytest.mark.parametrize("way", [nullcontext, plainly], ids=["native", "plain"])
+
+
+@each_way
+@pytest.mark.parametrize("version", [b"3.0", b"3.1", b"3.2"])
+def test_the_first_line_of_a_backup_is_read_back_by_its_parser(version: bytes, way: Callable[[], Any]) -> None:
+    with way():
+        (line,) = encoding.frame("aerospike_header", version=version)
+    assert specs.parse("aerospike_header", bytes(line)).version.encode() == version
+
+
+@each_way
+@pytest.mark.parametrize("version", [b"3.3", b"3", b"", b"3.10"])
+def test_a_word_that_the_spec_does_not_list_is_refused(version: bytes, way: Callable[[], Any]) -> None:
+    with way(), pytest.raises(Refused, match=r"version does not hold to its rule: valid/any-of"):
+        encoding.frame("aerospike_header", version=version)
+
+
+@each_way
+def test_meta_data_is_read_back_by_its_parser(way: Callable[[], Any]) -> None:
+    for index in range(SHORT_RUN):
+        namespace = text(Random(f"{SEED} {index}")).encode()
+        with way():
+            (line,) = encoding.frame("aerospike_meta", is_first_file=False, namespace=namespace)
+        found = specs.parse("aerospike_meta", bytes(line))
+        chars = [char.literal if char.is_escape else char.byte for char in found.namespace.chars[:-1]]
+        assert (found.is_first_file, bytes(chars)) == (False, namespace)
+    with way():
+        (line,) = encoding.frame("aerospike_meta", is_first_file=True)
+        assert specs.parse("aerospike_meta", bytes(line)).is_first_file
+        with pytest.raises(Refused, match="namespace does not hold to its rule: if not is_first_file"):
+            encoding.frame("aerospike_meta", is_first_file=True, namespace=b"test")
+
+
+@each_way
+def test_tokens_without_escapes_are_as_they_are_and_hold_no_end(way: Callable[[], Any]) -> None:
+    with way():
+        (line,) = encoding.frame("aerospike_meta", is_first_file=False, namespace=b"a \\b", has_escapes=False)
+        assert line == b"# namespace a \\b\n"
+        with pytest.raises(Refused, match="namespace does not hold to its rule: no terminator inside"):
+            encoding.frame("aerospike_meta", is_first_file=False, namespace=b"a\nb", has_escapes=False)
+
+
+@each_way
+def test_a_number_of_more_than_64_bits_is_not_cut(way: Callable[[], Any]) -> None:
+    row = in_bytes(random_rows("aerospike_records", Random(1))[0], FRAMES["aerospike_records"].columns)
+    for number in (1 << 63, -(1 << 63) - 1):
+        with way(), pytest.raises(OverflowError):
+            encoding.frame("aerospike_records", **row | {"expiration": number})
+
+
+@each_way
+@pytest.mark.parametrize("ending", ["abort", "commit"])
+def test_the_value_of_a_marker_is_read_back_by_its_parser(ending: str, way: Callable[[], Any]) -> None:
+    with way():
+        head, rest = encoding.frame(
+            "kafka_control_value", control_type=ending, version=0, coordinator_epoch=7, message=0, unknown=0
+        )
+    kind = specs.parser("kafka_control_key").ControlType[ending]
+    found = specs.parse("kafka_control_value", bytes(head + rest), kind)
+    assert (found.version, found.coordinator_epoch, found.unknown) == (0, 7, b"")
+
+
+def test_what_only_some_kinds_of_a_structure_have_is_refused_in_others() -> None:
+    value = {"version": 0, "unknown": 0, "message": 10}
+    head, rest = encoding.frame("kafka_control_value", control_type="leader_change", **value)
+    assert head + rest == bytes(2)
+    with pytest.raises(Refused, match="coordinator_epoch does not hold to its rule: if is_transaction_marker"):
+        encoding.frame("kafka_control_value", control_type="leader_change", coordinator_epoch=1, **value)
+    with pytest.raises(Refused, match="coordinator_epoch does not hold"):
+        encoding.frame("kafka_control_value", control_type="commit", **value)
+    with pytest.raises(Refused, match="message does not hold to its rule: if is_message"):
+        encoding.frame("kafka_control_value", control_type="leader_change", **value | {"version": 2})
 
 
 REFUSED = {

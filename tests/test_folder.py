@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -97,3 +98,9 @@ def test_members_of_a_folder_are_listed_before_the_files_beside_them(partition: 
     assert set(suffixes) == {"log", "index"}
     assert suffixes.index("index") > 0
     assert "log" not in suffixes[suffixes.index("index") :]
+
+
+def test_a_side_file_is_called_what_it_is(partition: Path) -> None:
+    name = next(path.name for path in sorted(partition.iterdir()) if path.suffix == ".index")
+    told = json.loads(on_pipe(["info", "--format", "jsonl", name], partition).out)
+    assert (told["title"], list(told["tables"])) == ("Kafka offset index", ["index"])

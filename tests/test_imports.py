@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 HEAVY = {"pyspark", "pandas", "numpy", "rich", "pyarrow", "kaitaistruct", "zstandard"}
 
 
@@ -27,3 +29,43 @@ def test_an_intact_backup_is_verified_and_read_without_pandas() -> None:
     path = Path(__file__).parent / "golden" / "aerospike" / "version-3.1.asb"
     for verb in ("cold.verify()", "list(cold.batches())"):
         assert "pandas" not in modules_after(f"import thawline\ncold = thawline.open({str(path)!r})\n{verb}")
+
+
+def modules_of_command(*arguments: str) -> set[str]:
+    """The modules that a command has imported when it ends."""
+    code = (
+        "import atexit, sys\n"
+        "from thawline.cli import main\n"
+        "loaded = lambda: [name for name, module in sys.modules.items() if module]\n"
+        "atexit.register(lambda: print(*loaded(), file=sys.stderr))\n"
+        f"sys.argv = ['thawline', *{arguments!r}]\n"
+        "main()"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout
+    return set(run.stderr.split())
+
+
+def test_the_version_is_told_without_any_library_but_click() -> None:
+    loaded = modules_of_command("--version")
+    assert {name.partition(".")[0] for name in loaded} & {*HEAVY, "orjson", "fsspec"} == set()
+    assert {name for name in loaded if name.startswith("thawline.cli.")} <= {
+        "thawline.cli.memory",
+        "thawline.cli.streams",
+    }
+
+
+@pytest.mark.parametrize(
+    "file, others",
+    [
+        ("rbf/many-frames.rbf", {"borg", "rbak", "kafka", "aerospike"}),
+        ("aerospike/version-3.1.asb", {"borg", "rbak", "kafka", "rbf"}),
+        ("kafka/many-records.log", {"borg", "rbak", "aerospike", "rbf"}),
+    ],
+)
+@pytest.mark.parametrize("shape", ["jsonl", "csv"])
+def test_head_imports_what_it_needs_and_no_other_format(file: str, others: set[str], shape: str) -> None:
+    loaded = modules_of_command("head", "-n", "5", "--format", shape, str(Path(__file__).parent / "golden" / file))
+    assert {name.partition(".")[0] for name in loaded} & {"pandas", "numpy", "pyspark", "duckdb"} == set()
+    assert loaded & {"pyarrow.parquet", "pyarrow.dataset", "pyarrow.csv", "thawline.cli.ingest"} == set()
+    assert loaded & {f"thawline.formats.{name}" for name in others} == set()

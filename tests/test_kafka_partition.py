@@ -298,6 +298,18 @@ def test_a_kraft_snapshot_is_checked_from_its_header_to_its_footer(tmp_path: Pat
         assert codes(written(tmp_path / name / "__cluster_metadata-0", files)) == expected
 
 
+def test_a_kraft_snapshot_without_its_footer_is_damaged_wherever_it_lies_and_whoever_looks(tmp_path: Path) -> None:
+    whole = (GOLDEN / "kafka" / CHECKPOINT).read_bytes()
+    alone = tmp_path / CHECKPOINT
+    alone.write_bytes(whole)
+    assert thawline.verify(alone).ok
+    alone.write_bytes(whole[:296])  # cut between two batches
+    assert [finding.code.id for finding in thawline.verify(alone).findings] == ["KAF126"]
+    with thawline.open(alone) as snapshot:
+        rows = sum(batch.num_rows for batch in snapshot.batches())
+        assert (rows, [finding.code.id for finding in snapshot.findings()]) == (1, ["KAF126"])
+
+
 def test_unfinished_and_deleted_kraft_snapshots_are_named(tmp_path: Path) -> None:
     files = three_segments() | {f"{CHECKPOINT}.part": b"", f"{CHECKPOINT}.deleted": b""}
     found = {code for _, code in codes(written(tmp_path / "__cluster_metadata-0", files))}

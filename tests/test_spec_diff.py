@@ -286,6 +286,25 @@ def hostile() -> Iterator[tuple[str, bytes]]:
     yield "a switch without a value", b"seq:\n  - {id: a, type: {cases: {1: x}}}\n"
     yield "a mapping for a size", b"seq:\n  - {id: a, size: {x: 1}}\n"
     yield "bytes out of range", b"seq:\n  - {id: a, contents: [300]}\n"
+    for name, rule in {
+        "no list of rules": "5",
+        "a rule that is none": "[5]",
+        "a rule without a tool": "[{longer-than: 5}]",
+        "a rule that never holds": "[{tool: x}]",
+        "a rule with two conditions": "[{tool: x, longer-than: 5, holding: 0}]",
+        "a rule with an unknown key": "[{tool: x, shorter-than: 5}]",
+        "a limit that is none": "[{tool: x, longer-than: [5]}]",
+        "a range that is none": "[{tool: x, outside: [9, 1]}]",
+        "a pattern that is none": "[{tool: x, written: '('}]",
+        "a pattern that is too long": f"[{{tool: x, written: '{'a' * 2000}'}}]",
+        "a tool that is none": "[{tool: {x: 1}, longer-than: 5}]",
+        "words with an unknown place": "[{tool: x, longer-than: 5, because: '{size}'}]",
+        "words with half a place": "[{tool: x, longer-than: 5, because: 'a } b'}]",
+        "a flag that is none": "[{tool: x, written: a, tolerated: 1}]",
+    }.items():
+        yield name, f"seq:\n  - {{id: a, type: u1, -refused-by: {rule}}}\n".encode()
+    yield "tools that are none", b"-tools: 5\nseq: []\n"
+    yield "a tool without a code", b"-tools: {x: {warning: W1}}\nseq: []\n"
     yield "a word as an enum value", b"enums: {kind: {one: 1}}\n"
     yield "a list as a key", b"seq: []\n? [a, b]\n: 1\n"
     yield "a key twice", b"seq: []\nseq: []\n"

@@ -54,6 +54,18 @@ enums:
 """
 
 
+RULED = """\
+-tools:
+  x:
+    code: A1
+    warning: W1
+-refused-by:
+  - tool: y
+    longer-than: 9
+    because: it is too long
+"""
+
+
 def write(folder: Path, text: str, name: str = "sample") -> Path:
     file = folder / f"{name}.ksy"
     file.write_bytes(text.encode())
@@ -105,6 +117,14 @@ def test_a_sound_spec_has_no_flaw(tmp_path: Path) -> None:
         ("checksum", "14:5", "crc_input:", "covered:", "no instance crc_input says which bytes it covers"),
         ("sync", "9:3", "change.\n", "change.\n-sync:\n  magic: marker\n", "marker is no field of sample"),
         ("sync", "9:3", "change.\n", "change.\n-sync:\n  every: 4\n", "every is no key of -sync"),
+        ("refusal", "13:5", "change.\n", f"change.\n{RULED}", "y is a tool that no spec names under -tools"),
+        (
+            "refusal",
+            "14:5",
+            "DataLength\n    type: u4\n",
+            "D\n    type: u4\n    -range: [9]\n",
+            "the least and the most",
+        ),
         (
             "order",
             "9:1",
@@ -134,7 +154,7 @@ def test_an_unused_import_and_parameter_are_found(tmp_path: Path) -> None:
 
 
 def test_every_rule_has_a_case_above() -> None:
-    cases = {mark.args[1][index][0] for mark in test_a_flaw_is_found_at_its_place.pytestmark for index in range(24)}
+    cases = {mark.args[1][index][0] for mark in test_a_flaw_is_found_at_its_place.pytestmark for index in range(26)}
     assert cases == {*RULES, "text"}
 
 

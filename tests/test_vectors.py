@@ -16,6 +16,7 @@ from crc32c import crc32c
 
 from thawline import codecs, specs
 from thawline.errors import FormatError
+from thawline.formats.kafka.records import codec_of
 
 PACKED = [
     "b22-none", "b22-none-count1", "b22-aes256-ocb", "b22-authenticated-sha256", "b23-none-sha256", "b24-none-sha256",
@@ -121,7 +122,7 @@ def values_of(unit: Any) -> Iterator[tuple[str | None, str | None]]:
     """Key and value of every record of a batch, a message or a wrapper of messages, as hex."""
     body = unit.body
     stored = body.records if body.magic == 2 else getattr(body, "value", None)
-    codec = codecs.kafka_codec(body.attributes.compression.name, body.magic, stored or b"")
+    codec = codec_of(body.attributes.compression.name, body.magic, stored or b"")
     if body.magic == 2:
         records = specs.parse("kafka_records", codecs.decompress(codec, stored), body.num_records).records
         yield from (pair(record.body) for record in records)

@@ -16,9 +16,9 @@ from thawline.checksums import crc32c
 from thawline.errors import SourceError
 from thawline.formats import FORMATS, Format, get
 from thawline.formats.contract import Depth, Kind, Reading, read
+from thawline.formats.division import cut
 from thawline.model import Finding, Run, Span
 from thawline.source import LocalSource
-from thawline.spark.planning import cut
 from tools.damage import damages
 
 SEEDS = range(2)

@@ -1,7 +1,7 @@
 """The stub of the native module, derived from its sources: `python -m tools.stubs [--check]`.
 
 Parameters have the types that the sources declare for C. The `return` statements tell what a function returns: integers
-unless they show something else.
+unless they show something else, or the source declares it.
 """
 
 from __future__ import annotations
@@ -48,10 +48,14 @@ def _line(name: str, parameters: dict[str, str], returned: str) -> str:
 def _type(declared: str) -> str:
     if "[::1]" in declared:
         return "Buffer"
+    if declared in {"object", "bytes"}:
+        return declared
     return "bool" if declared.endswith("bint") else "float" if declared.endswith("double") else "int"
 
 
 def _returned(function: ast.FunctionDef) -> str:
+    if function.returns:
+        return ast.unparse(function.returns)
     values = [node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value]
     kinds = {_kind(value) for value in values}
     if "bool" in kinds or function.name.startswith(("are_", "have_", "is_")):

@@ -11,9 +11,10 @@ if not cython.compiled:
         ENCODE_DONE, ENCODE_FULL, ENCODE_REFUSED, ENCODED_AT, ENCODED_NEEDED, ENCODED_REFUSAL,
     )
     from thawline.native.sources.encode_values import (
-        _base64_size, _crc32_at, _crc32_on, _crc32c_at, _crc32c_on, _decimal_size, _escaped_size, _is_given, _stopped,
-        _write_base64, _write_decimal, _write_escaped, _write_zigzag, _zigzag_size,
+        _base64_size, _crc32_at, _crc32_on, _crc32c_at, _crc32c_on, _decimal_size, _escaped_size, _given_number,
+        _is_given, _stopped, _write_base64, _write_decimal, _write_escaped, _write_zigzag, _zigzag_size,
     )
+    from thawline.native.sources.checksums import _first_byte
 
 
 @cython.cfunc
@@ -100,14 +101,14 @@ def _encode_aerospike_indexes(
         has_context_1 = context_length_1 >= 0
         has_expression_1 = expression_length_1 >= 0
         after_data_type_1 = 32 if (has_context_1 or has_expression_1) else 10
-        namespace_size_1 = _escaped_size(column__namespace__data, (column__namespace__start[row] if column__namespace__start.shape[0] > 0 else 0), namespace_length_1)
+        namespace_size_1 = _escaped_size(_first_byte(column__namespace__data), (column__namespace__start[row] if column__namespace__start.shape[0] > 0 else 0), namespace_length_1)
         namespace_size_2 = namespace_size_1 + 1
-        set_size_1 = _escaped_size(column__set__data, (column__set__start[row] if column__set__start.shape[0] > 0 else 0), set_length_1)
+        set_size_1 = _escaped_size(_first_byte(column__set__data), (column__set__start[row] if column__set__start.shape[0] > 0 else 0), set_length_1)
         set_size_2 = set_size_1 + 1
-        name_size_1 = _escaped_size(column__name__data, (column__name__start[row] if column__name__start.shape[0] > 0 else 0), name_length_1)
+        name_size_1 = _escaped_size(_first_byte(column__name__data), (column__name__start[row] if column__name__start.shape[0] > 0 else 0), name_length_1)
         name_size_2 = name_size_1 + 1
         num_paths_size_1 = _decimal_size(num_paths_1)
-        path_size_1 = _escaped_size(column__path__data, (column__path__start[row] if column__path__start.shape[0] > 0 else 0), path_length_1)
+        path_size_1 = _escaped_size(_first_byte(column__path__data), (column__path__start[row] if column__path__start.shape[0] > 0 else 0), path_length_1)
         path_size_2 = path_size_1 + 1
         context_size_1 = ((context_length_1 if (context_length_1 > 0) else 0) + 1) if has_context_1 else 0
         expression_size_1 = ((expression_length_1 if (expression_length_1 > 0) else 0) + 1) if has_expression_1 else 0
@@ -135,7 +136,7 @@ def _encode_aerospike_indexes(
         if has_context_1:
             context_ended_1 = 0
             start = (column__context__start[row] if column__context__start.shape[0] > 0 else 0)
-            while start < (column__context__start[row] if column__context__start.shape[0] > 0 else 0) + context_length_1 and not context_ended_1:
+            while not (context_ended_1) and start < (column__context__start[row] if column__context__start.shape[0] > 0 else 0) + context_length_1:
                 context_ended_1 = column__context__data[start] == 10
                 start += 1
             if not (not context_ended_1):
@@ -144,7 +145,7 @@ def _encode_aerospike_indexes(
         if has_expression_1:
             expression_ended_1 = 0
             start = (column__expression__start[row] if column__expression__start.shape[0] > 0 else 0)
-            while start < (column__expression__start[row] if column__expression__start.shape[0] > 0 else 0) + expression_length_1 and not expression_ended_1:
+            while not (expression_ended_1) and start < (column__expression__start[row] if column__expression__start.shape[0] > 0 else 0) + expression_length_1:
                 expression_ended_1 = column__expression__data[start] == 10
                 start += 1
             if not (not expression_ended_1):
@@ -170,13 +171,13 @@ def _encode_aerospike_indexes(
             pos += 1
             out[pos] = 32
             pos += 1
-            pos = _write_escaped(out, pos, column__namespace__data, (column__namespace__start[row] if column__namespace__start.shape[0] > 0 else 0), namespace_length_1)
+            pos = _write_escaped(out, pos, _first_byte(column__namespace__data), (column__namespace__start[row] if column__namespace__start.shape[0] > 0 else 0), namespace_length_1)
             out[pos] = cython.cast(cython.uchar, 32)
             pos += 1
-            pos = _write_escaped(out, pos, column__set__data, (column__set__start[row] if column__set__start.shape[0] > 0 else 0), set_length_1)
+            pos = _write_escaped(out, pos, _first_byte(column__set__data), (column__set__start[row] if column__set__start.shape[0] > 0 else 0), set_length_1)
             out[pos] = cython.cast(cython.uchar, 32)
             pos += 1
-            pos = _write_escaped(out, pos, column__name__data, (column__name__start[row] if column__name__start.shape[0] > 0 else 0), name_length_1)
+            pos = _write_escaped(out, pos, _first_byte(column__name__data), (column__name__start[row] if column__name__start.shape[0] > 0 else 0), name_length_1)
             out[pos] = cython.cast(cython.uchar, 32)
             pos += 1
             out[pos] = cython.cast(cython.uchar, (index_type_1) & 255)
@@ -186,7 +187,7 @@ def _encode_aerospike_indexes(
             pos = _write_decimal(out, pos, num_paths_1)
             out[pos] = 32
             pos += 1
-            pos = _write_escaped(out, pos, column__path__data, (column__path__start[row] if column__path__start.shape[0] > 0 else 0), path_length_1)
+            pos = _write_escaped(out, pos, _first_byte(column__path__data), (column__path__start[row] if column__path__start.shape[0] > 0 else 0), path_length_1)
             out[pos] = cython.cast(cython.uchar, 32)
             pos += 1
             out[pos] = cython.cast(cython.uchar, (data_type_1) & 255)
@@ -466,10 +467,10 @@ def _encode_aerospike_records(
         lead_namespace_size_1 = 0
         if has_lead_namespace_1:
             lead_namespace_size_1 = 4
-        namespace_size_1 = _escaped_size(column__namespace__data, (column__namespace__start[row] if column__namespace__start.shape[0] > 0 else 0), namespace_length_1)
+        namespace_size_1 = _escaped_size(_first_byte(column__namespace__data), (column__namespace__start[row] if column__namespace__start.shape[0] > 0 else 0), namespace_length_1)
         namespace_size_2 = namespace_size_1 + 1
         digest_size_1 = _base64_size(digest_length_1)
-        set_size_1 = _escaped_size(column__set__data, (column__set__start[row] if column__set__start.shape[0] > 0 else 0), set_length_1)
+        set_size_1 = _escaped_size(_first_byte(column__set__data), (column__set__start[row] if column__set__start.shape[0] > 0 else 0), set_length_1)
         set_size_2 = (set_size_1 + 1) if has_set_1 else 0
         lead_generation_size_1 = 0
         if has_lead_generation_1:
@@ -503,7 +504,7 @@ def _encode_aerospike_records(
                 sp_type_size_1 = 0
                 if has_sp_type_1:
                     sp_type_size_1 = 1
-                name_size_1 = _escaped_size(column__bins__name__data, (column__bins__name__start[rows__bins] if column__bins__name__start.shape[0] > 0 else 0), name_length_1)
+                name_size_1 = _escaped_size(_first_byte(column__bins__name__data), (column__bins__name__start[rows__bins] if column__bins__name__start.shape[0] > 0 else 0), name_length_1)
                 name_size_2 = name_size_1 + 1
                 boolean_size_1 = 0
                 if has_boolean_2:
@@ -530,7 +531,7 @@ def _encode_aerospike_records(
                 if has_double_1:
                     double_ended_1 = 0
                     start = (column__bins__double__start[rows__bins] if column__bins__double__start.shape[0] > 0 else 0)
-                    while start < (column__bins__double__start[rows__bins] if column__bins__double__start.shape[0] > 0 else 0) + double_length_2 and not double_ended_1:
+                    while not (double_ended_1) and start < (column__bins__double__start[rows__bins] if column__bins__double__start.shape[0] > 0 else 0) + double_length_2:
                         double_ended_1 = column__bins__double__data[start] == 10
                         start += 1
                     if not (not double_ended_1):
@@ -563,7 +564,7 @@ def _encode_aerospike_records(
             if has_double_2:
                 double_ended_2 = 0
                 start = (column__key_double__start[row] if column__key_double__start.shape[0] > 0 else 0)
-                while start < (column__key_double__start[row] if column__key_double__start.shape[0] > 0 else 0) + double_length_1 and not double_ended_2:
+                while not (double_ended_2) and start < (column__key_double__start[row] if column__key_double__start.shape[0] > 0 else 0) + double_length_1:
                     double_ended_2 = column__key_double__data[start] == 10
                     start += 1
                 if not (not double_ended_2):
@@ -662,7 +663,7 @@ def _encode_aerospike_records(
                 out[pos + 2] = 110
                 out[pos + 3] = 32
                 pos += 4
-            pos = _write_escaped(out, pos, column__namespace__data, (column__namespace__start[row] if column__namespace__start.shape[0] > 0 else 0), namespace_length_1)
+            pos = _write_escaped(out, pos, _first_byte(column__namespace__data), (column__namespace__start[row] if column__namespace__start.shape[0] > 0 else 0), namespace_length_1)
             out[pos] = cython.cast(cython.uchar, 10)
             pos += 1
             out[pos] = 43
@@ -670,7 +671,7 @@ def _encode_aerospike_records(
             out[pos + 2] = 100
             out[pos + 3] = 32
             pos += 4
-            pos = _write_base64(out, pos, column__digest__data, (column__digest__start[row] if column__digest__start.shape[0] > 0 else 0), digest_length_1)
+            pos = _write_base64(out, pos, _first_byte(column__digest__data), (column__digest__start[row] if column__digest__start.shape[0] > 0 else 0), digest_length_1)
             out[pos] = 10
             pos += 1
             out[pos] = 43
@@ -681,7 +682,7 @@ def _encode_aerospike_records(
             out[pos] = 32
             pos += 1
             if has_set_1:
-                pos = _write_escaped(out, pos, column__set__data, (column__set__start[row] if column__set__start.shape[0] > 0 else 0), set_length_1)
+                pos = _write_escaped(out, pos, _first_byte(column__set__data), (column__set__start[row] if column__set__start.shape[0] > 0 else 0), set_length_1)
                 out[pos] = cython.cast(cython.uchar, 10)
                 pos += 1
             if has_lead_generation_1:
@@ -732,7 +733,7 @@ def _encode_aerospike_records(
                     sp_type_size_1 = 0
                     if has_sp_type_1:
                         sp_type_size_1 = 1
-                    name_size_1 = _escaped_size(column__bins__name__data, (column__bins__name__start[rows__bins] if column__bins__name__start.shape[0] > 0 else 0), name_length_1)
+                    name_size_1 = _escaped_size(_first_byte(column__bins__name__data), (column__bins__name__start[rows__bins] if column__bins__name__start.shape[0] > 0 else 0), name_length_1)
                     name_size_2 = name_size_1 + 1
                     boolean_size_1 = 0
                     if has_boolean_2:
@@ -760,7 +761,7 @@ def _encode_aerospike_records(
                     if has_sp_type_1:
                         out[pos] = 32
                         pos += 1
-                    pos = _write_escaped(out, pos, column__bins__name__data, (column__bins__name__start[rows__bins] if column__bins__name__start.shape[0] > 0 else 0), name_length_1)
+                    pos = _write_escaped(out, pos, _first_byte(column__bins__name__data), (column__bins__name__start[rows__bins] if column__bins__name__start.shape[0] > 0 else 0), name_length_1)
                     out[pos] = cython.cast(cython.uchar, name_terminator_1)
                     pos += 1
                     if has_boolean_2:
@@ -946,7 +947,7 @@ def _encode_aerospike_udfs(
             return _stopped(state, ENCODE_REFUSED, row, pos)
         name_length_1 = column__name__start[row + 1] - column__name__start[row] if column__name__start.shape[0] > 0 else -1
         content_length_1 = column__content__start[row + 1] - column__content__start[row] if column__content__start.shape[0] > 0 else -1
-        name_size_1 = _escaped_size(column__name__data, (column__name__start[row] if column__name__start.shape[0] > 0 else 0), name_length_1)
+        name_size_1 = _escaped_size(_first_byte(column__name__data), (column__name__start[row] if column__name__start.shape[0] > 0 else 0), name_length_1)
         name_size_2 = name_size_1 + 1
         len_content_1 = content_length_1
         len_content_size_1 = _decimal_size(len_content_1)
@@ -978,7 +979,7 @@ def _encode_aerospike_udfs(
             pos += 1
             out[pos] = 32
             pos += 1
-            pos = _write_escaped(out, pos, column__name__data, (column__name__start[row] if column__name__start.shape[0] > 0 else 0), name_length_1)
+            pos = _write_escaped(out, pos, _first_byte(column__name__data), (column__name__start[row] if column__name__start.shape[0] > 0 else 0), name_length_1)
             out[pos] = cython.cast(cython.uchar, 32)
             pos += 1
             pos = _write_decimal(out, pos, len_content_1)
@@ -3088,11 +3089,1071 @@ def hold_rbf_frames(
     return column__is_tombstone__value, column__frame_tag__value, column__payload__start, column__payload__data,
 
 
+def frame_aerospike_header(
+    given__version: cython.const[cython.uchar][::1],
+):
+    pos: cython.longlong = 0
+    word: cython.longlong = 0
+    version_length_1: cython.longlong = 0
+    is_version_1: cython.longlong = 0
+    out: cython.pointer(cython.uchar)
+    version_length_1 = given__version.shape[0]
+    is_version_1 = 0
+    if version_length_1 == 3 and given__version[0 + 0] == 51 and given__version[0 + 1] == 46 and given__version[0 + 2] == 48:
+        is_version_1 = 1
+    if version_length_1 == 3 and given__version[0 + 0] == 51 and given__version[0 + 1] == 46 and given__version[0 + 2] == 49:
+        is_version_1 = 1
+    if version_length_1 == 3 and given__version[0 + 0] == 51 and given__version[0 + 1] == 46 and given__version[0 + 2] == 50:
+        is_version_1 = 1
+    if not (is_version_1):
+        return 0
+    if not (version_length_1 >= 0):
+        return 1
+    if not (version_length_1 == 3):
+        return 2
+    made: bytearray = bytearray((9 + version_length_1))
+    out = made
+    out[pos] = 86
+    out[pos + 1] = 101
+    out[pos + 2] = 114
+    out[pos + 3] = 115
+    out[pos + 4] = 105
+    out[pos + 5] = 111
+    out[pos + 6] = 110
+    out[pos + 7] = 32
+    pos += 8
+    if version_length_1 > 0:
+        if cython.compiled:
+            copy_slice(cython.address(out[pos]), cython.address(given__version[0]), version_length_1, min(given__version.shape[0] - 0, len(made) - pos))
+        else:
+            out[pos : pos + version_length_1] = given__version[0 : 0 + version_length_1]
+        pos += version_length_1
+    out[pos] = 10
+    pos += 1
+    return made,
+
+
+def frame_aerospike_indexes(
+    given__kind,
+    given__namespace,
+    given__set,
+    given__name,
+    given__index_type,
+    given__path,
+    given__data_type,
+    given__context,
+    given__expression,
+    has_escapes: cython.bint,
+):
+    pos: cython.longlong = 0
+    start: cython.longlong = 0
+    word: cython.longlong = 0
+    kind_1: cython.longlong = 0
+    namespace_length_1: cython.longlong = 0
+    set_length_1: cython.longlong = 0
+    name_length_1: cython.longlong = 0
+    index_type_1: cython.longlong = 0
+    num_paths_1: cython.longlong = 0
+    path_length_1: cython.longlong = 0
+    data_type_1: cython.longlong = 0
+    after_data_type_1: cython.longlong = 0
+    context_length_1: cython.longlong = 0
+    expression_length_1: cython.longlong = 0
+    has_context_1: cython.longlong = 0
+    has_expression_1: cython.longlong = 0
+    namespace_size_1: cython.longlong = 0
+    namespace_size_2: cython.longlong = 0
+    set_size_1: cython.longlong = 0
+    set_size_2: cython.longlong = 0
+    name_size_1: cython.longlong = 0
+    name_size_2: cython.longlong = 0
+    num_paths_size_1: cython.longlong = 0
+    path_size_1: cython.longlong = 0
+    path_size_2: cython.longlong = 0
+    context_size_1: cython.longlong = 0
+    expression_size_1: cython.longlong = 0
+    namespace_ended_1: cython.longlong = 0
+    set_ended_1: cython.longlong = 0
+    name_ended_1: cython.longlong = 0
+    path_ended_1: cython.longlong = 0
+    context_ended_1: cython.longlong = 0
+    expression_ended_1: cython.longlong = 0
+    view__namespace: cython.pointer(cython.const[cython.uchar])
+    view__set: cython.pointer(cython.const[cython.uchar])
+    view__name: cython.pointer(cython.const[cython.uchar])
+    view__path: cython.pointer(cython.const[cython.uchar])
+    view__context: cython.pointer(cython.const[cython.uchar])
+    view__expression: cython.pointer(cython.const[cython.uchar])
+    out: cython.uchar[::1]
+    if not cython.compiled:
+        view__namespace = memoryview(given__namespace if given__namespace is not None else b'')
+    elif given__namespace is not None:
+        view__namespace = given__namespace
+    else:
+        view__namespace = no_bytes
+    if not cython.compiled:
+        view__set = memoryview(given__set if given__set is not None else b'')
+    elif given__set is not None:
+        view__set = given__set
+    else:
+        view__set = no_bytes
+    if not cython.compiled:
+        view__name = memoryview(given__name if given__name is not None else b'')
+    elif given__name is not None:
+        view__name = given__name
+    else:
+        view__name = no_bytes
+    if not cython.compiled:
+        view__path = memoryview(given__path if given__path is not None else b'')
+    elif given__path is not None:
+        view__path = given__path
+    else:
+        view__path = no_bytes
+    if not cython.compiled:
+        view__context = memoryview(given__context if given__context is not None else b'')
+    elif given__context is not None:
+        view__context = given__context
+    else:
+        view__context = no_bytes
+    if not cython.compiled:
+        view__expression = memoryview(given__expression if given__expression is not None else b'')
+    elif given__expression is not None:
+        view__expression = given__expression
+    else:
+        view__expression = no_bytes
+    kind_1 = _given_number(given__kind)
+    if not ((kind_1 >= 0) and (kind_1 <= 255)):
+        return 0
+    namespace_length_1 = len(given__namespace) if given__namespace is not None else -1
+    set_length_1 = len(given__set) if given__set is not None else -1
+    name_length_1 = len(given__name) if given__name is not None else -1
+    index_type_1 = _given_number(given__index_type)
+    if not ((index_type_1 >= 0) and (index_type_1 <= 255)):
+        return 1
+    num_paths_1 = 1
+    path_length_1 = len(given__path) if given__path is not None else -1
+    data_type_1 = _given_number(given__data_type)
+    if not ((data_type_1 >= 0) and (data_type_1 <= 255)):
+        return 2
+    context_length_1 = len(given__context) if given__context is not None else -1
+    expression_length_1 = len(given__expression) if given__expression is not None else -1
+    has_context_1 = context_length_1 >= 0
+    has_expression_1 = expression_length_1 >= 0
+    after_data_type_1 = 32 if (has_context_1 or has_expression_1) else 10
+    namespace_size_1 = _escaped_size(view__namespace, 0, namespace_length_1) if has_escapes else max(0, namespace_length_1)
+    namespace_size_2 = namespace_size_1 + 1
+    set_size_1 = _escaped_size(view__set, 0, set_length_1) if has_escapes else max(0, set_length_1)
+    set_size_2 = set_size_1 + 1
+    name_size_1 = _escaped_size(view__name, 0, name_length_1) if has_escapes else max(0, name_length_1)
+    name_size_2 = name_size_1 + 1
+    num_paths_size_1 = _decimal_size(num_paths_1)
+    path_size_1 = _escaped_size(view__path, 0, path_length_1) if has_escapes else max(0, path_length_1)
+    path_size_2 = path_size_1 + 1
+    context_size_1 = ((context_length_1 if (context_length_1 > 0) else 0) + 1) if has_context_1 else 0
+    expression_size_1 = ((expression_length_1 if (expression_length_1 > 0) else 0) + 1) if has_expression_1 else 0
+    if not ((kind_1 == 101) or (kind_1 == 105)):
+        return 3
+    if not (namespace_length_1 >= 0):
+        return 4
+    namespace_ended_1 = 0
+    start = 0
+    while not (has_escapes or namespace_ended_1) and start < 0 + namespace_length_1:
+        namespace_ended_1 = view__namespace[start] == 32
+        start += 1
+    if not (not namespace_ended_1):
+        return 5
+    if not (set_length_1 >= 0):
+        return 6
+    set_ended_1 = 0
+    start = 0
+    while not (has_escapes or set_ended_1) and start < 0 + set_length_1:
+        set_ended_1 = view__set[start] == 32
+        start += 1
+    if not (not set_ended_1):
+        return 7
+    if not (name_length_1 >= 0):
+        return 8
+    name_ended_1 = 0
+    start = 0
+    while not (has_escapes or name_ended_1) and start < 0 + name_length_1:
+        name_ended_1 = view__name[start] == 32
+        start += 1
+    if not (not name_ended_1):
+        return 9
+    if not ((index_type_1 == 75) or (index_type_1 == 76) or (index_type_1 == 78) or (index_type_1 == 86)):
+        return 10
+    if not (path_length_1 >= 0):
+        return 11
+    path_ended_1 = 0
+    start = 0
+    while not (has_escapes or path_ended_1) and start < 0 + path_length_1:
+        path_ended_1 = view__path[start] == 32
+        start += 1
+    if not (not path_ended_1):
+        return 12
+    if not ((data_type_1 == 66) or (data_type_1 == 71) or (data_type_1 == 78) or (data_type_1 == 83)):
+        return 13
+    if has_context_1:
+        context_ended_1 = 0
+        start = 0
+        while not (context_ended_1) and start < 0 + context_length_1:
+            context_ended_1 = view__context[start] == 10
+            start += 1
+        if not (not context_ended_1):
+            return 14
+    if has_expression_1:
+        expression_ended_1 = 0
+        start = 0
+        while not (expression_ended_1) and start < 0 + expression_length_1:
+            expression_ended_1 = view__expression[start] == 10
+            start += 1
+        if not (not expression_ended_1):
+            return 15
+    if not (((after_data_type_1 == 32) and (kind_1 == 105)) == (has_context_1)):
+        return 16
+    if not (((after_data_type_1 == 32) and (kind_1 == 101)) == (has_expression_1)):
+        return 17
+    made: bytearray = bytearray(((((((8 + namespace_size_2) + set_size_2) + name_size_2) + (num_paths_size_1 + 1)) + path_size_2) + context_size_1) + expression_size_1)
+    out = made if cython.compiled else memoryview(made)
+    out[pos] = 42
+    out[pos + 1] = 32
+    pos += 2
+    out[pos] = cython.cast(cython.uchar, (kind_1) & 255)
+    pos += 1
+    out[pos] = 32
+    pos += 1
+    if has_escapes:
+        pos = _write_escaped(out, pos, view__namespace, 0, namespace_length_1)
+    else:
+        if namespace_length_1 > 0:
+            if cython.compiled:
+                copy_slice(cython.address(out[pos]), cython.address(view__namespace[0]), namespace_length_1, min(namespace_length_1, out.shape[0] - pos))
+            else:
+                out[pos : pos + namespace_length_1] = view__namespace[0 : 0 + namespace_length_1]
+            pos += namespace_length_1
+    out[pos] = cython.cast(cython.uchar, 32)
+    pos += 1
+    if has_escapes:
+        pos = _write_escaped(out, pos, view__set, 0, set_length_1)
+    else:
+        if set_length_1 > 0:
+            if cython.compiled:
+                copy_slice(cython.address(out[pos]), cython.address(view__set[0]), set_length_1, min(set_length_1, out.shape[0] - pos))
+            else:
+                out[pos : pos + set_length_1] = view__set[0 : 0 + set_length_1]
+            pos += set_length_1
+    out[pos] = cython.cast(cython.uchar, 32)
+    pos += 1
+    if has_escapes:
+        pos = _write_escaped(out, pos, view__name, 0, name_length_1)
+    else:
+        if name_length_1 > 0:
+            if cython.compiled:
+                copy_slice(cython.address(out[pos]), cython.address(view__name[0]), name_length_1, min(name_length_1, out.shape[0] - pos))
+            else:
+                out[pos : pos + name_length_1] = view__name[0 : 0 + name_length_1]
+            pos += name_length_1
+    out[pos] = cython.cast(cython.uchar, 32)
+    pos += 1
+    out[pos] = cython.cast(cython.uchar, (index_type_1) & 255)
+    pos += 1
+    out[pos] = 32
+    pos += 1
+    pos = _write_decimal(out, pos, num_paths_1)
+    out[pos] = 32
+    pos += 1
+    if has_escapes:
+        pos = _write_escaped(out, pos, view__path, 0, path_length_1)
+    else:
+        if path_length_1 > 0:
+            if cython.compiled:
+                copy_slice(cython.address(out[pos]), cython.address(view__path[0]), path_length_1, min(path_length_1, out.shape[0] - pos))
+            else:
+                out[pos : pos + path_length_1] = view__path[0 : 0 + path_length_1]
+            pos += path_length_1
+    out[pos] = cython.cast(cython.uchar, 32)
+    pos += 1
+    out[pos] = cython.cast(cython.uchar, (data_type_1) & 255)
+    pos += 1
+    out[pos] = cython.cast(cython.uchar, (after_data_type_1) & 255)
+    pos += 1
+    if has_context_1:
+        if context_length_1 > 0:
+            if cython.compiled:
+                copy_slice(cython.address(out[pos]), cython.address(view__context[0]), context_length_1, min(context_length_1, out.shape[0] - pos))
+            else:
+                out[pos : pos + context_length_1] = view__context[0 : 0 + context_length_1]
+            pos += context_length_1
+        out[pos] = cython.cast(cython.uchar, 10)
+        pos += 1
+    if has_expression_1:
+        if expression_length_1 > 0:
+            if cython.compiled:
+                copy_slice(cython.address(out[pos]), cython.address(view__expression[0]), expression_length_1, min(expression_length_1, out.shape[0] - pos))
+            else:
+                out[pos : pos + expression_length_1] = view__expression[0 : 0 + expression_length_1]
+            pos += expression_length_1
+        out[pos] = cython.cast(cython.uchar, 10)
+        pos += 1
+    return made,
+
+
+def frame_aerospike_meta(
+    given__is_first_file,
+    given__namespace,
+    has_escapes: cython.bint,
+):
+    pos: cython.longlong = 0
+    start: cython.longlong = 0
+    word: cython.longlong = 0
+    is_first_file_1: cython.longlong = 0
+    namespace_length_1: cython.longlong = 0
+    has_namespace_1: cython.longlong = 0
+    namespace_size_1: cython.longlong = 0
+    namespace_size_2: cython.longlong = 0
+    lf_size_1: cython.longlong = 0
+    namespace_ended_1: cython.longlong = 0
+    view__namespace: cython.pointer(cython.const[cython.uchar])
+    out: cython.uchar[::1]
+    if not cython.compiled:
+        view__namespace = memoryview(given__namespace if given__namespace is not None else b'')
+    elif given__namespace is not None:
+        view__namespace = given__namespace
+    else:
+        view__namespace = no_bytes
+    is_first_file_1 = _given_number(given__is_first_file)
+    namespace_length_1 = len(given__namespace) if given__namespace is not None else -1
+    has_namespace_1 = not is_first_file_1
+    namespace_size_1 = _escaped_size(view__namespace, 0, namespace_length_1) if has_escapes else max(0, namespace_length_1)
+    namespace_size_2 = (namespace_size_1 + 1) if has_namespace_1 else 0
+    lf_size_1 = 0
+    if is_first_file_1:
+        lf_size_1 = 1
+    if has_namespace_1:
+        namespace_ended_1 = 0
+        start = 0
+        while not (has_escapes or namespace_ended_1) and start < 0 + namespace_length_1:
+            namespace_ended_1 = view__namespace[start] == 10
+            start += 1
+        if not (not namespace_ended_1):
+            return 0
+    if not ((namespace_length_1 >= 0) == (has_namespace_1)):
+        return 1
+    made: bytearray = bytearray((12 + namespace_size_2) + lf_size_1)
+    out = made if cython.compiled else memoryview(made)
+    out[pos] = 35
+    out[pos + 1] = 32
+    pos += 2
+    if is_first_file_1:
+        out[pos] = 102
+        out[pos + 1] = 105
+        out[pos + 2] = 114
+        out[pos + 3] = 115
+        out[pos + 4] = 116
+        out[pos + 5] = 45
+        out[pos + 6] = 102
+        out[pos + 7] = 105
+        out[pos + 8] = 108
+        out[pos + 9] = 101
+        pos += 10
+    if not is_first_file_1:
+        out[pos] = 110
+        out[pos + 1] = 97
+        out[pos + 2] = 109
+        out[pos + 3] = 101
+        out[pos + 4] = 115
+        out[pos + 5] = 112
+        out[pos + 6] = 97
+        out[pos + 7] = 99
+        out[pos + 8] = 101
+        out[pos + 9] = 32
+        pos += 10
+    if has_namespace_1:
+        if has_escapes:
+            pos = _write_escaped(out, pos, view__namespace, 0, namespace_length_1)
+        else:
+            if namespace_length_1 > 0:
+                if cython.compiled:
+                    copy_slice(cython.address(out[pos]), cython.address(view__namespace[0]), namespace_length_1, min(namespace_length_1, out.shape[0] - pos))
+                else:
+                    out[pos : pos + namespace_length_1] = view__namespace[0 : 0 + namespace_length_1]
+                pos += namespace_length_1
+        out[pos] = cython.cast(cython.uchar, 10)
+        pos += 1
+    if is_first_file_1:
+        out[pos] = 10
+        pos += 1
+    return made,
+
+
+def frame_aerospike_records(
+    given__key_type,
+    given__key_is_compact,
+    given__key_integer,
+    given__key_double,
+    given__key_data,
+    given__namespace,
+    given__digest,
+    given__set,
+    given__generation,
+    given__expiration,
+    given__bins,
+    has_escapes: cython.bint,
+):
+    pos: cython.longlong = 0
+    start: cython.longlong = 0
+    word: cython.longlong = 0
+    rows__bins: cython.longlong = 0
+    first_line_1: cython.longlong = 0
+    type_1: cython.longlong = 0
+    has_type_1: cython.longlong = 0
+    after_type_1: cython.longlong = 0
+    is_compact_1: cython.longlong = 0
+    has_is_compact_1: cython.longlong = 0
+    integer_1: cython.longlong = 0
+    has_integer_1: cython.longlong = 0
+    double_length_1: cython.longlong = 0
+    len_data_1: cython.longlong = 0
+    data_length_1: cython.longlong = 0
+    namespace_length_1: cython.longlong = 0
+    digest_length_1: cython.longlong = 0
+    fourth_line_1: cython.longlong = 0
+    set_length_1: cython.longlong = 0
+    generation_1: cython.longlong = 0
+    expiration_1: cython.longlong = 0
+    num_bins_1: cython.longlong = 0
+    num_bins_2: cython.longlong = 0
+    type_2: cython.longlong = 0
+    after_type_2: cython.longlong = 0
+    is_compact_2: cython.longlong = 0
+    name_length_1: cython.longlong = 0
+    letter_1: cython.longlong = 0
+    boolean_1: cython.longlong = 0
+    has_boolean_1: cython.longlong = 0
+    integer_2: cython.longlong = 0
+    has_integer_2: cython.longlong = 0
+    double_length_2: cython.longlong = 0
+    len_data_2: cython.longlong = 0
+    data_length_2: cython.longlong = 0
+    has_sp_type_1: cython.longlong = 0
+    name_terminator_1: cython.longlong = 0
+    has_boolean_2: cython.longlong = 0
+    has_integer_3: cython.longlong = 0
+    has_double_1: cython.longlong = 0
+    has_sized_1: cython.longlong = 0
+    sp_type_size_1: cython.longlong = 0
+    name_size_1: cython.longlong = 0
+    name_size_2: cython.longlong = 0
+    boolean_size_1: cython.longlong = 0
+    integer_size_1: cython.longlong = 0
+    integer_size_2: cython.longlong = 0
+    double_size_1: cython.longlong = 0
+    sized_size_1: cython.longlong = 0
+    data_size_1: cython.longlong = 0
+    len_data_size_1: cython.longlong = 0
+    sized_size_2: cython.longlong = 0
+    bins_size_1: cython.longlong = 0
+    name_ended_1: cython.longlong = 0
+    double_ended_1: cython.longlong = 0
+    has_set_1: cython.longlong = 0
+    has_sp_type_2: cython.longlong = 0
+    has_integer_4: cython.longlong = 0
+    has_double_2: cython.longlong = 0
+    has_sized_2: cython.longlong = 0
+    has_lead_namespace_1: cython.longlong = 0
+    has_lead_generation_1: cython.longlong = 0
+    key_size_1: cython.longlong = 0
+    sp_type_size_2: cython.longlong = 0
+    integer_size_3: cython.longlong = 0
+    integer_size_4: cython.longlong = 0
+    double_size_2: cython.longlong = 0
+    sized_size_3: cython.longlong = 0
+    data_size_2: cython.longlong = 0
+    len_data_size_2: cython.longlong = 0
+    sized_size_4: cython.longlong = 0
+    key_size_2: cython.longlong = 0
+    lead_namespace_size_1: cython.longlong = 0
+    namespace_size_1: cython.longlong = 0
+    namespace_size_2: cython.longlong = 0
+    digest_size_1: cython.longlong = 0
+    set_size_1: cython.longlong = 0
+    set_size_2: cython.longlong = 0
+    lead_generation_size_1: cython.longlong = 0
+    generation_size_1: cython.longlong = 0
+    expiration_size_1: cython.longlong = 0
+    bins_size_2: cython.longlong = 0
+    num_bins_size_1: cython.longlong = 0
+    double_ended_2: cython.longlong = 0
+    namespace_ended_1: cython.longlong = 0
+    set_ended_1: cython.longlong = 0
+    view__key_double: cython.pointer(cython.const[cython.uchar])
+    view__key_data: cython.pointer(cython.const[cython.uchar])
+    view__namespace: cython.pointer(cython.const[cython.uchar])
+    view__digest: cython.pointer(cython.const[cython.uchar])
+    view__set: cython.pointer(cython.const[cython.uchar])
+    view__bins__name: cython.pointer(cython.const[cython.uchar])
+    view__bins__double: cython.pointer(cython.const[cython.uchar])
+    view__bins__data: cython.pointer(cython.const[cython.uchar])
+    out: cython.uchar[::1]
+    if not cython.compiled:
+        view__key_double = memoryview(given__key_double if given__key_double is not None else b'')
+    elif given__key_double is not None:
+        view__key_double = given__key_double
+    else:
+        view__key_double = no_bytes
+    if not cython.compiled:
+        view__key_data = memoryview(given__key_data if given__key_data is not None else b'')
+    elif given__key_data is not None:
+        view__key_data = given__key_data
+    else:
+        view__key_data = no_bytes
+    if not cython.compiled:
+        view__namespace = memoryview(given__namespace if given__namespace is not None else b'')
+    elif given__namespace is not None:
+        view__namespace = given__namespace
+    else:
+        view__namespace = no_bytes
+    if not cython.compiled:
+        view__digest = memoryview(given__digest if given__digest is not None else b'')
+    elif given__digest is not None:
+        view__digest = given__digest
+    else:
+        view__digest = no_bytes
+    if not cython.compiled:
+        view__set = memoryview(given__set if given__set is not None else b'')
+    elif given__set is not None:
+        view__set = given__set
+    else:
+        view__set = no_bytes
+    type_1 = _given_number(given__key_type) if given__key_type is not None else 0
+    if not ((type_1 >= 0) and (type_1 <= 255)):
+        return 0
+    has_type_1 = given__key_type is not None
+    is_compact_1 = _given_number(given__key_is_compact) if given__key_is_compact is not None else 0
+    has_is_compact_1 = given__key_is_compact is not None
+    integer_1 = _given_number(given__key_integer) if given__key_integer is not None else 0
+    has_integer_1 = given__key_integer is not None
+    double_length_1 = len(given__key_double) if given__key_double is not None else -1
+    data_length_1 = len(given__key_data) if given__key_data is not None else -1
+    namespace_length_1 = len(given__namespace) if given__namespace is not None else -1
+    digest_length_1 = len(given__digest) if given__digest is not None else -1
+    set_length_1 = len(given__set) if given__set is not None else -1
+    generation_1 = _given_number(given__generation)
+    expiration_1 = _given_number(given__expiration)
+    num_bins_2 = len(given__bins)
+    has_set_1 = set_length_1 >= 0
+    first_line_1 = 107 if (has_type_1) else 110
+    fourth_line_1 = 115 if (has_set_1) else 103
+    after_type_1 = 33 if is_compact_1 else 32
+    has_sp_type_2 = after_type_1 == 33
+    has_integer_4 = type_1 == 73
+    has_double_2 = type_1 == 68
+    has_sized_2 = (type_1 != 73) and (type_1 != 68)
+    has_lead_namespace_1 = first_line_1 == 107
+    has_lead_generation_1 = fourth_line_1 == 115
+    key_size_1 = 0
+    if has_type_1:
+        sp_type_size_2 = 0
+        if has_sp_type_2:
+            sp_type_size_2 = 1
+        integer_size_3 = 0
+        if has_integer_4:
+            integer_size_4 = _decimal_size(integer_1)
+            integer_size_3 = integer_size_4 + 1
+        double_size_2 = ((double_length_1 if (double_length_1 > 0) else 0) + 1) if has_double_2 else 0
+        sized_size_3 = 0
+        if has_sized_2:
+            data_size_2 = data_length_1 if (data_length_1 > 0) else 0
+            len_data_1 = data_length_1
+            len_data_size_2 = _decimal_size(len_data_1)
+            sized_size_4 = (1 + (len_data_size_2 + 1)) + data_size_2
+            sized_size_3 = sized_size_4
+        key_size_2 = (((2 + sp_type_size_2) + integer_size_3) + double_size_2) + sized_size_3
+        key_size_1 = key_size_2
+    lead_namespace_size_1 = 0
+    if has_lead_namespace_1:
+        lead_namespace_size_1 = 4
+    namespace_size_1 = _escaped_size(view__namespace, 0, namespace_length_1) if has_escapes else max(0, namespace_length_1)
+    namespace_size_2 = namespace_size_1 + 1
+    digest_size_1 = _base64_size(digest_length_1)
+    set_size_1 = _escaped_size(view__set, 0, set_length_1) if has_escapes else max(0, set_length_1)
+    set_size_2 = (set_size_1 + 1) if has_set_1 else 0
+    lead_generation_size_1 = 0
+    if has_lead_generation_1:
+        lead_generation_size_1 = 4
+    generation_size_1 = _decimal_size(generation_1)
+    expiration_size_1 = _decimal_size(expiration_1)
+    bins_size_2 = 0
+    rows__bins = 0
+    while rows__bins < len(given__bins):
+        given__bins__type, given__bins__is_compact, given__bins__name, given__bins__boolean, given__bins__integer, given__bins__double, given__bins__data, = given__bins[rows__bins]
+        if not cython.compiled:
+            view__bins__name = memoryview(given__bins__name if given__bins__name is not None else b'')
+        elif given__bins__name is not None:
+            view__bins__name = given__bins__name
+        else:
+            view__bins__name = no_bytes
+        if not cython.compiled:
+            view__bins__double = memoryview(given__bins__double if given__bins__double is not None else b'')
+        elif given__bins__double is not None:
+            view__bins__double = given__bins__double
+        else:
+            view__bins__double = no_bytes
+        if not cython.compiled:
+            view__bins__data = memoryview(given__bins__data if given__bins__data is not None else b'')
+        elif given__bins__data is not None:
+            view__bins__data = given__bins__data
+        else:
+            view__bins__data = no_bytes
+        type_2 = _given_number(given__bins__type)
+        if not ((type_2 >= 0) and (type_2 <= 255)):
+            return 1
+        is_compact_2 = _given_number(given__bins__is_compact)
+        name_length_1 = len(given__bins__name) if given__bins__name is not None else -1
+        boolean_1 = _given_number(given__bins__boolean) if given__bins__boolean is not None else 0
+        has_boolean_1 = given__bins__boolean is not None
+        integer_2 = _given_number(given__bins__integer) if given__bins__integer is not None else 0
+        has_integer_2 = given__bins__integer is not None
+        double_length_2 = len(given__bins__double) if given__bins__double is not None else -1
+        data_length_2 = len(given__bins__data) if given__bins__data is not None else -1
+        after_type_2 = 33 if is_compact_2 else 32
+        has_sp_type_1 = after_type_2 == 33
+        name_terminator_1 = 10 if (type_2 == 78) else 32
+        letter_1 = 84 if boolean_1 else 70
+        has_boolean_2 = type_2 == 90
+        has_integer_3 = type_2 == 73
+        has_double_1 = type_2 == 68
+        has_sized_1 = (((type_2 != 78) and (type_2 != 90)) and (type_2 != 73)) and (type_2 != 68)
+        sp_type_size_1 = 0
+        if has_sp_type_1:
+            sp_type_size_1 = 1
+        name_size_1 = _escaped_size(view__bins__name, 0, name_length_1) if has_escapes else max(0, name_length_1)
+        name_size_2 = name_size_1 + 1
+        boolean_size_1 = 0
+        if has_boolean_2:
+            boolean_size_1 = 2
+        integer_size_1 = 0
+        if has_integer_3:
+            integer_size_2 = _decimal_size(integer_2)
+            integer_size_1 = integer_size_2 + 1
+        double_size_1 = ((double_length_2 if (double_length_2 > 0) else 0) + 1) if has_double_1 else 0
+        sized_size_1 = 0
+        if has_sized_1:
+            data_size_1 = data_length_2 if (data_length_2 > 0) else 0
+            len_data_2 = data_length_2
+            len_data_size_1 = _decimal_size(len_data_2)
+            sized_size_2 = (1 + (len_data_size_1 + 1)) + data_size_1
+            sized_size_1 = sized_size_2
+        bins_size_1 = (((((4 + sp_type_size_1) + name_size_2) + boolean_size_1) + integer_size_1) + double_size_1) + sized_size_1
+        if not ((type_2 == 66) or (type_2 == 67) or (type_2 == 68) or (type_2 == 69) or (type_2 == 71) or (type_2 == 72) or (type_2 == 73) or (type_2 == 74) or (type_2 == 76) or (type_2 == 77) or (type_2 == 78) or (type_2 == 80) or (type_2 == 82) or (type_2 == 83) or (type_2 == 88) or (type_2 == 89) or (type_2 == 90)):
+            return 2
+        if not (name_length_1 >= 0):
+            return 3
+        name_ended_1 = 0
+        start = 0
+        while not (has_escapes or name_ended_1) and start < 0 + name_length_1:
+            name_ended_1 = view__bins__name[start] == name_terminator_1
+            start += 1
+        if not (not name_ended_1):
+            return 4
+        if has_double_1:
+            double_ended_1 = 0
+            start = 0
+            while not (double_ended_1) and start < 0 + double_length_2:
+                double_ended_1 = view__bins__double[start] == 10
+                start += 1
+            if not (not double_ended_1):
+                return 5
+        if has_sized_1:
+            if not ((len_data_2 >= 0) and (len_data_2 <= cython.cast(cython.longlong, 4294967295))):
+                return 6
+        if not (has_boolean_1 == (has_boolean_2)):
+            return 7
+        if not (has_integer_2 == (has_integer_3)):
+            return 8
+        if not ((double_length_2 >= 0) == (has_double_1)):
+            return 9
+        if not ((data_length_2 >= 0) == (has_sized_1)):
+            return 10
+        bins_size_2 = bins_size_2 + bins_size_1
+        rows__bins += 1
+    num_bins_1 = num_bins_2
+    num_bins_size_1 = _decimal_size(num_bins_1)
+    if has_type_1:
+        if not ((type_1 == 66) or (type_1 == 68) or (type_1 == 73) or (type_1 == 83) or (type_1 == 88)):
+            return 11
+        if has_double_2:
+            double_ended_2 = 0
+            start = 0
+            while not (double_ended_2) and start < 0 + double_length_1:
+                double_ended_2 = view__key_double[start] == 10
+                start += 1
+            if not (not double_ended_2):
+                return 12
+        if has_sized_2:
+            if not ((len_data_1 >= 0) and (len_data_1 <= cython.cast(cython.longlong, 4294967295))):
+                return 6
+    if not (namespace_length_1 >= 0):
+        return 13
+    namespace_ended_1 = 0
+    start = 0
+    while not (has_escapes or namespace_ended_1) and start < 0 + namespace_length_1:
+        namespace_ended_1 = view__namespace[start] == 10
+        start += 1
+    if not (not namespace_ended_1):
+        return 14
+    if not (digest_length_1 >= 0):
+        return 15
+    if not (digest_size_1 == 28):
+        return 16
+    if has_set_1:
+        set_ended_1 = 0
+        start = 0
+        while not (has_escapes or set_ended_1) and start < 0 + set_length_1:
+            set_ended_1 = view__set[start] == 10
+            start += 1
+        if not (not set_ended_1):
+            return 17
+    if not ((generation_1 >= 0) and (generation_1 <= 65535)):
+        return 18
+    if not (expiration_1 >= 0):
+        return 19
+    if not ((num_bins_1 >= 0) and (num_bins_1 <= 65535)):
+        return 20
+    if not (has_is_compact_1 == (has_type_1)):
+        return 21
+    if not (has_integer_1 == (has_type_1 and has_integer_4)):
+        return 22
+    if not ((double_length_1 >= 0) == (has_type_1 and has_double_2)):
+        return 23
+    if not ((data_length_1 >= 0) == (has_type_1 and has_sized_2)):
+        return 10
+    if not ((first_line_1 == 107) == (has_type_1)):
+        return 24
+    if not ((fourth_line_1 == 115) == (has_set_1)):
+        return 25
+    made: bytearray = bytearray((((((((((21 + key_size_1) + lead_namespace_size_1) + namespace_size_2) + digest_size_1) + set_size_2) + lead_generation_size_1) + (generation_size_1 + 1)) + (expiration_size_1 + 1)) + (num_bins_size_1 + 1)) + bins_size_2)
+    out = made if cython.compiled else memoryview(made)
+    out[pos] = 43
+    out[pos + 1] = 32
+    pos += 2
+    out[pos] = cython.cast(cython.uchar, (first_line_1) & 255)
+    pos += 1
+    out[pos] = 32
+    pos += 1
+    if has_type_1:
+        out[pos] = cython.cast(cython.uchar, (type_1) & 255)
+        pos += 1
+        out[pos] = cython.cast(cython.uchar, (after_type_1) & 255)
+        pos += 1
+        if has_sp_type_2:
+            out[pos] = 32
+            pos += 1
+        if has_integer_4:
+            pos = _write_decimal(out, pos, integer_1)
+            out[pos] = 10
+            pos += 1
+        if has_double_2:
+            if double_length_1 > 0:
+                if cython.compiled:
+                    copy_slice(cython.address(out[pos]), cython.address(view__key_double[0]), double_length_1, min(double_length_1, out.shape[0] - pos))
+                else:
+                    out[pos : pos + double_length_1] = view__key_double[0 : 0 + double_length_1]
+                pos += double_length_1
+            out[pos] = cython.cast(cython.uchar, 10)
+            pos += 1
+        if has_sized_2:
+            pos = _write_decimal(out, pos, len_data_1)
+            out[pos] = 32
+            pos += 1
+            if data_length_1 > 0:
+                if cython.compiled:
+                    copy_slice(cython.address(out[pos]), cython.address(view__key_data[0]), data_length_1, min(data_length_1, out.shape[0] - pos))
+                else:
+                    out[pos : pos + data_length_1] = view__key_data[0 : 0 + data_length_1]
+                pos += data_length_1
+            out[pos] = 10
+            pos += 1
+    if has_lead_namespace_1:
+        out[pos] = 43
+        out[pos + 1] = 32
+        out[pos + 2] = 110
+        out[pos + 3] = 32
+        pos += 4
+    if has_escapes:
+        pos = _write_escaped(out, pos, view__namespace, 0, namespace_length_1)
+    else:
+        if namespace_length_1 > 0:
+            if cython.compiled:
+                copy_slice(cython.address(out[pos]), cython.address(view__namespace[0]), namespace_length_1, min(namespace_length_1, out.shape[0] - pos))
+            else:
+                out[pos : pos + namespace_length_1] = view__namespace[0 : 0 + namespace_length_1]
+            pos += namespace_length_1
+    out[pos] = cython.cast(cython.uchar, 10)
+    pos += 1
+    out[pos] = 43
+    out[pos + 1] = 32
+    out[pos + 2] = 100
+    out[pos + 3] = 32
+    pos += 4
+    pos = _write_base64(out, pos, view__digest, 0, digest_length_1)
+    out[pos] = 10
+    pos += 1
+    out[pos] = 43
+    out[pos + 1] = 32
+    pos += 2
+    out[pos] = cython.cast(cython.uchar, (fourth_line_1) & 255)
+    pos += 1
+    out[pos] = 32
+    pos += 1
+    if has_set_1:
+        if has_escapes:
+            pos = _write_escaped(out, pos, view__set, 0, set_length_1)
+        else:
+            if set_length_1 > 0:
+                if cython.compiled:
+                    copy_slice(cython.address(out[pos]), cython.address(view__set[0]), set_length_1, min(set_length_1, out.shape[0] - pos))
+                else:
+                    out[pos : pos + set_length_1] = view__set[0 : 0 + set_length_1]
+                pos += set_length_1
+        out[pos] = cython.cast(cython.uchar, 10)
+        pos += 1
+    if has_lead_generation_1:
+        out[pos] = 43
+        out[pos + 1] = 32
+        out[pos + 2] = 103
+        out[pos + 3] = 32
+        pos += 4
+    pos = _write_decimal(out, pos, generation_1)
+    out[pos] = 10
+    pos += 1
+    out[pos] = 43
+    out[pos + 1] = 32
+    out[pos + 2] = 116
+    out[pos + 3] = 32
+    pos += 4
+    pos = _write_decimal(out, pos, expiration_1)
+    out[pos] = 10
+    pos += 1
+    out[pos] = 43
+    out[pos + 1] = 32
+    out[pos + 2] = 98
+    out[pos + 3] = 32
+    pos += 4
+    pos = _write_decimal(out, pos, num_bins_1)
+    out[pos] = 10
+    pos += 1
+    rows__bins = 0
+    while rows__bins < len(given__bins):
+        given__bins__type, given__bins__is_compact, given__bins__name, given__bins__boolean, given__bins__integer, given__bins__double, given__bins__data, = given__bins[rows__bins]
+        if not cython.compiled:
+            view__bins__name = memoryview(given__bins__name if given__bins__name is not None else b'')
+        elif given__bins__name is not None:
+            view__bins__name = given__bins__name
+        else:
+            view__bins__name = no_bytes
+        if not cython.compiled:
+            view__bins__double = memoryview(given__bins__double if given__bins__double is not None else b'')
+        elif given__bins__double is not None:
+            view__bins__double = given__bins__double
+        else:
+            view__bins__double = no_bytes
+        if not cython.compiled:
+            view__bins__data = memoryview(given__bins__data if given__bins__data is not None else b'')
+        elif given__bins__data is not None:
+            view__bins__data = given__bins__data
+        else:
+            view__bins__data = no_bytes
+        type_2 = _given_number(given__bins__type)
+        is_compact_2 = _given_number(given__bins__is_compact)
+        name_length_1 = len(given__bins__name) if given__bins__name is not None else -1
+        boolean_1 = _given_number(given__bins__boolean) if given__bins__boolean is not None else 0
+        has_boolean_1 = given__bins__boolean is not None
+        integer_2 = _given_number(given__bins__integer) if given__bins__integer is not None else 0
+        has_integer_2 = given__bins__integer is not None
+        double_length_2 = len(given__bins__double) if given__bins__double is not None else -1
+        data_length_2 = len(given__bins__data) if given__bins__data is not None else -1
+        after_type_2 = 33 if is_compact_2 else 32
+        has_sp_type_1 = after_type_2 == 33
+        name_terminator_1 = 10 if (type_2 == 78) else 32
+        letter_1 = 84 if boolean_1 else 70
+        has_boolean_2 = type_2 == 90
+        has_integer_3 = type_2 == 73
+        has_double_1 = type_2 == 68
+        has_sized_1 = (((type_2 != 78) and (type_2 != 90)) and (type_2 != 73)) and (type_2 != 68)
+        sp_type_size_1 = 0
+        if has_sp_type_1:
+            sp_type_size_1 = 1
+        name_size_1 = _escaped_size(view__bins__name, 0, name_length_1) if has_escapes else max(0, name_length_1)
+        name_size_2 = name_size_1 + 1
+        boolean_size_1 = 0
+        if has_boolean_2:
+            boolean_size_1 = 2
+        integer_size_1 = 0
+        if has_integer_3:
+            integer_size_2 = _decimal_size(integer_2)
+            integer_size_1 = integer_size_2 + 1
+        double_size_1 = ((double_length_2 if (double_length_2 > 0) else 0) + 1) if has_double_1 else 0
+        sized_size_1 = 0
+        if has_sized_1:
+            data_size_1 = data_length_2 if (data_length_2 > 0) else 0
+            len_data_2 = data_length_2
+            len_data_size_1 = _decimal_size(len_data_2)
+            sized_size_2 = (1 + (len_data_size_1 + 1)) + data_size_1
+            sized_size_1 = sized_size_2
+        bins_size_1 = (((((4 + sp_type_size_1) + name_size_2) + boolean_size_1) + integer_size_1) + double_size_1) + sized_size_1
+        out[pos] = 45
+        out[pos + 1] = 32
+        pos += 2
+        out[pos] = cython.cast(cython.uchar, (type_2) & 255)
+        pos += 1
+        out[pos] = cython.cast(cython.uchar, (after_type_2) & 255)
+        pos += 1
+        if has_sp_type_1:
+            out[pos] = 32
+            pos += 1
+        if has_escapes:
+            pos = _write_escaped(out, pos, view__bins__name, 0, name_length_1)
+        else:
+            if name_length_1 > 0:
+                if cython.compiled:
+                    copy_slice(cython.address(out[pos]), cython.address(view__bins__name[0]), name_length_1, min(name_length_1, out.shape[0] - pos))
+                else:
+                    out[pos : pos + name_length_1] = view__bins__name[0 : 0 + name_length_1]
+                pos += name_length_1
+        out[pos] = cython.cast(cython.uchar, name_terminator_1)
+        pos += 1
+        if has_boolean_2:
+            out[pos] = cython.cast(cython.uchar, (letter_1) & 255)
+            pos += 1
+            out[pos] = 10
+            pos += 1
+        if has_integer_3:
+            pos = _write_decimal(out, pos, integer_2)
+            out[pos] = 10
+            pos += 1
+        if has_double_1:
+            if double_length_2 > 0:
+                if cython.compiled:
+                    copy_slice(cython.address(out[pos]), cython.address(view__bins__double[0]), double_length_2, min(double_length_2, out.shape[0] - pos))
+                else:
+                    out[pos : pos + double_length_2] = view__bins__double[0 : 0 + double_length_2]
+                pos += double_length_2
+            out[pos] = cython.cast(cython.uchar, 10)
+            pos += 1
+        if has_sized_1:
+            pos = _write_decimal(out, pos, len_data_2)
+            out[pos] = 32
+            pos += 1
+            if data_length_2 > 0:
+                if cython.compiled:
+                    copy_slice(cython.address(out[pos]), cython.address(view__bins__data[0]), data_length_2, min(data_length_2, out.shape[0] - pos))
+                else:
+                    out[pos : pos + data_length_2] = view__bins__data[0 : 0 + data_length_2]
+                pos += data_length_2
+            out[pos] = 10
+            pos += 1
+        rows__bins += 1
+    return made,
+
+
+def frame_aerospike_udfs(
+    given__udf_type,
+    given__name,
+    given__content,
+    has_escapes: cython.bint,
+):
+    pos: cython.longlong = 0
+    start: cython.longlong = 0
+    word: cython.longlong = 0
+    udf_type_1: cython.longlong = 0
+    name_length_1: cython.longlong = 0
+    len_content_1: cython.longlong = 0
+    content_length_1: cython.longlong = 0
+    name_size_1: cython.longlong = 0
+    name_size_2: cython.longlong = 0
+    len_content_size_1: cython.longlong = 0
+    name_ended_1: cython.longlong = 0
+    view__name: cython.pointer(cython.const[cython.uchar])
+    view__content: cython.pointer(cython.const[cython.uchar])
+    out: cython.uchar[::1]
+    if not cython.compiled:
+        view__name = memoryview(given__name if given__name is not None else b'')
+    elif given__name is not None:
+        view__name = given__name
+    else:
+        view__name = no_bytes
+    if not cython.compiled:
+        view__content = memoryview(given__content if given__content is not None else b'')
+    elif given__content is not None:
+        view__content = given__content
+    else:
+        view__content = no_bytes
+    udf_type_1 = _given_number(given__udf_type)
+    if not ((udf_type_1 >= 0) and (udf_type_1 <= 255)):
+        return 0
+    name_length_1 = len(given__name) if given__name is not None else -1
+    content_length_1 = len(given__content) if given__content is not None else -1
+    name_size_1 = _escaped_size(view__name, 0, name_length_1) if has_escapes else max(0, name_length_1)
+    name_size_2 = name_size_1 + 1
+    len_content_1 = content_length_1
+    len_content_size_1 = _decimal_size(len_content_1)
+    if not ((udf_type_1 == 76)):
+        return 1
+    if not (name_length_1 >= 0):
+        return 2
+    name_ended_1 = 0
+    start = 0
+    while not (has_escapes or name_ended_1) and start < 0 + name_length_1:
+        name_ended_1 = view__name[start] == 32
+        start += 1
+    if not (not name_ended_1):
+        return 3
+    if not ((len_content_1 >= 0) and (len_content_1 <= cython.cast(cython.longlong, 4294967295))):
+        return 4
+    if not (content_length_1 >= 0):
+        return 5
+    made: bytearray = bytearray(((7 + name_size_2) + (len_content_size_1 + 1)) + content_length_1)
+    out = made if cython.compiled else memoryview(made)
+    out[pos] = 42
+    out[pos + 1] = 32
+    out[pos + 2] = 117
+    out[pos + 3] = 32
+    pos += 4
+    out[pos] = cython.cast(cython.uchar, (udf_type_1) & 255)
+    pos += 1
+    out[pos] = 32
+    pos += 1
+    if has_escapes:
+        pos = _write_escaped(out, pos, view__name, 0, name_length_1)
+    else:
+        if name_length_1 > 0:
+            if cython.compiled:
+                copy_slice(cython.address(out[pos]), cython.address(view__name[0]), name_length_1, min(name_length_1, out.shape[0] - pos))
+            else:
+                out[pos : pos + name_length_1] = view__name[0 : 0 + name_length_1]
+            pos += name_length_1
+    out[pos] = cython.cast(cython.uchar, 32)
+    pos += 1
+    pos = _write_decimal(out, pos, len_content_1)
+    out[pos] = 32
+    pos += 1
+    if content_length_1 > 0:
+        if cython.compiled:
+            copy_slice(cython.address(out[pos]), cython.address(view__content[0]), content_length_1, min(content_length_1, out.shape[0] - pos))
+        else:
+            out[pos : pos + content_length_1] = view__content[0 : 0 + content_length_1]
+        pos += content_length_1
+    out[pos] = 10
+    pos += 1
+    return made,
+
+
 def frame_borg_blobs(
-    given_version: cython.longlong,
-    given_chunk_id: cython.const[cython.uchar][::1],
-    given_meta: cython.longlong,
-    given_data: cython.longlong,
+    given__version: cython.longlong,
+    given__chunk_id: cython.const[cython.uchar][::1],
+    given__meta: cython.longlong,
+    given__data: cython.longlong,
 ):
     pos: cython.longlong = 0
     word: cython.longlong = 0
@@ -3105,12 +4166,12 @@ def frame_borg_blobs(
     meta_length_1: cython.longlong = 0
     data_length_1: cython.longlong = 0
     out: cython.pointer(cython.uchar)
-    version_1 = given_version
+    version_1 = given__version
     if not ((version_1 >= 0) and (version_1 <= 255)):
         return 0
-    chunk_id_length_1 = given_chunk_id.shape[0]
-    meta_length_1 = given_meta
-    data_length_1 = given_data
+    chunk_id_length_1 = given__chunk_id.shape[0]
+    meta_length_1 = given__meta
+    data_length_1 = given__data
     if not ((meta_length_1 >= 0) and (meta_length_1 <= cython.cast(cython.longlong, 4294967295))):
         return 1
     len_meta_1 = meta_length_1
@@ -3146,9 +4207,9 @@ def frame_borg_blobs(
     pos += 1
     if chunk_id_length_1 > 0:
         if cython.compiled:
-            copy_slice(cython.address(out[pos]), cython.address(given_chunk_id[0]), chunk_id_length_1, min(given_chunk_id.shape[0] - 0, len(made) - pos))
+            copy_slice(cython.address(out[pos]), cython.address(given__chunk_id[0]), chunk_id_length_1, min(given__chunk_id.shape[0] - 0, len(made) - pos))
         else:
-            out[pos : pos + chunk_id_length_1] = given_chunk_id[0 : 0 + chunk_id_length_1]
+            out[pos : pos + chunk_id_length_1] = given__chunk_id[0 : 0 + chunk_id_length_1]
         pos += chunk_id_length_1
     out[pos] = cython.cast(cython.uchar, (len_meta_1) & 255)
     out[pos + 1] = cython.cast(cython.uchar, (len_meta_1 >> 8) & 255)
@@ -3165,13 +4226,90 @@ def frame_borg_blobs(
     return made[:cut_0], made[cut_0:cut_1],
 
 
+def head_borg_blobs(
+    given__version: cython.longlong,
+    given__chunk_id: cython.const[cython.uchar][::1],
+    given__meta: cython.longlong,
+    given__data: cython.longlong,
+):
+    pos: cython.longlong = 0
+    word: cython.longlong = 0
+    cut_0: cython.longlong = 0
+    cut_1: cython.longlong = 0
+    version_1: cython.longlong = 0
+    chunk_id_length_1: cython.longlong = 0
+    len_meta_1: cython.longlong = 0
+    len_data_1: cython.longlong = 0
+    meta_length_1: cython.longlong = 0
+    data_length_1: cython.longlong = 0
+    out: cython.pointer(cython.uchar)
+    version_1 = given__version
+    if not ((version_1 >= 0) and (version_1 <= 255)):
+        return 0
+    chunk_id_length_1 = given__chunk_id.shape[0]
+    meta_length_1 = given__meta
+    data_length_1 = given__data
+    if not ((meta_length_1 >= 0) and (meta_length_1 <= cython.cast(cython.longlong, 4294967295))):
+        return 1
+    len_meta_1 = meta_length_1
+    if not ((data_length_1 >= 0) and (data_length_1 <= cython.cast(cython.longlong, 4294967295))):
+        return 2
+    len_data_1 = data_length_1
+    if not ((version_1 == 1) or (version_1 == 2)):
+        return 3
+    if not (chunk_id_length_1 >= 0):
+        return 4
+    if not (chunk_id_length_1 == 32):
+        return 5
+    if not (len_meta_1 <= 20971430):
+        return 6
+    if not ((len_meta_1 + len_data_1) <= 20971430):
+        return 7
+    if not (meta_length_1 >= 0):
+        return 8
+    if not (data_length_1 >= 0):
+        return 9
+    made: bytearray = bytearray((((17 + chunk_id_length_1) + meta_length_1) + data_length_1) - meta_length_1 - data_length_1)
+    out = made
+    out[pos] = 66
+    out[pos + 1] = 79
+    out[pos + 2] = 82
+    out[pos + 3] = 71
+    out[pos + 4] = 95
+    out[pos + 5] = 79
+    out[pos + 6] = 66
+    out[pos + 7] = 74
+    pos += 8
+    out[pos] = cython.cast(cython.uchar, (version_1) & 255)
+    pos += 1
+    if chunk_id_length_1 > 0:
+        if cython.compiled:
+            copy_slice(cython.address(out[pos]), cython.address(given__chunk_id[0]), chunk_id_length_1, min(given__chunk_id.shape[0] - 0, len(made) - pos))
+        else:
+            out[pos : pos + chunk_id_length_1] = given__chunk_id[0 : 0 + chunk_id_length_1]
+        pos += chunk_id_length_1
+    out[pos] = cython.cast(cython.uchar, (len_meta_1) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (len_meta_1 >> 8) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (len_meta_1 >> 16) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (len_meta_1 >> 24) & 255)
+    pos += 4
+    out[pos] = cython.cast(cython.uchar, (len_data_1) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (len_data_1 >> 8) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (len_data_1 >> 16) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (len_data_1 >> 24) & 255)
+    pos += 4
+    cut_0 = pos
+    cut_1 = pos
+    return made[:cut_0],
+
+
 def frame_borg_index_entries(
-    given_chunk_id: cython.const[cython.uchar][::1],
-    given_flags: cython.longlong,
-    given_size: cython.longlong,
-    given_pack_id: cython.const[cython.uchar][::1],
-    given_ofs_blob: cython.longlong,
-    given_len_blob: cython.longlong,
+    given__chunk_id: cython.const[cython.uchar][::1],
+    given__flags: cython.longlong,
+    given__size: cython.longlong,
+    given__pack_id: cython.const[cython.uchar][::1],
+    given__ofs_blob: cython.longlong,
+    given__len_blob: cython.longlong,
 ):
     pos: cython.longlong = 0
     word: cython.longlong = 0
@@ -3182,18 +4320,18 @@ def frame_borg_index_entries(
     ofs_blob_1: cython.longlong = 0
     len_blob_1: cython.longlong = 0
     out: cython.pointer(cython.uchar)
-    chunk_id_length_1 = given_chunk_id.shape[0]
-    flags_1 = given_flags
+    chunk_id_length_1 = given__chunk_id.shape[0]
+    flags_1 = given__flags
     if not ((flags_1 >= 0) and (flags_1 <= cython.cast(cython.longlong, 4294967295))):
         return 0
-    size_1 = given_size
+    size_1 = given__size
     if not ((size_1 >= 0) and (size_1 <= cython.cast(cython.longlong, 4294967295))):
         return 1
-    pack_id_length_1 = given_pack_id.shape[0]
-    ofs_blob_1 = given_ofs_blob
+    pack_id_length_1 = given__pack_id.shape[0]
+    ofs_blob_1 = given__ofs_blob
     if not ((ofs_blob_1 >= 0) and (ofs_blob_1 <= cython.cast(cython.longlong, 4294967295))):
         return 2
-    len_blob_1 = given_len_blob
+    len_blob_1 = given__len_blob
     if not ((len_blob_1 >= 0) and (len_blob_1 <= cython.cast(cython.longlong, 4294967295))):
         return 3
     if not (chunk_id_length_1 >= 0):
@@ -3208,9 +4346,9 @@ def frame_borg_index_entries(
     out = made
     if chunk_id_length_1 > 0:
         if cython.compiled:
-            copy_slice(cython.address(out[pos]), cython.address(given_chunk_id[0]), chunk_id_length_1, min(given_chunk_id.shape[0] - 0, len(made) - pos))
+            copy_slice(cython.address(out[pos]), cython.address(given__chunk_id[0]), chunk_id_length_1, min(given__chunk_id.shape[0] - 0, len(made) - pos))
         else:
-            out[pos : pos + chunk_id_length_1] = given_chunk_id[0 : 0 + chunk_id_length_1]
+            out[pos : pos + chunk_id_length_1] = given__chunk_id[0 : 0 + chunk_id_length_1]
         pos += chunk_id_length_1
     out[pos] = cython.cast(cython.uchar, (flags_1) & 255)
     out[pos + 1] = cython.cast(cython.uchar, (flags_1 >> 8) & 255)
@@ -3224,9 +4362,9 @@ def frame_borg_index_entries(
     pos += 4
     if pack_id_length_1 > 0:
         if cython.compiled:
-            copy_slice(cython.address(out[pos]), cython.address(given_pack_id[0]), pack_id_length_1, min(given_pack_id.shape[0] - 0, len(made) - pos))
+            copy_slice(cython.address(out[pos]), cython.address(given__pack_id[0]), pack_id_length_1, min(given__pack_id.shape[0] - 0, len(made) - pos))
         else:
-            out[pos : pos + pack_id_length_1] = given_pack_id[0 : 0 + pack_id_length_1]
+            out[pos : pos + pack_id_length_1] = given__pack_id[0 : 0 + pack_id_length_1]
         pos += pack_id_length_1
     out[pos] = cython.cast(cython.uchar, (ofs_blob_1) & 255)
     out[pos + 1] = cython.cast(cython.uchar, (ofs_blob_1 >> 8) & 255)
@@ -3242,7 +4380,7 @@ def frame_borg_index_entries(
 
 
 def frame_borg_index_head(
-    given_description: cython.longlong,
+    given__description: cython.longlong,
 ):
     pos: cython.longlong = 0
     word: cython.longlong = 0
@@ -3252,7 +4390,7 @@ def frame_borg_index_head(
     description_length_1: cython.longlong = 0
     out: cython.pointer(cython.uchar)
     version_1 = 1
-    description_length_1 = given_description
+    description_length_1 = given__description
     if not ((description_length_1 >= 0) and (description_length_1 <= cython.cast(cython.longlong, 4294967295))):
         return 0
     len_description_1 = description_length_1
@@ -3283,23 +4421,65 @@ def frame_borg_index_head(
     return made,
 
 
+def head_borg_index_head(
+    given__description: cython.longlong,
+):
+    pos: cython.longlong = 0
+    word: cython.longlong = 0
+    cut_0: cython.longlong = 0
+    version_1: cython.longlong = 0
+    len_description_1: cython.longlong = 0
+    description_length_1: cython.longlong = 0
+    out: cython.pointer(cython.uchar)
+    version_1 = 1
+    description_length_1 = given__description
+    if not ((description_length_1 >= 0) and (description_length_1 <= cython.cast(cython.longlong, 4294967295))):
+        return 0
+    len_description_1 = description_length_1
+    if not (description_length_1 >= 0):
+        return 1
+    made: bytearray = bytearray((16 + description_length_1) - description_length_1)
+    out = made
+    out[pos] = 66
+    out[pos + 1] = 79
+    out[pos + 2] = 82
+    out[pos + 3] = 71
+    out[pos + 4] = 72
+    out[pos + 5] = 65
+    out[pos + 6] = 83
+    out[pos + 7] = 72
+    pos += 8
+    out[pos] = cython.cast(cython.uchar, (version_1) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (version_1 >> 8) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (version_1 >> 16) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (version_1 >> 24) & 255)
+    pos += 4
+    out[pos] = cython.cast(cython.uchar, (len_description_1) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (len_description_1 >> 8) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (len_description_1 >> 16) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (len_description_1 >> 24) & 255)
+    pos += 4
+    cut_0 = pos
+    return made[:cut_0],
+
+
 def frame_kafka_batches(
-    given_base_offset: cython.longlong,
-    given_partition_leader_epoch: cython.longlong,
-    given_unused: cython.longlong,
-    given_has_delete_horizon: cython.longlong,
-    given_is_control: cython.longlong,
-    given_is_transactional: cython.longlong,
-    given_timestamp_type: cython.longlong,
-    given_compression: cython.longlong,
-    given_last_offset_delta: cython.longlong,
-    given_base_timestamp: cython.longlong,
-    given_max_timestamp: cython.longlong,
-    given_producer_id: cython.longlong,
-    given_producer_epoch: cython.longlong,
-    given_base_sequence: cython.longlong,
-    given_num_records: cython.longlong,
-    given_records: cython.const[cython.uchar][::1],
+    given__base_offset: cython.longlong,
+    given__partition_leader_epoch: cython.longlong,
+    given__unused: cython.longlong,
+    given__has_delete_horizon: cython.longlong,
+    given__is_control: cython.longlong,
+    given__is_transactional: cython.longlong,
+    given__timestamp_type: cython.longlong,
+    given__compression: cython.longlong,
+    given__last_offset_delta: cython.longlong,
+    given__base_timestamp: cython.longlong,
+    given__max_timestamp: cython.longlong,
+    given__producer_id: cython.longlong,
+    given__producer_epoch: cython.longlong,
+    given__base_sequence: cython.longlong,
+    given__num_records: cython.longlong,
+    given__records: cython.const[cython.uchar][::1],
 ):
     pos: cython.longlong = 0
     word: cython.longlong = 0
@@ -3328,45 +4508,45 @@ def frame_kafka_batches(
     body_at_1: cython.longlong = 0
     crc_at_1: cython.longlong = 0
     out: cython.pointer(cython.uchar)
-    base_offset_1 = given_base_offset
-    partition_leader_epoch_1 = given_partition_leader_epoch
+    base_offset_1 = given__base_offset
+    partition_leader_epoch_1 = given__partition_leader_epoch
     if not ((partition_leader_epoch_1 >= cython.cast(cython.longlong, -2147483648)) and (partition_leader_epoch_1 <= 2147483647)):
         return 0
     magic_1 = 2
-    unused_1 = given_unused
+    unused_1 = given__unused
     if not ((unused_1 >= 0) and (unused_1 <= 511)):
         return 1
-    has_delete_horizon_1 = given_has_delete_horizon
+    has_delete_horizon_1 = given__has_delete_horizon
     if not ((has_delete_horizon_1 >= 0) and (has_delete_horizon_1 <= 1)):
         return 2
-    is_control_1 = given_is_control
+    is_control_1 = given__is_control
     if not ((is_control_1 >= 0) and (is_control_1 <= 1)):
         return 3
-    is_transactional_1 = given_is_transactional
+    is_transactional_1 = given__is_transactional
     if not ((is_transactional_1 >= 0) and (is_transactional_1 <= 1)):
         return 4
-    timestamp_type_1 = given_timestamp_type
+    timestamp_type_1 = given__timestamp_type
     if not ((timestamp_type_1 >= 0) and (timestamp_type_1 <= 1)):
         return 5
-    compression_1 = given_compression
+    compression_1 = given__compression
     if not ((compression_1 >= 0) and (compression_1 <= 7)):
         return 6
-    last_offset_delta_1 = given_last_offset_delta
+    last_offset_delta_1 = given__last_offset_delta
     if not ((last_offset_delta_1 >= cython.cast(cython.longlong, -2147483648)) and (last_offset_delta_1 <= 2147483647)):
         return 7
-    base_timestamp_1 = given_base_timestamp
-    max_timestamp_1 = given_max_timestamp
-    producer_id_1 = given_producer_id
-    producer_epoch_1 = given_producer_epoch
+    base_timestamp_1 = given__base_timestamp
+    max_timestamp_1 = given__max_timestamp
+    producer_id_1 = given__producer_id
+    producer_epoch_1 = given__producer_epoch
     if not ((producer_epoch_1 >= -32768) and (producer_epoch_1 <= 32767)):
         return 8
-    base_sequence_1 = given_base_sequence
+    base_sequence_1 = given__base_sequence
     if not ((base_sequence_1 >= cython.cast(cython.longlong, -2147483648)) and (base_sequence_1 <= 2147483647)):
         return 9
-    num_records_1 = given_num_records
+    num_records_1 = given__num_records
     if not ((num_records_1 >= cython.cast(cython.longlong, -2147483648)) and (num_records_1 <= 2147483647)):
         return 10
-    records_length_1 = given_records.shape[0]
+    records_length_1 = given__records.shape[0]
     records_size_1 = records_length_1 if (records_length_1 > 0) else 0
     body_size_1 = 49 + records_size_1
     if not ((body_size_1 >= cython.cast(cython.longlong, -2147483648)) and (body_size_1 <= 2147483647)):
@@ -3463,7 +4643,7 @@ def frame_kafka_batches(
     cut_0 = pos
     word = 0
     word = _crc32c_at(word, out, body_at_1 + 9, cut_0)
-    word = _crc32c_on(word, given_records, 0, given_records.shape[0])
+    word = _crc32c_on(word, given__records, 0, given__records.shape[0])
     word = _crc32c_at(word, out, cut_0, (body_at_1 + body_size_1) - records_length_1)
     out[crc_at_1] = cython.cast(cython.uchar, (word >> 24) & 255)
     out[crc_at_1 + 1] = cython.cast(cython.uchar, (word >> 16) & 255)
@@ -3472,10 +4652,191 @@ def frame_kafka_batches(
     return made,
 
 
+def head_kafka_batches(
+    given__base_offset: cython.longlong,
+    given__partition_leader_epoch: cython.longlong,
+    given__unused: cython.longlong,
+    given__has_delete_horizon: cython.longlong,
+    given__is_control: cython.longlong,
+    given__is_transactional: cython.longlong,
+    given__timestamp_type: cython.longlong,
+    given__compression: cython.longlong,
+    given__last_offset_delta: cython.longlong,
+    given__base_timestamp: cython.longlong,
+    given__max_timestamp: cython.longlong,
+    given__producer_id: cython.longlong,
+    given__producer_epoch: cython.longlong,
+    given__base_sequence: cython.longlong,
+    given__num_records: cython.longlong,
+    given__records: cython.longlong,
+):
+    pos: cython.longlong = 0
+    word: cython.longlong = 0
+    cut_0: cython.longlong = 0
+    base_offset_1: cython.longlong = 0
+    len_body_1: cython.longlong = 0
+    partition_leader_epoch_1: cython.longlong = 0
+    magic_1: cython.longlong = 0
+    crc_1: cython.longlong = 0
+    unused_1: cython.longlong = 0
+    has_delete_horizon_1: cython.longlong = 0
+    is_control_1: cython.longlong = 0
+    is_transactional_1: cython.longlong = 0
+    timestamp_type_1: cython.longlong = 0
+    compression_1: cython.longlong = 0
+    last_offset_delta_1: cython.longlong = 0
+    base_timestamp_1: cython.longlong = 0
+    max_timestamp_1: cython.longlong = 0
+    producer_id_1: cython.longlong = 0
+    producer_epoch_1: cython.longlong = 0
+    base_sequence_1: cython.longlong = 0
+    num_records_1: cython.longlong = 0
+    records_length_1: cython.longlong = 0
+    records_size_1: cython.longlong = 0
+    body_size_1: cython.longlong = 0
+    body_at_1: cython.longlong = 0
+    crc_at_1: cython.longlong = 0
+    out: cython.pointer(cython.uchar)
+    base_offset_1 = given__base_offset
+    partition_leader_epoch_1 = given__partition_leader_epoch
+    if not ((partition_leader_epoch_1 >= cython.cast(cython.longlong, -2147483648)) and (partition_leader_epoch_1 <= 2147483647)):
+        return 0
+    magic_1 = 2
+    unused_1 = given__unused
+    if not ((unused_1 >= 0) and (unused_1 <= 511)):
+        return 1
+    has_delete_horizon_1 = given__has_delete_horizon
+    if not ((has_delete_horizon_1 >= 0) and (has_delete_horizon_1 <= 1)):
+        return 2
+    is_control_1 = given__is_control
+    if not ((is_control_1 >= 0) and (is_control_1 <= 1)):
+        return 3
+    is_transactional_1 = given__is_transactional
+    if not ((is_transactional_1 >= 0) and (is_transactional_1 <= 1)):
+        return 4
+    timestamp_type_1 = given__timestamp_type
+    if not ((timestamp_type_1 >= 0) and (timestamp_type_1 <= 1)):
+        return 5
+    compression_1 = given__compression
+    if not ((compression_1 >= 0) and (compression_1 <= 7)):
+        return 6
+    last_offset_delta_1 = given__last_offset_delta
+    if not ((last_offset_delta_1 >= cython.cast(cython.longlong, -2147483648)) and (last_offset_delta_1 <= 2147483647)):
+        return 7
+    base_timestamp_1 = given__base_timestamp
+    max_timestamp_1 = given__max_timestamp
+    producer_id_1 = given__producer_id
+    producer_epoch_1 = given__producer_epoch
+    if not ((producer_epoch_1 >= -32768) and (producer_epoch_1 <= 32767)):
+        return 8
+    base_sequence_1 = given__base_sequence
+    if not ((base_sequence_1 >= cython.cast(cython.longlong, -2147483648)) and (base_sequence_1 <= 2147483647)):
+        return 9
+    num_records_1 = given__num_records
+    if not ((num_records_1 >= cython.cast(cython.longlong, -2147483648)) and (num_records_1 <= 2147483647)):
+        return 10
+    records_length_1 = given__records
+    records_size_1 = records_length_1 if (records_length_1 > 0) else 0
+    body_size_1 = 49 + records_size_1
+    if not ((body_size_1 >= cython.cast(cython.longlong, -2147483648)) and (body_size_1 <= 2147483647)):
+        return 11
+    len_body_1 = body_size_1
+    if not (len_body_1 >= 49):
+        return 12
+    if not ((compression_1 == 0) or (compression_1 == 1) or (compression_1 == 2) or (compression_1 == 3) or (compression_1 == 4)):
+        return 13
+    if not (last_offset_delta_1 >= 0):
+        return 14
+    if not (num_records_1 >= 0):
+        return 15
+    made: bytearray = bytearray((12 + body_size_1) - records_length_1)
+    out = made
+    out[pos] = cython.cast(cython.uchar, (base_offset_1 >> 56) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (base_offset_1 >> 48) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (base_offset_1 >> 40) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (base_offset_1 >> 32) & 255)
+    out[pos + 4] = cython.cast(cython.uchar, (base_offset_1 >> 24) & 255)
+    out[pos + 5] = cython.cast(cython.uchar, (base_offset_1 >> 16) & 255)
+    out[pos + 6] = cython.cast(cython.uchar, (base_offset_1 >> 8) & 255)
+    out[pos + 7] = cython.cast(cython.uchar, (base_offset_1) & 255)
+    pos += 8
+    out[pos] = cython.cast(cython.uchar, (len_body_1 >> 24) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (len_body_1 >> 16) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (len_body_1 >> 8) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (len_body_1) & 255)
+    pos += 4
+    body_at_1 = pos
+    out[pos] = cython.cast(cython.uchar, (partition_leader_epoch_1 >> 24) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (partition_leader_epoch_1 >> 16) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (partition_leader_epoch_1 >> 8) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (partition_leader_epoch_1) & 255)
+    pos += 4
+    out[pos] = cython.cast(cython.uchar, (magic_1) & 255)
+    pos += 1
+    crc_at_1 = pos
+    word = 0
+    out[pos] = cython.cast(cython.uchar, (word >> 24) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (word >> 16) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (word >> 8) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (word) & 255)
+    pos += 4
+    word = (((((unused_1 << 7) | (has_delete_horizon_1 << 6)) | (is_control_1 << 5)) | (is_transactional_1 << 4)) | (timestamp_type_1 << 3)) | compression_1
+    out[pos] = cython.cast(cython.uchar, (word >> 8) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (word) & 255)
+    pos += 2
+    out[pos] = cython.cast(cython.uchar, (last_offset_delta_1 >> 24) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (last_offset_delta_1 >> 16) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (last_offset_delta_1 >> 8) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (last_offset_delta_1) & 255)
+    pos += 4
+    out[pos] = cython.cast(cython.uchar, (base_timestamp_1 >> 56) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (base_timestamp_1 >> 48) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (base_timestamp_1 >> 40) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (base_timestamp_1 >> 32) & 255)
+    out[pos + 4] = cython.cast(cython.uchar, (base_timestamp_1 >> 24) & 255)
+    out[pos + 5] = cython.cast(cython.uchar, (base_timestamp_1 >> 16) & 255)
+    out[pos + 6] = cython.cast(cython.uchar, (base_timestamp_1 >> 8) & 255)
+    out[pos + 7] = cython.cast(cython.uchar, (base_timestamp_1) & 255)
+    pos += 8
+    out[pos] = cython.cast(cython.uchar, (max_timestamp_1 >> 56) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (max_timestamp_1 >> 48) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (max_timestamp_1 >> 40) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (max_timestamp_1 >> 32) & 255)
+    out[pos + 4] = cython.cast(cython.uchar, (max_timestamp_1 >> 24) & 255)
+    out[pos + 5] = cython.cast(cython.uchar, (max_timestamp_1 >> 16) & 255)
+    out[pos + 6] = cython.cast(cython.uchar, (max_timestamp_1 >> 8) & 255)
+    out[pos + 7] = cython.cast(cython.uchar, (max_timestamp_1) & 255)
+    pos += 8
+    out[pos] = cython.cast(cython.uchar, (producer_id_1 >> 56) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (producer_id_1 >> 48) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (producer_id_1 >> 40) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (producer_id_1 >> 32) & 255)
+    out[pos + 4] = cython.cast(cython.uchar, (producer_id_1 >> 24) & 255)
+    out[pos + 5] = cython.cast(cython.uchar, (producer_id_1 >> 16) & 255)
+    out[pos + 6] = cython.cast(cython.uchar, (producer_id_1 >> 8) & 255)
+    out[pos + 7] = cython.cast(cython.uchar, (producer_id_1) & 255)
+    pos += 8
+    out[pos] = cython.cast(cython.uchar, (producer_epoch_1 >> 8) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (producer_epoch_1) & 255)
+    pos += 2
+    out[pos] = cython.cast(cython.uchar, (base_sequence_1 >> 24) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (base_sequence_1 >> 16) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (base_sequence_1 >> 8) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (base_sequence_1) & 255)
+    pos += 4
+    out[pos] = cython.cast(cython.uchar, (num_records_1 >> 24) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (num_records_1 >> 16) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (num_records_1 >> 8) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (num_records_1) & 255)
+    pos += 4
+    cut_0 = pos
+    return made[:cut_0],
+
+
 def frame_kafka_control_key(
-    given_version: cython.longlong,
-    given_control_type: cython.longlong,
-    given_unknown: cython.longlong,
+    given__version: cython.longlong,
+    given__control_type: cython.longlong,
+    given__unknown: cython.longlong,
 ):
     pos: cython.longlong = 0
     word: cython.longlong = 0
@@ -3484,13 +4845,13 @@ def frame_kafka_control_key(
     control_type_1: cython.longlong = 0
     unknown_length_1: cython.longlong = 0
     out: cython.pointer(cython.uchar)
-    version_1 = given_version
+    version_1 = given__version
     if not ((version_1 >= -32768) and (version_1 <= 32767)):
         return 0
-    control_type_1 = given_control_type
+    control_type_1 = given__control_type
     if not ((control_type_1 >= -32768) and (control_type_1 <= 32767)):
         return 1
-    unknown_length_1 = given_unknown
+    unknown_length_1 = given__unknown
     if not (version_1 >= 0):
         return 2
     if not (unknown_length_1 >= 0):
@@ -3507,19 +4868,363 @@ def frame_kafka_control_key(
     return made,
 
 
+def head_kafka_control_key(
+    given__version: cython.longlong,
+    given__control_type: cython.longlong,
+    given__unknown: cython.longlong,
+):
+    pos: cython.longlong = 0
+    word: cython.longlong = 0
+    cut_0: cython.longlong = 0
+    version_1: cython.longlong = 0
+    control_type_1: cython.longlong = 0
+    unknown_length_1: cython.longlong = 0
+    out: cython.pointer(cython.uchar)
+    version_1 = given__version
+    if not ((version_1 >= -32768) and (version_1 <= 32767)):
+        return 0
+    control_type_1 = given__control_type
+    if not ((control_type_1 >= -32768) and (control_type_1 <= 32767)):
+        return 1
+    unknown_length_1 = given__unknown
+    if not (version_1 >= 0):
+        return 2
+    if not (unknown_length_1 >= 0):
+        return 3
+    made: bytearray = bytearray((4 + unknown_length_1) - unknown_length_1)
+    out = made
+    out[pos] = cython.cast(cython.uchar, (version_1 >> 8) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (version_1) & 255)
+    pos += 2
+    out[pos] = cython.cast(cython.uchar, (control_type_1 >> 8) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (control_type_1) & 255)
+    pos += 2
+    cut_0 = pos
+    return made[:cut_0],
+
+
+def frame_kafka_control_value(
+    given__control_type: cython.longlong,
+    given__version: cython.longlong,
+    given__coordinator_epoch,
+    given__message,
+    given__unknown: cython.longlong,
+):
+    pos: cython.longlong = 0
+    word: cython.longlong = 0
+    cut_0: cython.longlong = 0
+    cut_1: cython.longlong = 0
+    control_type_1: cython.longlong = 0
+    version_1: cython.longlong = 0
+    coordinator_epoch_1: cython.longlong = 0
+    has_coordinator_epoch_1: cython.longlong = 0
+    message_length_1: cython.longlong = 0
+    unknown_length_1: cython.longlong = 0
+    is_transaction_marker_1: cython.longlong = 0
+    is_message_1: cython.longlong = 0
+    coordinator_epoch_size_1: cython.longlong = 0
+    message_size_1: cython.longlong = 0
+    out: cython.pointer(cython.uchar)
+    control_type_1 = given__control_type
+    if not ((control_type_1 >= -32768) and (control_type_1 <= 32767)):
+        return 0
+    version_1 = given__version
+    if not ((version_1 >= -32768) and (version_1 <= 32767)):
+        return 1
+    coordinator_epoch_1 = given__coordinator_epoch if given__coordinator_epoch is not None else 0
+    if not ((coordinator_epoch_1 >= cython.cast(cython.longlong, -2147483648)) and (coordinator_epoch_1 <= 2147483647)):
+        return 2
+    has_coordinator_epoch_1 = given__coordinator_epoch is not None
+    message_length_1 = given__message if given__message is not None else -1
+    unknown_length_1 = given__unknown
+    is_transaction_marker_1 = (control_type_1 == 0) or (control_type_1 == 1)
+    is_message_1 = (version_1 == 0) or ((version_1 == 1) and (control_type_1 == 2))
+    coordinator_epoch_size_1 = 0
+    if is_transaction_marker_1:
+        coordinator_epoch_size_1 = 4
+    message_size_1 = message_length_1 if (message_length_1 > 0) else 0
+    if not (version_1 >= 0):
+        return 3
+    if not (unknown_length_1 >= 0):
+        return 4
+    if not (has_coordinator_epoch_1 == (is_transaction_marker_1)):
+        return 5
+    if not ((message_length_1 >= 0) == (is_message_1)):
+        return 6
+    made: bytearray = bytearray((((2 + coordinator_epoch_size_1) + message_size_1) + unknown_length_1) - (message_length_1 if message_length_1 > 0 else 0) - unknown_length_1)
+    out = made
+    out[pos] = cython.cast(cython.uchar, (version_1 >> 8) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (version_1) & 255)
+    pos += 2
+    if is_transaction_marker_1:
+        out[pos] = cython.cast(cython.uchar, (coordinator_epoch_1 >> 24) & 255)
+        out[pos + 1] = cython.cast(cython.uchar, (coordinator_epoch_1 >> 16) & 255)
+        out[pos + 2] = cython.cast(cython.uchar, (coordinator_epoch_1 >> 8) & 255)
+        out[pos + 3] = cython.cast(cython.uchar, (coordinator_epoch_1) & 255)
+        pos += 4
+    cut_0 = pos
+    cut_1 = pos
+    return made[:cut_0], made[cut_0:cut_1],
+
+
+def head_kafka_control_value(
+    given__control_type: cython.longlong,
+    given__version: cython.longlong,
+    given__coordinator_epoch,
+    given__message,
+    given__unknown: cython.longlong,
+):
+    pos: cython.longlong = 0
+    word: cython.longlong = 0
+    cut_0: cython.longlong = 0
+    cut_1: cython.longlong = 0
+    control_type_1: cython.longlong = 0
+    version_1: cython.longlong = 0
+    coordinator_epoch_1: cython.longlong = 0
+    has_coordinator_epoch_1: cython.longlong = 0
+    message_length_1: cython.longlong = 0
+    unknown_length_1: cython.longlong = 0
+    is_transaction_marker_1: cython.longlong = 0
+    is_message_1: cython.longlong = 0
+    coordinator_epoch_size_1: cython.longlong = 0
+    message_size_1: cython.longlong = 0
+    out: cython.pointer(cython.uchar)
+    control_type_1 = given__control_type
+    if not ((control_type_1 >= -32768) and (control_type_1 <= 32767)):
+        return 0
+    version_1 = given__version
+    if not ((version_1 >= -32768) and (version_1 <= 32767)):
+        return 1
+    coordinator_epoch_1 = given__coordinator_epoch if given__coordinator_epoch is not None else 0
+    if not ((coordinator_epoch_1 >= cython.cast(cython.longlong, -2147483648)) and (coordinator_epoch_1 <= 2147483647)):
+        return 2
+    has_coordinator_epoch_1 = given__coordinator_epoch is not None
+    message_length_1 = given__message if given__message is not None else -1
+    unknown_length_1 = given__unknown
+    is_transaction_marker_1 = (control_type_1 == 0) or (control_type_1 == 1)
+    is_message_1 = (version_1 == 0) or ((version_1 == 1) and (control_type_1 == 2))
+    coordinator_epoch_size_1 = 0
+    if is_transaction_marker_1:
+        coordinator_epoch_size_1 = 4
+    message_size_1 = message_length_1 if (message_length_1 > 0) else 0
+    if not (version_1 >= 0):
+        return 3
+    if not (unknown_length_1 >= 0):
+        return 4
+    if not (has_coordinator_epoch_1 == (is_transaction_marker_1)):
+        return 5
+    if not ((message_length_1 >= 0) == (is_message_1)):
+        return 6
+    made: bytearray = bytearray((((2 + coordinator_epoch_size_1) + message_size_1) + unknown_length_1) - (message_length_1 if message_length_1 > 0 else 0) - unknown_length_1)
+    out = made
+    out[pos] = cython.cast(cython.uchar, (version_1 >> 8) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (version_1) & 255)
+    pos += 2
+    if is_transaction_marker_1:
+        out[pos] = cython.cast(cython.uchar, (coordinator_epoch_1 >> 24) & 255)
+        out[pos + 1] = cython.cast(cython.uchar, (coordinator_epoch_1 >> 16) & 255)
+        out[pos + 2] = cython.cast(cython.uchar, (coordinator_epoch_1 >> 8) & 255)
+        out[pos + 3] = cython.cast(cython.uchar, (coordinator_epoch_1) & 255)
+        pos += 4
+    cut_0 = pos
+    cut_1 = pos
+    return made[:cut_0],
+
+
+def frame_kafka_messages(
+    given__offset,
+    given__magic,
+    given__unused,
+    given__timestamp_type,
+    given__compression,
+    given__timestamp,
+    given__key,
+    given__value,
+    given__trailing,
+):
+    pos: cython.longlong = 0
+    start: cython.longlong = 0
+    word: cython.longlong = 0
+    offset_1: cython.longlong = 0
+    len_body_1: cython.longlong = 0
+    crc_1: cython.longlong = 0
+    magic_1: cython.longlong = 0
+    unused_1: cython.longlong = 0
+    timestamp_type_1: cython.longlong = 0
+    compression_1: cython.longlong = 0
+    timestamp_1: cython.longlong = 0
+    has_timestamp_1: cython.longlong = 0
+    len_key_1: cython.longlong = 0
+    key_length_1: cython.longlong = 0
+    len_value_1: cython.longlong = 0
+    value_length_1: cython.longlong = 0
+    trailing_length_1: cython.longlong = 0
+    has_key_1: cython.longlong = 0
+    has_value_1: cython.longlong = 0
+    has_timestamp_2: cython.longlong = 0
+    timestamp_size_1: cython.longlong = 0
+    key_size_1: cython.longlong = 0
+    value_size_1: cython.longlong = 0
+    trailing_size_1: cython.longlong = 0
+    body_size_1: cython.longlong = 0
+    body_at_1: cython.longlong = 0
+    crc_at_1: cython.longlong = 0
+    view__key: cython.pointer(cython.const[cython.uchar])
+    view__value: cython.pointer(cython.const[cython.uchar])
+    view__trailing: cython.pointer(cython.const[cython.uchar])
+    out: cython.uchar[::1]
+    if not cython.compiled:
+        view__key = memoryview(given__key if given__key is not None else b'')
+    elif given__key is not None:
+        view__key = given__key
+    else:
+        view__key = no_bytes
+    if not cython.compiled:
+        view__value = memoryview(given__value if given__value is not None else b'')
+    elif given__value is not None:
+        view__value = given__value
+    else:
+        view__value = no_bytes
+    if not cython.compiled:
+        view__trailing = memoryview(given__trailing if given__trailing is not None else b'')
+    elif given__trailing is not None:
+        view__trailing = given__trailing
+    else:
+        view__trailing = no_bytes
+    offset_1 = _given_number(given__offset)
+    magic_1 = _given_number(given__magic)
+    if not ((magic_1 >= -128) and (magic_1 <= 127)):
+        return 0
+    unused_1 = _given_number(given__unused)
+    if not ((unused_1 >= 0) and (unused_1 <= 15)):
+        return 1
+    timestamp_type_1 = _given_number(given__timestamp_type)
+    if not ((timestamp_type_1 >= 0) and (timestamp_type_1 <= 1)):
+        return 2
+    compression_1 = _given_number(given__compression)
+    if not ((compression_1 >= 0) and (compression_1 <= 7)):
+        return 3
+    timestamp_1 = _given_number(given__timestamp) if given__timestamp is not None else 0
+    has_timestamp_1 = given__timestamp is not None
+    key_length_1 = len(given__key) if given__key is not None else -1
+    value_length_1 = len(given__value) if given__value is not None else -1
+    trailing_length_1 = len(given__trailing) if given__trailing is not None else 0
+    has_key_1 = key_length_1 >= 0
+    has_value_1 = value_length_1 >= 0
+    has_timestamp_2 = magic_1 == 1
+    timestamp_size_1 = 0
+    if has_timestamp_2:
+        timestamp_size_1 = 8
+    key_size_1 = key_length_1 if (key_length_1 > 0) else 0
+    value_size_1 = value_length_1 if (value_length_1 > 0) else 0
+    trailing_size_1 = trailing_length_1 if (trailing_length_1 > 0) else 0
+    len_key_1 = key_length_1
+    len_value_1 = value_length_1
+    body_size_1 = (((14 + timestamp_size_1) + key_size_1) + value_size_1) + trailing_size_1
+    if not ((body_size_1 >= cython.cast(cython.longlong, -2147483648)) and (body_size_1 <= 2147483647)):
+        return 4
+    len_body_1 = body_size_1
+    if not (len_body_1 >= 14):
+        return 5
+    if not ((magic_1 == 0) or (magic_1 == 1)):
+        return 6
+    if not ((compression_1 == 0) or (compression_1 == 1) or (compression_1 == 2) or (compression_1 == 3)):
+        return 7
+    if not (len_key_1 >= -1):
+        return 8
+    if not (len_value_1 >= -1):
+        return 9
+    if not (has_timestamp_1 == (has_timestamp_2)):
+        return 10
+    made: bytearray = bytearray(12 + body_size_1)
+    out = made if cython.compiled else memoryview(made)
+    out[pos] = cython.cast(cython.uchar, (offset_1 >> 56) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (offset_1 >> 48) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (offset_1 >> 40) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (offset_1 >> 32) & 255)
+    out[pos + 4] = cython.cast(cython.uchar, (offset_1 >> 24) & 255)
+    out[pos + 5] = cython.cast(cython.uchar, (offset_1 >> 16) & 255)
+    out[pos + 6] = cython.cast(cython.uchar, (offset_1 >> 8) & 255)
+    out[pos + 7] = cython.cast(cython.uchar, (offset_1) & 255)
+    pos += 8
+    out[pos] = cython.cast(cython.uchar, (len_body_1 >> 24) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (len_body_1 >> 16) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (len_body_1 >> 8) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (len_body_1) & 255)
+    pos += 4
+    body_at_1 = pos
+    crc_at_1 = pos
+    word = 0
+    out[pos] = cython.cast(cython.uchar, (word >> 24) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (word >> 16) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (word >> 8) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (word) & 255)
+    pos += 4
+    out[pos] = cython.cast(cython.uchar, (magic_1) & 255)
+    pos += 1
+    out[pos] = cython.cast(cython.uchar, (((unused_1 << 4) | (timestamp_type_1 << 3)) | compression_1) & 255)
+    pos += 1
+    if has_timestamp_2:
+        out[pos] = cython.cast(cython.uchar, (timestamp_1 >> 56) & 255)
+        out[pos + 1] = cython.cast(cython.uchar, (timestamp_1 >> 48) & 255)
+        out[pos + 2] = cython.cast(cython.uchar, (timestamp_1 >> 40) & 255)
+        out[pos + 3] = cython.cast(cython.uchar, (timestamp_1 >> 32) & 255)
+        out[pos + 4] = cython.cast(cython.uchar, (timestamp_1 >> 24) & 255)
+        out[pos + 5] = cython.cast(cython.uchar, (timestamp_1 >> 16) & 255)
+        out[pos + 6] = cython.cast(cython.uchar, (timestamp_1 >> 8) & 255)
+        out[pos + 7] = cython.cast(cython.uchar, (timestamp_1) & 255)
+        pos += 8
+    out[pos] = cython.cast(cython.uchar, (len_key_1 >> 24) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (len_key_1 >> 16) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (len_key_1 >> 8) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (len_key_1) & 255)
+    pos += 4
+    if has_key_1:
+        if key_length_1 > 0:
+            if cython.compiled:
+                copy_slice(cython.address(out[pos]), cython.address(view__key[0]), key_length_1, min(key_length_1, out.shape[0] - pos))
+            else:
+                out[pos : pos + key_length_1] = view__key[0 : 0 + key_length_1]
+            pos += key_length_1
+    out[pos] = cython.cast(cython.uchar, (len_value_1 >> 24) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (len_value_1 >> 16) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (len_value_1 >> 8) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (len_value_1) & 255)
+    pos += 4
+    if has_value_1:
+        if value_length_1 > 0:
+            if cython.compiled:
+                copy_slice(cython.address(out[pos]), cython.address(view__value[0]), value_length_1, min(value_length_1, out.shape[0] - pos))
+            else:
+                out[pos : pos + value_length_1] = view__value[0 : 0 + value_length_1]
+            pos += value_length_1
+    if trailing_length_1 > 0:
+        if cython.compiled:
+            copy_slice(cython.address(out[pos]), cython.address(view__trailing[0]), trailing_length_1, min(trailing_length_1, out.shape[0] - pos))
+        else:
+            out[pos : pos + trailing_length_1] = view__trailing[0 : 0 + trailing_length_1]
+        pos += trailing_length_1
+    word = _crc32_on(0, out, body_at_1 + 4, body_at_1 + body_size_1)
+    out[crc_at_1] = cython.cast(cython.uchar, (word >> 24) & 255)
+    out[crc_at_1 + 1] = cython.cast(cython.uchar, (word >> 16) & 255)
+    out[crc_at_1 + 2] = cython.cast(cython.uchar, (word >> 8) & 255)
+    out[crc_at_1 + 3] = cython.cast(cython.uchar, (word) & 255)
+    return made,
+
+
 def frame_kafka_offset_index(
-    given_relative_offset: cython.longlong,
-    given_position: cython.longlong,
+    given__relative_offset: cython.longlong,
+    given__position: cython.longlong,
 ):
     pos: cython.longlong = 0
     word: cython.longlong = 0
     relative_offset_1: cython.longlong = 0
     position_1: cython.longlong = 0
     out: cython.pointer(cython.uchar)
-    relative_offset_1 = given_relative_offset
+    relative_offset_1 = given__relative_offset
     if not ((relative_offset_1 >= cython.cast(cython.longlong, -2147483648)) and (relative_offset_1 <= 2147483647)):
         return 0
-    position_1 = given_position
+    position_1 = given__position
     if not ((position_1 >= cython.cast(cython.longlong, -2147483648)) and (position_1 <= 2147483647)):
         return 1
     made: bytearray = bytearray(8)
@@ -3538,14 +5243,14 @@ def frame_kafka_offset_index(
 
 
 def frame_kafka_producers(
-    given_producer_id: cython.longlong,
-    given_producer_epoch: cython.longlong,
-    given_last_sequence: cython.longlong,
-    given_last_offset: cython.longlong,
-    given_offset_delta: cython.longlong,
-    given_timestamp: cython.longlong,
-    given_coordinator_epoch: cython.longlong,
-    given_current_txn_first_offset: cython.longlong,
+    given__producer_id: cython.longlong,
+    given__producer_epoch: cython.longlong,
+    given__last_sequence: cython.longlong,
+    given__last_offset: cython.longlong,
+    given__offset_delta: cython.longlong,
+    given__timestamp: cython.longlong,
+    given__coordinator_epoch: cython.longlong,
+    given__current_txn_first_offset: cython.longlong,
 ):
     pos: cython.longlong = 0
     word: cython.longlong = 0
@@ -3558,22 +5263,22 @@ def frame_kafka_producers(
     coordinator_epoch_1: cython.longlong = 0
     current_txn_first_offset_1: cython.longlong = 0
     out: cython.pointer(cython.uchar)
-    producer_id_1 = given_producer_id
-    producer_epoch_1 = given_producer_epoch
+    producer_id_1 = given__producer_id
+    producer_epoch_1 = given__producer_epoch
     if not ((producer_epoch_1 >= -32768) and (producer_epoch_1 <= 32767)):
         return 0
-    last_sequence_1 = given_last_sequence
+    last_sequence_1 = given__last_sequence
     if not ((last_sequence_1 >= cython.cast(cython.longlong, -2147483648)) and (last_sequence_1 <= 2147483647)):
         return 1
-    last_offset_1 = given_last_offset
-    offset_delta_1 = given_offset_delta
+    last_offset_1 = given__last_offset
+    offset_delta_1 = given__offset_delta
     if not ((offset_delta_1 >= cython.cast(cython.longlong, -2147483648)) and (offset_delta_1 <= 2147483647)):
         return 2
-    timestamp_1 = given_timestamp
-    coordinator_epoch_1 = given_coordinator_epoch
+    timestamp_1 = given__timestamp
+    coordinator_epoch_1 = given__coordinator_epoch
     if not ((coordinator_epoch_1 >= cython.cast(cython.longlong, -2147483648)) and (coordinator_epoch_1 <= 2147483647)):
         return 3
-    current_txn_first_offset_1 = given_current_txn_first_offset
+    current_txn_first_offset_1 = given__current_txn_first_offset
     made: bytearray = bytearray(46)
     out = made
     out[pos] = cython.cast(cython.uchar, (producer_id_1 >> 56) & 255)
@@ -3633,17 +5338,212 @@ def frame_kafka_producers(
     return made,
 
 
+def frame_kafka_records(
+    given__attributes,
+    given__timestamp_delta,
+    given__offset_delta,
+    given__key,
+    given__value,
+    given__headers,
+):
+    pos: cython.longlong = 0
+    start: cython.longlong = 0
+    word: cython.longlong = 0
+    rows__headers: cython.longlong = 0
+    len_record_1: cython.longlong = 0
+    attributes_1: cython.longlong = 0
+    timestamp_delta_1: cython.longlong = 0
+    offset_delta_1: cython.longlong = 0
+    len_key_1: cython.longlong = 0
+    key_length_1: cython.longlong = 0
+    len_value_1: cython.longlong = 0
+    value_length_1: cython.longlong = 0
+    num_headers_1: cython.longlong = 0
+    num_headers_2: cython.longlong = 0
+    len_key_2: cython.longlong = 0
+    key_length_2: cython.longlong = 0
+    len_value_2: cython.longlong = 0
+    value_length_2: cython.longlong = 0
+    has_value_1: cython.longlong = 0
+    value_size_1: cython.longlong = 0
+    len_key_size_1: cython.longlong = 0
+    len_value_size_1: cython.longlong = 0
+    headers_size_1: cython.longlong = 0
+    has_key_1: cython.longlong = 0
+    has_value_2: cython.longlong = 0
+    timestamp_delta_size_1: cython.longlong = 0
+    offset_delta_size_1: cython.longlong = 0
+    key_size_1: cython.longlong = 0
+    value_size_2: cython.longlong = 0
+    headers_size_2: cython.longlong = 0
+    len_key_size_2: cython.longlong = 0
+    len_value_size_2: cython.longlong = 0
+    num_headers_size_1: cython.longlong = 0
+    body_size_1: cython.longlong = 0
+    len_record_size_1: cython.longlong = 0
+    view__key: cython.pointer(cython.const[cython.uchar])
+    view__value: cython.pointer(cython.const[cython.uchar])
+    view__headers__key: cython.pointer(cython.const[cython.uchar])
+    view__headers__value: cython.pointer(cython.const[cython.uchar])
+    out: cython.uchar[::1]
+    if not cython.compiled:
+        view__key = memoryview(given__key if given__key is not None else b'')
+    elif given__key is not None:
+        view__key = given__key
+    else:
+        view__key = no_bytes
+    if not cython.compiled:
+        view__value = memoryview(given__value if given__value is not None else b'')
+    elif given__value is not None:
+        view__value = given__value
+    else:
+        view__value = no_bytes
+    attributes_1 = _given_number(given__attributes)
+    if not ((attributes_1 >= -128) and (attributes_1 <= 127)):
+        return 0
+    timestamp_delta_1 = _given_number(given__timestamp_delta)
+    offset_delta_1 = _given_number(given__offset_delta)
+    if not ((offset_delta_1 >= cython.cast(cython.longlong, -2147483648)) and (offset_delta_1 <= 2147483647)):
+        return 1
+    key_length_1 = len(given__key) if given__key is not None else -1
+    value_length_1 = len(given__value) if given__value is not None else -1
+    num_headers_2 = len(given__headers)
+    has_key_1 = key_length_1 >= 0
+    has_value_2 = value_length_1 >= 0
+    timestamp_delta_size_1 = _zigzag_size(timestamp_delta_1)
+    offset_delta_size_1 = _zigzag_size(offset_delta_1)
+    key_size_1 = key_length_1 if (key_length_1 > 0) else 0
+    value_size_2 = value_length_1 if (value_length_1 > 0) else 0
+    headers_size_2 = 0
+    rows__headers = 0
+    while rows__headers < len(given__headers):
+        given__headers__key, given__headers__value, = given__headers[rows__headers]
+        if not cython.compiled:
+            view__headers__key = memoryview(given__headers__key if given__headers__key is not None else b'')
+        elif given__headers__key is not None:
+            view__headers__key = given__headers__key
+        else:
+            view__headers__key = no_bytes
+        if not cython.compiled:
+            view__headers__value = memoryview(given__headers__value if given__headers__value is not None else b'')
+        elif given__headers__value is not None:
+            view__headers__value = given__headers__value
+        else:
+            view__headers__value = no_bytes
+        key_length_2 = len(given__headers__key) if given__headers__key is not None else -1
+        value_length_2 = len(given__headers__value) if given__headers__value is not None else -1
+        has_value_1 = value_length_2 >= 0
+        value_size_1 = value_length_2 if (value_length_2 > 0) else 0
+        len_key_2 = key_length_2
+        len_key_size_1 = _zigzag_size(len_key_2)
+        len_value_2 = value_length_2
+        len_value_size_1 = _zigzag_size(len_value_2)
+        headers_size_1 = ((len_key_size_1 + key_length_2) + len_value_size_1) + value_size_1
+        if not (len_key_2 >= 0):
+            return 2
+        if not (key_length_2 >= 0):
+            return 3
+        if not (len_value_2 >= -1):
+            return 4
+        headers_size_2 = headers_size_2 + headers_size_1
+        rows__headers += 1
+    len_key_1 = key_length_1
+    len_key_size_2 = _zigzag_size(len_key_1)
+    len_value_1 = value_length_1
+    len_value_size_2 = _zigzag_size(len_value_1)
+    if not ((num_headers_2 >= cython.cast(cython.longlong, -2147483648)) and (num_headers_2 <= 2147483647)):
+        return 5
+    num_headers_1 = num_headers_2
+    num_headers_size_1 = _zigzag_size(num_headers_1)
+    body_size_1 = (((((((1 + timestamp_delta_size_1) + offset_delta_size_1) + len_key_size_2) + key_size_1) + len_value_size_2) + value_size_2) + num_headers_size_1) + headers_size_2
+    if not ((body_size_1 >= cython.cast(cython.longlong, -2147483648)) and (body_size_1 <= 2147483647)):
+        return 6
+    len_record_1 = body_size_1
+    len_record_size_1 = _zigzag_size(len_record_1)
+    if not (len_key_1 >= -1):
+        return 7
+    if not (len_value_1 >= -1):
+        return 8
+    if not (num_headers_1 >= 0):
+        return 9
+    made: bytearray = bytearray(len_record_size_1 + body_size_1)
+    out = made if cython.compiled else memoryview(made)
+    pos = _write_zigzag(out, pos, len_record_1)
+    out[pos] = cython.cast(cython.uchar, (attributes_1) & 255)
+    pos += 1
+    pos = _write_zigzag(out, pos, timestamp_delta_1)
+    pos = _write_zigzag(out, pos, offset_delta_1)
+    pos = _write_zigzag(out, pos, len_key_1)
+    if has_key_1:
+        if key_length_1 > 0:
+            if cython.compiled:
+                copy_slice(cython.address(out[pos]), cython.address(view__key[0]), key_length_1, min(key_length_1, out.shape[0] - pos))
+            else:
+                out[pos : pos + key_length_1] = view__key[0 : 0 + key_length_1]
+            pos += key_length_1
+    pos = _write_zigzag(out, pos, len_value_1)
+    if has_value_2:
+        if value_length_1 > 0:
+            if cython.compiled:
+                copy_slice(cython.address(out[pos]), cython.address(view__value[0]), value_length_1, min(value_length_1, out.shape[0] - pos))
+            else:
+                out[pos : pos + value_length_1] = view__value[0 : 0 + value_length_1]
+            pos += value_length_1
+    pos = _write_zigzag(out, pos, num_headers_1)
+    rows__headers = 0
+    while rows__headers < len(given__headers):
+        given__headers__key, given__headers__value, = given__headers[rows__headers]
+        if not cython.compiled:
+            view__headers__key = memoryview(given__headers__key if given__headers__key is not None else b'')
+        elif given__headers__key is not None:
+            view__headers__key = given__headers__key
+        else:
+            view__headers__key = no_bytes
+        if not cython.compiled:
+            view__headers__value = memoryview(given__headers__value if given__headers__value is not None else b'')
+        elif given__headers__value is not None:
+            view__headers__value = given__headers__value
+        else:
+            view__headers__value = no_bytes
+        key_length_2 = len(given__headers__key) if given__headers__key is not None else -1
+        value_length_2 = len(given__headers__value) if given__headers__value is not None else -1
+        has_value_1 = value_length_2 >= 0
+        value_size_1 = value_length_2 if (value_length_2 > 0) else 0
+        len_key_2 = key_length_2
+        len_key_size_1 = _zigzag_size(len_key_2)
+        len_value_2 = value_length_2
+        len_value_size_1 = _zigzag_size(len_value_2)
+        headers_size_1 = ((len_key_size_1 + key_length_2) + len_value_size_1) + value_size_1
+        pos = _write_zigzag(out, pos, len_key_2)
+        if key_length_2 > 0:
+            if cython.compiled:
+                copy_slice(cython.address(out[pos]), cython.address(view__headers__key[0]), key_length_2, min(key_length_2, out.shape[0] - pos))
+            else:
+                out[pos : pos + key_length_2] = view__headers__key[0 : 0 + key_length_2]
+            pos += key_length_2
+        pos = _write_zigzag(out, pos, len_value_2)
+        if has_value_1:
+            if value_length_2 > 0:
+                if cython.compiled:
+                    copy_slice(cython.address(out[pos]), cython.address(view__headers__value[0]), value_length_2, min(value_length_2, out.shape[0] - pos))
+                else:
+                    out[pos : pos + value_length_2] = view__headers__value[0 : 0 + value_length_2]
+                pos += value_length_2
+        rows__headers += 1
+    return made,
+
+
 def frame_kafka_time_index(
-    given_timestamp: cython.longlong,
-    given_relative_offset: cython.longlong,
+    given__timestamp: cython.longlong,
+    given__relative_offset: cython.longlong,
 ):
     pos: cython.longlong = 0
     word: cython.longlong = 0
     timestamp_1: cython.longlong = 0
     relative_offset_1: cython.longlong = 0
     out: cython.pointer(cython.uchar)
-    timestamp_1 = given_timestamp
-    relative_offset_1 = given_relative_offset
+    timestamp_1 = given__timestamp
+    relative_offset_1 = given__relative_offset
     if not ((relative_offset_1 >= cython.cast(cython.longlong, -2147483648)) and (relative_offset_1 <= 2147483647)):
         return 0
     made: bytearray = bytearray(12)
@@ -3666,10 +5566,10 @@ def frame_kafka_time_index(
 
 
 def frame_kafka_transaction_index(
-    given_producer_id: cython.longlong,
-    given_first_offset: cython.longlong,
-    given_last_offset: cython.longlong,
-    given_last_stable_offset: cython.longlong,
+    given__producer_id: cython.longlong,
+    given__first_offset: cython.longlong,
+    given__last_offset: cython.longlong,
+    given__last_stable_offset: cython.longlong,
 ):
     pos: cython.longlong = 0
     word: cython.longlong = 0
@@ -3680,10 +5580,10 @@ def frame_kafka_transaction_index(
     last_stable_offset_1: cython.longlong = 0
     out: cython.pointer(cython.uchar)
     version_1 = 0
-    producer_id_1 = given_producer_id
-    first_offset_1 = given_first_offset
-    last_offset_1 = given_last_offset
-    last_stable_offset_1 = given_last_stable_offset
+    producer_id_1 = given__producer_id
+    first_offset_1 = given__first_offset
+    last_offset_1 = given__last_offset
+    last_stable_offset_1 = given__last_stable_offset
     made: bytearray = bytearray(34)
     out = made
     out[pos] = cython.cast(cython.uchar, (version_1 >> 8) & 255)
@@ -3729,13 +5629,13 @@ def frame_kafka_transaction_index(
 
 
 def frame_rbak_footer(
-    given_crc32: cython.longlong,
+    given__crc32: cython.longlong,
 ):
     pos: cython.longlong = 0
     word: cython.longlong = 0
     crc32_1: cython.longlong = 0
     out: cython.pointer(cython.uchar)
-    crc32_1 = given_crc32
+    crc32_1 = given__crc32
     if not ((crc32_1 >= 0) and (crc32_1 <= cython.cast(cython.longlong, 4294967295))):
         return 0
     made: bytearray = bytearray(8)
@@ -3754,11 +5654,11 @@ def frame_rbak_footer(
 
 
 def frame_rbak_header(
-    given_compression: cython.longlong,
-    given_reserved: cython.const[cython.uchar][::1],
-    given_num_records: cython.longlong,
-    given_first_timestamp: cython.longlong,
-    given_last_timestamp: cython.longlong,
+    given__compression: cython.longlong,
+    given__reserved: cython.const[cython.uchar][::1],
+    given__num_records: cython.longlong,
+    given__first_timestamp: cython.longlong,
+    given__last_timestamp: cython.longlong,
 ):
     pos: cython.longlong = 0
     word: cython.longlong = 0
@@ -3770,15 +5670,15 @@ def frame_rbak_header(
     last_timestamp_1: cython.longlong = 0
     out: cython.pointer(cython.uchar)
     version_1 = 1
-    compression_1 = given_compression
+    compression_1 = given__compression
     if not ((compression_1 >= 0) and (compression_1 <= 255)):
         return 0
-    reserved_length_1 = given_reserved.shape[0]
-    num_records_1 = given_num_records
+    reserved_length_1 = given__reserved.shape[0]
+    num_records_1 = given__num_records
     if not ((num_records_1 >= 0) and (num_records_1 <= cython.cast(cython.longlong, 9223372036854775807))):
         return 1
-    first_timestamp_1 = given_first_timestamp
-    last_timestamp_1 = given_last_timestamp
+    first_timestamp_1 = given__first_timestamp
+    last_timestamp_1 = given__last_timestamp
     if not ((compression_1 == 0) or (compression_1 == 1) or (compression_1 == 2)):
         return 2
     if not (reserved_length_1 >= 0):
@@ -3798,9 +5698,9 @@ def frame_rbak_header(
     pos += 1
     if reserved_length_1 > 0:
         if cython.compiled:
-            copy_slice(cython.address(out[pos]), cython.address(given_reserved[0]), reserved_length_1, min(given_reserved.shape[0] - 0, len(made) - pos))
+            copy_slice(cython.address(out[pos]), cython.address(given__reserved[0]), reserved_length_1, min(given__reserved.shape[0] - 0, len(made) - pos))
         else:
-            out[pos : pos + reserved_length_1] = given_reserved[0 : 0 + reserved_length_1]
+            out[pos : pos + reserved_length_1] = given__reserved[0 : 0 + reserved_length_1]
         pos += reserved_length_1
     out[pos] = cython.cast(cython.uchar, (num_records_1) & 255)
     out[pos + 1] = cython.cast(cython.uchar, (num_records_1 >> 8) & 255)
@@ -3833,7 +5733,7 @@ def frame_rbak_header(
 
 
 def frame_rbak_records(
-    given_json: cython.longlong,
+    given__json: cython.longlong,
 ):
     pos: cython.longlong = 0
     word: cython.longlong = 0
@@ -3841,7 +5741,7 @@ def frame_rbak_records(
     len_json_1: cython.longlong = 0
     json_length_1: cython.longlong = 0
     out: cython.pointer(cython.uchar)
-    json_length_1 = given_json
+    json_length_1 = given__json
     if not ((json_length_1 >= 0) and (json_length_1 <= cython.cast(cython.longlong, 4294967295))):
         return 0
     len_json_1 = json_length_1
@@ -3858,10 +5758,36 @@ def frame_rbak_records(
     return made,
 
 
+def head_rbak_records(
+    given__json: cython.longlong,
+):
+    pos: cython.longlong = 0
+    word: cython.longlong = 0
+    cut_0: cython.longlong = 0
+    len_json_1: cython.longlong = 0
+    json_length_1: cython.longlong = 0
+    out: cython.pointer(cython.uchar)
+    json_length_1 = given__json
+    if not ((json_length_1 >= 0) and (json_length_1 <= cython.cast(cython.longlong, 4294967295))):
+        return 0
+    len_json_1 = json_length_1
+    if not (json_length_1 >= 0):
+        return 1
+    made: bytearray = bytearray((4 + json_length_1) - json_length_1)
+    out = made
+    out[pos] = cython.cast(cython.uchar, (len_json_1) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (len_json_1 >> 8) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (len_json_1 >> 16) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (len_json_1 >> 24) & 255)
+    pos += 4
+    cut_0 = pos
+    return made[:cut_0],
+
+
 def frame_rbf_frames(
-    given_is_tombstone: cython.longlong,
-    given_frame_tag: cython.longlong,
-    given_payload: cython.const[cython.uchar][::1],
+    given__is_tombstone: cython.longlong,
+    given__frame_tag: cython.longlong,
+    given__payload: cython.const[cython.uchar][::1],
 ):
     pos: cython.longlong = 0
     word: cython.longlong = 0
@@ -3888,14 +5814,14 @@ def frame_rbf_frames(
     covered_1: cython.longlong = 0
     turn_1: cython.longlong = 0
     out: cython.pointer(cython.uchar)
-    is_tombstone_1 = given_is_tombstone
+    is_tombstone_1 = given__is_tombstone
     if not ((is_tombstone_1 >= 0) and (is_tombstone_1 <= 1)):
         return 0
     reserved_1 = 0
-    frame_tag_1 = given_frame_tag
+    frame_tag_1 = given__frame_tag
     if not ((frame_tag_1 >= 0) and (frame_tag_1 <= cython.cast(cython.longlong, 4294967295))):
         return 1
-    payload_length_1 = given_payload.shape[0]
+    payload_length_1 = given__payload.shape[0]
     is_tombstone_2 = 0
     reserved_2 = 0
     num_status_minus_1_2 = 0
@@ -3959,10 +5885,112 @@ def frame_rbf_frames(
     pos += 4
     word = 0
     word = _crc32c_at(word, out, body_at_1 + 0, cut_0)
-    word = _crc32c_on(word, given_payload, 0, given_payload.shape[0])
+    word = _crc32c_on(word, given__payload, 0, given__payload.shape[0])
     word = _crc32c_at(word, out, cut_0, ((body_at_1 + 0) + covered_1) - payload_length_1)
     out[crc32c_at_1] = cython.cast(cython.uchar, (word) & 255)
     out[crc32c_at_1 + 1] = cython.cast(cython.uchar, (word >> 8) & 255)
     out[crc32c_at_1 + 2] = cython.cast(cython.uchar, (word >> 16) & 255)
     out[crc32c_at_1 + 3] = cython.cast(cython.uchar, (word >> 24) & 255)
     return made[:cut_0], made[cut_0:],
+
+
+def head_rbf_frames(
+    given__is_tombstone: cython.longlong,
+    given__frame_tag: cython.longlong,
+    given__payload: cython.longlong,
+):
+    pos: cython.longlong = 0
+    word: cython.longlong = 0
+    cut_0: cython.longlong = 0
+    len_frame_1: cython.longlong = 0
+    is_tombstone_1: cython.longlong = 0
+    reserved_1: cython.longlong = 0
+    num_status_minus_1_1: cython.longlong = 0
+    frame_tag_1: cython.longlong = 0
+    payload_length_1: cython.longlong = 0
+    is_tombstone_2: cython.longlong = 0
+    reserved_2: cython.longlong = 0
+    num_status_minus_1_2: cython.longlong = 0
+    len_tail_1: cython.longlong = 0
+    crc32c_1: cython.longlong = 0
+    num_status_1: cython.longlong = 0
+    body_size_1: cython.longlong = 0
+    len_frame_wanted_1: cython.longlong = 0
+    frame_size_1: cython.longlong = 0
+    num_status_2: cython.longlong = 0
+    len_payload_1: cython.longlong = 0
+    body_at_1: cython.longlong = 0
+    crc32c_at_1: cython.longlong = 0
+    covered_1: cython.longlong = 0
+    turn_1: cython.longlong = 0
+    out: cython.pointer(cython.uchar)
+    is_tombstone_1 = given__is_tombstone
+    if not ((is_tombstone_1 >= 0) and (is_tombstone_1 <= 1)):
+        return 0
+    reserved_1 = 0
+    frame_tag_1 = given__frame_tag
+    if not ((frame_tag_1 >= 0) and (frame_tag_1 <= cython.cast(cython.longlong, 4294967295))):
+        return 1
+    payload_length_1 = given__payload
+    is_tombstone_2 = 0
+    reserved_2 = 0
+    num_status_minus_1_2 = 0
+    num_status_minus_1_1 = 0
+    while True:
+        num_status_1 = num_status_minus_1_1 + 1
+        body_size_1 = (12 + payload_length_1) + (num_status_1 * 1)
+        len_frame_wanted_1 = body_size_1 + 4
+        len_frame_1 = len_frame_wanted_1
+        frame_size_1 = 4 + body_size_1
+        if num_status_minus_1_1 == 3 or ((((len_frame_1 >= 20) and ((len_frame_1 % 4) == 0)))):
+            break
+        num_status_minus_1_1 += 1
+    if not ((len_frame_1 >= 20) and ((len_frame_1 % 4) == 0)):
+        return 2
+    if not (payload_length_1 >= 0):
+        return 3
+    num_status_2 = num_status_minus_1_1 + 1
+    len_payload_1 = ((body_size_1 - 0) - 12) - num_status_2
+    if not (payload_length_1 == len_payload_1):
+        return 4
+    is_tombstone_2 = is_tombstone_1
+    num_status_minus_1_2 = num_status_minus_1_1
+    len_tail_1 = len_frame_1
+    covered_1 = (body_size_1 - 0) - 4
+    made: bytearray = bytearray((4 + frame_size_1) - payload_length_1)
+    out = made
+    out[pos] = cython.cast(cython.uchar, (len_frame_1) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (len_frame_1 >> 8) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (len_frame_1 >> 16) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (len_frame_1 >> 24) & 255)
+    pos += 4
+    body_at_1 = pos
+    out[pos] = cython.cast(cython.uchar, (frame_tag_1) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (frame_tag_1 >> 8) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (frame_tag_1 >> 16) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (frame_tag_1 >> 24) & 255)
+    pos += 4
+    cut_0 = pos
+    turn_1 = 0
+    while turn_1 < num_status_1:
+        out[pos] = cython.cast(cython.uchar, (((is_tombstone_2 << 7) | (reserved_2 << 2)) | num_status_minus_1_2) & 255)
+        pos += 1
+        turn_1 += 1
+    out[pos] = cython.cast(cython.uchar, (len_tail_1) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (len_tail_1 >> 8) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (len_tail_1 >> 16) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (len_tail_1 >> 24) & 255)
+    pos += 4
+    crc32c_at_1 = pos
+    word = 0
+    out[pos] = cython.cast(cython.uchar, (word) & 255)
+    out[pos + 1] = cython.cast(cython.uchar, (word >> 8) & 255)
+    out[pos + 2] = cython.cast(cython.uchar, (word >> 16) & 255)
+    out[pos + 3] = cython.cast(cython.uchar, (word >> 24) & 255)
+    pos += 4
+    out[pos] = 82
+    out[pos + 1] = 66
+    out[pos + 2] = 70
+    out[pos + 3] = 49
+    pos += 4
+    return made[:cut_0],

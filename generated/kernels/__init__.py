@@ -1,1 +1,1 @@
-"""Scan kernels and readers of documents, what they fill, and what the specs fix as constants."""
+"""Scan kernels and other readers, what they fill, rules of tools, and what the specs fix as constants."""

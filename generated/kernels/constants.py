@@ -9,6 +9,8 @@
     <SPEC>_<FIELD>_REST    bytes of the unit after what a checksum covers
     <SPEC>_<FIELD>_MASK    the bits of the field in its number
     <SPEC>_<FIELD>_MIN     the least number that is valid, _MAX the largest; they are multiples of _STEP
+    <SPEC>_<FIELD>_LONGEST the most bytes of the field that every tool reads; of the unit without a field
+    <SPEC>_<FIELD>_MOST    the largest number that every tool reads
     <SPEC>_SIZE            bytes of the unit
     <SPEC>_FORMAT          the unit as `struct` reads it
     <SPEC>_HEAD_SIZE       bytes before the first field whose size depends on the data; they have a _HEAD_FORMAT
@@ -812,3 +814,15 @@ ZIGZAG_VARLONG_GROUPS_AT = 0
 ZIGZAG_VARLONG_GROUP_HAS_NEXT_MASK = 0x80
 ZIGZAG_VARLONG_GROUP_BITS_MASK = 0x7f
 ZIGZAG_VARLONG_GROUP_SIZE = 1
+
+# aerospike_meta, limits of tools
+AEROSPIKE_META_LONGEST = 1001
+
+# aerospike_record, limits of tools
+AEROSPIKE_RECORD_NAMESPACE_LONGEST = 31
+AEROSPIKE_RECORD_SET_LONGEST = 63
+AEROSPIKE_RECORD_EXPIRATION_MOST = 4294967295
+AEROSPIKE_RECORD_BIN_NAME_LONGEST = 15
+
+# escaped_token, limits of tools
+ESCAPED_TOKEN_LONGEST = 999

@@ -3,10 +3,10 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from thawline.generated.parsers import aerospike_record
 from thawline.generated.parsers import aerospike_udf
 from thawline.generated.parsers import aerospike_meta
 from thawline.generated.parsers import aerospike_index
+from thawline.generated.parsers import aerospike_record
 from thawline.generated.parsers import aerospike_header
 
 

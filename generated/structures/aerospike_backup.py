@@ -3,10 +3,10 @@
 
 import kaitaistruct
 from kaitaistruct import ReadWriteKaitaiStruct, KaitaiStream, BytesIO
-from thawline.generated.structures import aerospike_record
 from thawline.generated.structures import aerospike_udf
 from thawline.generated.structures import aerospike_meta
 from thawline.generated.structures import aerospike_index
+from thawline.generated.structures import aerospike_record
 from thawline.generated.structures import aerospike_header
 import collections
 

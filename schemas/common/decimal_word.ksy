@@ -11,6 +11,17 @@ doc: |
 -columnar:
   intrinsic: decimal
   terminator: 0x20
+-refused-by:
+  - tool: backup-go
+    written: '[^\\]*\\.*'
+    because: a backslash in a number ({what})
+  - tool: backup-go
+    written: '(?:\\?-)?'
+    because: an empty number ({what}), which asrestore takes for 0
+  - tool: asrestore
+    misread-by: backup-go
+    outside: [-0x8000000000000000, 0x7fffffffffffffff]
+    because: a number that does not fit 64 bits; backup-go silently wraps it to another one
 seq:
   - id: text
     type: str

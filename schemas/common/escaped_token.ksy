@@ -10,6 +10,19 @@ doc: |
 doc-ref: https://github.com/aerospike/aerospike-tools-backup#meta-data-section
 -columnar:
   intrinsic: escaped
+-refused-by:
+  - tool: backup-go
+    written-longer-than: 999
+    because: '{what} of {written}'
+  - tool: asrestore
+    longer-than: 999
+    because: '{what} of {bytes}; the limit is {limit}'
+  - tool: asrestore
+    holding: 0x00
+    because: '{what} with a NUL in it'
+  - tool: [asrestore, backup-go]
+    longer-than: 999
+    because: '{what} of {bytes}; the limit is {limit}'
 params:
   - id: terminator
     type: u1

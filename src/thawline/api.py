@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from thawline import formats
 from thawline.cold import ColdFolder, open_cold, open_folder
 from thawline.damage import OnError
 from thawline.formats import Claim
+from thawline.jobs import Crew
 from thawline.model import Report
 from thawline.source import Readable, open_source
 
@@ -78,24 +80,38 @@ def convert(
     columns: Sequence[str] | None = None,
     on_error: OnError = "skip",
     overwrite: bool = False,
+    compression: str = "zstd",
+    row_group_bytes: int | None = None,
+    partition_by: str | None = None,
+    jobs: int = 1,
     **options: Any,
 ) -> int:
     """Write the rows of a file, or of a folder whose files belong together, to a new file; returns the number of rows.
 
-    The suffix of `target` selects the file type: .parquet, .arrow, .jsonl or .csv. Damage is skipped unless `on_error`
-    requests otherwise. A warning names files in the folder that do not belong to it.
+    The suffix of `target` selects the file type: .parquet, .arrow, .jsonl or .csv; a slash at its end stands for a
+    folder of Parquet files, with a folder for each value of the column `partition_by`. Damage is skipped unless
+    `on_error` requests otherwise. A warning names files in the folder that do not belong to it. With `jobs`, so many
+    threads read and encode.
     """
-    from thawline.verbs.cat import FileColumns  # noqa: PLC0415 - only `convert` needs them
-    from thawline.verbs.convert import convert as write  # noqa: PLC0415 - as above
+    from thawline.parquet import ParquetSettings  # noqa: PLC0415 - only `convert` needs them
+    from thawline.verbs.cat import FileColumns  # noqa: PLC0415 - as above
+    from thawline.verbs.convert import convert as to_file  # noqa: PLC0415 - as above
+    from thawline.verbs.convert import convert_to_parts  # noqa: PLC0415 - as above
 
-    path = Path(target)
+    path, settings = Path(target), ParquetSettings.of(compression, row_group_bytes)
+    shared: dict[str, Any] = {"columns": columns, "overwrite": overwrite, "parquet": settings, "crew": Crew(jobs)}
+    write: Callable[..., int] = to_file
+    if os.fspath(target).endswith("/"):
+        write = partial(convert_to_parts, partition_by=partition_by)
+    elif partition_by:
+        raise ValueError(f"partition_by makes a folder of files; write {target}/")
     if isinstance(source, str | os.PathLike) and os.path.isdir(source):  # noqa: PTH112 - a URL is no path
-        folder = open_folder(source, format, table, on_error, **options)
+        folder = open_folder(source, format, table, on_error, jobs, **options)
         _warn(folder)
         named = FileColumns.of(member.path for member in folder.members)
-        return write(folder.files(), path, columns=columns, overwrite=overwrite, named=named)
-    with open_cold(source, format, table, on_error, **options) as cold:
-        return write([cold], path, columns=columns, overwrite=overwrite)
+        return write(folder.files(), path, named=named, **shared)
+    with open_cold(source, format, table, on_error, jobs, **options) as cold:
+        return write([cold], path, **shared)
 
 
 def _warn(folder: ColdFolder) -> None:

@@ -78,6 +78,32 @@ class Waiting:
         if len(self._small) == MOST_SMALL or self._bound > UNMEASURED:
             self._join()
 
+    def filled(self, batch: pa.RecordBatch, rows: int, size: int) -> Iterator[list[pa.RecordBatch]]:
+        """Add a batch; yields what waits whenever it has `rows` rows or about `size` bytes. The rest waits.
+
+        >>> waiting, batch = Waiting(), pa.record_batch({"a": range(10)})
+        >>> [sum(piece.num_rows for piece in group) for group in waiting.filled(batch, 4, 1000)], waiting.rows
+        ([4, 4], 2)
+        """
+        while batch.num_rows:
+            room = self._room(batch, rows, size)
+            self.add(batch.slice(0, room))
+            batch = batch.slice(room)
+            if self.rows >= rows or self._has(size):
+                yield self.taken()
+
+    def _room(self, batch: pa.RecordBatch, rows: int, size: int) -> int:
+        """How many rows of a batch there is room for, one at least."""
+        room, left = min(rows - self.rows, int(batch.num_rows)), size - self.size
+        if batch.num_rows > FEW and (whole := int(batch.nbytes)) > left:
+            room = min(room, left * int(batch.num_rows) // whole)
+        return max(room, 1)
+
+    def _has(self, size: int) -> bool:
+        if self.size >= size:
+            self._join()
+        return self._measured >= size
+
     def _join(self) -> None:
         if self._small:
             self._keep(pa.concat_batches(self._small))
@@ -89,10 +115,15 @@ class Waiting:
 
     def take(self) -> pa.RecordBatch:
         """All waiting batches as one, of which there must be at least one; none waits afterwards."""
+        batches = self.taken()
+        return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+
+    def taken(self) -> list[pa.RecordBatch]:
+        """All waiting batches; none waits afterwards."""
         batches = [*self._joined, *self._small]
         self._joined, self._small = [], []
         self.rows = self._measured = self._bound = 0
-        return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+        return batches
 
 
 def slices(batch: pa.RecordBatch, rows: int, size: int) -> Iterator[pa.RecordBatch]:

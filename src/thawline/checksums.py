@@ -11,7 +11,6 @@ import zlib
 from typing import TYPE_CHECKING
 
 import blake3 as _blake3
-import crc32c as _crc32c
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # collections.abc has it from Python 3.12 on
@@ -34,7 +33,9 @@ def crc32c(data: Buffer, start: int = 0, end: int | None = None, *, value: int =
     >>> hex(crc32c(b"123456789"))
     '0xe3069283'
     """
-    return _crc32c.crc32c(_range(data, start, end), value)
+    import crc32c as library  # noqa: PLC0415 - it looks up its own version, which is slow, and native code has its own
+
+    return library.crc32c(_range(data, start, end), value)
 
 
 def sha256(data: Buffer, start: int = 0, end: int | None = None) -> bytes:

@@ -32,6 +32,7 @@ import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
+from threading import local
 from typing import TYPE_CHECKING, Any
 
 import cramjam
@@ -52,10 +53,8 @@ __all__ = [
     "check_size",
     "decompress",
     "decompress_chunks",
-    "kafka_codec",
     "keep_zstd_decoder",
     "lz4_sized_block",
-    "rbak_codec",
     "take_zstd_decoder",
     "zstd_blocks",
     "zstd_is_whole",
@@ -74,13 +73,13 @@ _WINDOW_MAX = 128 << 20  # zstd's default, which zstd-jni accepts; xz -9 needs h
 _ZSTD_MAGIC = bytes.fromhex("28b52ffd")
 _ZSTD_LONGEST_HEAD = 18  # ZSTD_FRAMEHEADERSIZE_MAX
 _UINT32 = struct.Struct("<I")
-_LZ4_MAGIC = bytes.fromhex("04224d18")
+LZ4_MAGIC = bytes.fromhex("04224d18")
 _LZ4_DICTIONARY, _LZ4_RESERVED, _LZ4_CONTENT_CHECKSUM, _LZ4_CONTENT_SIZE = 1, 2, 4, 8  # bits of FLG
 _LZ4_BLOCK_CHECKSUM, _LZ4_INDEPENDENT = 16, 32
 _LZ4_LEAST = 11  # a head and the EndMark
 _LZ4_RATIO = 255  # a match length grows by 255 with each further byte
 _LZ4_OUTPUT_MAX = 0x7E000000  # LZ4_MAX_INPUT_SIZE
-_XERIAL_MAGIC = b"\x82SNAPPY\0"
+XERIAL_MAGIC = b"\x82SNAPPY\0"
 _SKIPPABLE_MAGIC = 0x184D2A5  # and four more bits, for zstd and lz4
 
 _idle_zstd: list[zstandard.ZstdDecompressor] = []
@@ -167,7 +166,7 @@ def _fill_zstd(data: memoryview, room: memoryview) -> int | None:
         return _stream_zstd(data, room)
     if frame.window_size > _WINDOW_MAX or not 0 < size <= len(room):
         return None
-    room[:size] = memoryview(_zstd_at_once().decompress(data, size)).cast("B")  # quicker than a stream
+    room[:size] = memoryview(_AT_ONCE.zstd.decompress(data, size)).cast("B")  # quicker than a stream
     return int(size)
 
 
@@ -182,10 +181,14 @@ def _stream_zstd(data: memoryview, room: memoryview) -> int | None:
     return filled if filled < len(room) else None  # a room that is full may be too small
 
 
-@cache
-def _zstd_at_once() -> pa.Codec:
-    """Arrow's zstd, which is the quickest, but has no limit."""
-    return pa.Codec("zstd")
+class _AtOnce(local):
+    """Arrow's zstd, which is the quickest, but has no limit; one for each thread."""
+
+    def __init__(self) -> None:
+        self.zstd = pa.Codec("zstd")
+
+
+_AT_ONCE = _AtOnce()
 
 
 def _fill_lz4(data: memoryview, room: memoryview) -> int | None:
@@ -208,7 +211,7 @@ def _lz4_plain_heads() -> dict[bytes, int]:
     """Heads of frames without checksums and sizes, with the largest size of their blocks."""
     flags = 0x40 | _LZ4_INDEPENDENT  # version 01
     heads = {size: bytes([flags, size << 4]) for size in (4, 5, 6, 7)}
-    return {_LZ4_MAGIC + head + bytes([_xxh32(head) >> 8 & 0xFF]): 1 << 8 + 2 * size for size, head in heads.items()}
+    return {LZ4_MAGIC + head + bytes([_xxh32(head) >> 8 & 0xFF]): 1 << 8 + 2 * size for size, head in heads.items()}
 
 
 def _fill_nothing(_data: memoryview, _room: memoryview) -> None:
@@ -217,28 +220,6 @@ def _fill_nothing(_data: memoryview, _room: memoryview) -> None:
 
 _FILLS: dict[str, Callable[[memoryview, memoryview], int | None]] = {"zstd": _fill_zstd, "lz4_kafka": _fill_lz4}
 """Quick ways to fill memory, which return the size; None if the payload may be damaged or too large."""
-
-
-def kafka_codec(compression: str, magic: int, data: Buffer) -> str:
-    """The codec of a Kafka payload, from the compression and the magic of its batch."""
-    if compression == "zstd" and magic in {0, 1}:
-        raise CodecError(f"zstd in a message of magic {magic}: Kafka has it from magic 2 on (KIP-110)")
-    if compression == "lz4":
-        return "lz4_legacy_checksum" if magic == 0 else "lz4_kafka"
-    if compression == "snappy":  # librdkafka writes raw blocks, snappy-java its own chunks
-        return "snappy_xerial" if memoryview(data)[:8] == _XERIAL_MAGIC else "snappy"
-    if compression not in {"none", "gzip", "zstd"}:
-        raise CodecError(f"Kafka has no compression {compression!r}")
-    return compression
-
-
-def rbak_codec(compression: str, data: Buffer) -> str:
-    """The codec of an RBAK payload, from the compression of its segment."""
-    if compression == "lz4":  # a block of exactly 0x184D2204 bytes would look like a frame
-        return "lz4" if memoryview(data)[:4] == _LZ4_MAGIC else "lz4_sized_block"
-    if compression not in {"none", "zstd"}:
-        raise CodecError(f"RBAK has no compression {compression!r}")
-    return compression
 
 
 def _bounded(codec: str, chunks: Iterator[bytes], max_bytes: int) -> Iterator[bytes]:
@@ -337,13 +318,8 @@ def _zstd(data: memoryview, limit: int) -> Iterator[bytes]:
 
 @contextmanager
 def _zstd_decoder() -> Iterator[zstandard.ZstdDecompressor]:
-    decoder = take_zstd_decoder()
-    try:
-        yield decoder
-    except (CodecError, zstandard.ZstdError):  # a refused frame leaves no state for the next
-        keep_zstd_decoder(decoder)
-        raise
-    keep_zstd_decoder(decoder)
+    # A new one: what others have read before would change the reason that it gives for damage.
+    yield zstandard.ZstdDecompressor(max_window_size=_WINDOW_MAX)
 
 
 def take_zstd_decoder() -> zstandard.ZstdDecompressor:
@@ -489,7 +465,7 @@ def _lz4_kafka(data: memoryview, _limit: int, *, any_checksum: bool = False) -> 
 
 def _lz4_head(data: memoryview, at: int) -> bytes:
     """The head: magic, flags, block size, content size and dictionary id if the flags say so, checksum byte."""
-    _expect("lz4", data, at, _LZ4_MAGIC)
+    _expect("lz4", data, at, LZ4_MAGIC)
     flags = _span("lz4", data, at, 5)[4]
     return bytes(_span("lz4", data, at, 7 + (flags & _LZ4_CONTENT_SIZE) + 4 * (flags & _LZ4_DICTIONARY)))
 
@@ -551,8 +527,8 @@ def _snappy_xerial(data: memoryview, limit: int) -> Iterator[bytes]:
     """Chunks of every stream. As in snappy-java, a chunk length that equals the magic starts the next stream."""
     at = 0
     while at < len(data) or not at:
-        if not at or data[at : at + 4] == _XERIAL_MAGIC[:4]:
-            _expect("snappy_xerial", data, at, _XERIAL_MAGIC)
+        if not at or data[at : at + 4] == XERIAL_MAGIC[:4]:
+            _expect("snappy_xerial", data, at, XERIAL_MAGIC)
             at += 8 + len(_span("snappy_xerial", data, at + 8, 8))  # two versions, which Redpanda wrote little-endian
             continue
         size = int.from_bytes(_span("snappy_xerial", data, at, 4), "big")

@@ -13,14 +13,16 @@ from typing import Any, NoReturn, Self, TypeVar
 import pyarrow as pa
 
 from thawline import formats
-from thawline.batches import last
+from thawline.batches import first, last
 from thawline.damage import CORRUPT, OnError, kept
 from thawline.errors import SourceError, UnknownFormat
 from thawline.faults import with_faults
 from thawline.files import Group, Tree
 from thawline.folder import File, Folder, Unread
-from thawline.formats.contract import Claim, Depth, Foldered, Format, Member, Tailing, read
+from thawline.formats.contract import Claim, Depth, Foldered, Format, Leading, Member, Tailing
+from thawline.formats.division import read_together, walk_together
 from thawline.formats.registry import claim_folder
+from thawline.jobs import ALONE, Crew
 from thawline.model import Finding, Report, Run
 from thawline.notebook import card
 from thawline.source import Readable, Source, open_source
@@ -80,8 +82,9 @@ class ColdFile(ArrowRows):
         table: str | None = None,
         on_error: OnError = "skip",
         claim: Claim | None = None,
+        crew: Crew = ALONE,
     ) -> None:
-        self.source, self.format, self.claim = source, format, claim
+        self.source, self.format, self.claim, self.crew = source, format, claim, crew
         self.kind = format.kind_of(source)
         self.table = table or (claim.table if claim else "") or next(iter(self.kind.tables))
         if self.table not in format.tables:
@@ -118,7 +121,7 @@ class ColdFile(ArrowRows):
 
     def scan(self, depth: Depth = Depth.EVERYTHING) -> Iterator[Run | Finding]:
         """Intact runs and findings, in file order; their spans tile the file."""
-        return self.watched(with_faults(self.kind.walk(self.source, depth), self.source))
+        return self.watched(with_faults(walk_together(self.kind, self.source, depth, self.crew), self.source))
 
     def watched(self, items: Iterator[Item]) -> Iterator[Item]:
         """The items of a scan; subclasses override this to count them."""
@@ -143,7 +146,7 @@ class ColdFile(ArrowRows):
         """
         schema = self.projected(columns)
         wanted = [name for name in schema.names if name != CORRUPT]
-        for item in self.watched(read(self.kind, self.source, self.table, wanted)):
+        for item in self.watched(read_together(self.kind, self.source, self.table, wanted, self.crew)):
             if not isinstance(item, Finding):
                 yield from (_widened(batch, schema) for batch in item[1])
             elif (corrupt := kept(item, self.source, self.on_error)) is not None:
@@ -160,6 +163,18 @@ class ColdFile(ArrowRows):
                 f"{self.format.name}.{self.table} has no column {', '.join(sorted(unknown))}; it has {names}"
             )
         return pa.schema([field for field in offered if field.name in columns])
+
+    def head(self, rows: int, columns: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The first rows of the table, as `batches` yields them; no more of the file is read than they need.
+
+        Damage after them goes unnoticed. Unless `on_error` is "skip", files whose walk starts with all of them are read
+        as a whole.
+        """
+        if self.on_error == "skip" and isinstance(self.kind, Leading):
+            batches = self.kind.head(self.source, rows, self.table, self.projected(columns).names)
+            if batches is not None:
+                return iter(batches)
+        return first(self.batches(columns), rows)
 
     def tail(self, rows: int, columns: Collection[str] | None = None) -> list[pa.RecordBatch]:
         """The last rows of the table, as `batches` yields them, read from the end of the file where the format can.
@@ -216,17 +231,19 @@ def open_cold(
     format: str | None = None,  # noqa: A002 - the word that every caller expects
     table: str | None = None,
     on_error: OnError = "skip",
+    jobs: int = 1,
     **options: object,
 ) -> ColdFile:
     """Open a path, `-` for stdin, a URL, bytes or a file object; the format is recognised unless `format` names it.
 
-    Options are those of the format, such as `since`; `thawline help FORMAT` lists them. Raises `UnknownFormat` if no
-    format claims the file and `SourceError` if it cannot be opened.
+    With `jobs`, so many threads read rows ahead; the rows and their order are the same. Options are those of the
+    format, such as `since`; `thawline help FORMAT` lists them. Raises `UnknownFormat` if no format claims the file and
+    `SourceError` if it cannot be opened.
     """
     opened = open_source(source)
     try:
         resolved, claim = formats.resolve(opened, format, options)
-        return ColdFile(opened, resolved, table, on_error, claim)
+        return ColdFile(opened, resolved, table, on_error, claim, Crew(jobs))
     except BaseException:
         opened.close()
         raise
@@ -241,8 +258,9 @@ class ColdFolder(ArrowRows):
         format: Format,  # noqa: A002 - as above
         table: str | None = None,
         on_error: OnError = "skip",
+        crew: Crew = ALONE,
     ) -> None:
-        self.folder, self.format, self.on_error = folder, format, on_error
+        self.folder, self.format, self.on_error, self.crew = folder, format, on_error, crew
         self.table = table or next(iter(format.tables))
 
     @property
@@ -284,7 +302,8 @@ class ColdFolder(ArrowRows):
                 yield Unread(member.path, reason)
                 continue
             with source:
-                yield ColdFile(source, member.format, self.table, self.on_error, member.format.claim(source))
+                claim = member.format.claim(source)
+                yield ColdFile(source, member.format, self.table, self.on_error, claim, self.crew)
 
     def batches(self, columns: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Rows of all files, in reading order."""
@@ -323,11 +342,15 @@ def open_folder(
     format: str | None = None,  # noqa: A002 - as above
     table: str | None = None,
     on_error: OnError = "skip",
+    jobs: int = 1,
     **options: object,
 ) -> ColdFolder:
-    """Open a folder whose files belong together; `UnknownFormat` if no format claims the folder."""
+    """Open a folder whose files belong together; `UnknownFormat` if no format claims the folder.
+
+    With `jobs`, so many threads read rows ahead.
+    """
     folder = Folder(os.fspath(path))
     claim = claim_folder(formats.get(format), folder) if format else formats.identify_folder(folder)
     if claim is None:
         raise UnknownFormat(f"{folder.path}: the files of this folder belong to no known format as a whole")
-    return ColdFolder(folder, formats.get(claim.format, **options), table, on_error)
+    return ColdFolder(folder, formats.get(claim.format, **options), table, on_error, Crew(jobs))

@@ -1,4 +1,4 @@
-"""Files that appear under their name when they are complete, or not at all.
+"""Files, and folders of files, that appear under their name when they are complete, or not at all.
 
 An output is written beside its target under a temporary name, and renamed once its last byte is on the disk. An error
 or Ctrl-C removes it; the next run removes what a killed run left. An existing target is replaced only if the caller
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -26,7 +27,7 @@ from thawline.source import Identity, identity_of, open_files
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # collections.abc has it from Python 3.12 on
 
-__all__ = ["protect", "replacing"]
+__all__ = ["Output", "part_name", "protect", "replacing", "replacing_folder"]
 
 _PROTECTED: ContextVar[tuple[_Inputs, ...]] = ContextVar("protected", default=())
 
@@ -80,7 +81,113 @@ def replacing(target: Path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
         partials.forget(partial)
 
 
-class _Output(io.FileIO):
+@contextmanager
+def replacing_folder(target: Path, *, overwrite: bool = False) -> Iterator[Path]:
+    """A folder to write files into, which gets the name `target` when the block ends without an error.
+
+    Raises `SourceError` if the target exists, unless it is an empty folder, or `overwrite` is true and it holds nothing
+    but parts of an earlier output.
+    """
+    _refuse_folder(target, overwrite=overwrite)
+    target = Path(os.path.realpath(target))
+    partials.sweep(target.parent)
+    partial = partials.new(target, partials.FOLDER)
+    try:
+        descriptor = _make_folder(partial, target)
+        try:
+            yield partial
+            for folder, _, names in os.walk(partial):
+                for name in names:
+                    _refuse_input(target / Path(folder, name).relative_to(partial))
+                _sync_folder(Path(folder))
+            _refuse_folder(target, overwrite=overwrite)
+            _exchange(partial, target)
+        except SourceError:
+            raise
+        except OSError as error:
+            raise _failed(target, error) from error
+        finally:
+            os.close(descriptor)
+        _sync_folder(target.parent)
+    finally:
+        partials.forget(partial)
+
+
+def _make_folder(partial: Path, target: Path) -> int:
+    """A new folder, open and locked."""
+    try:
+        partial.mkdir()
+        descriptor = os.open(partial, os.O_RDONLY)
+    except FileNotFoundError as error:
+        raise SourceError(error.errno, f"{target}: there is no folder {target.parent}") from error
+    except OSError as error:
+        raise _failed(target, error) from error
+    partials.lock(descriptor)
+    return descriptor
+
+
+def _refuse_folder(target: Path, *, overwrite: bool) -> None:
+    try:
+        found = [Path(folder, name) for folder, _, names in os.walk(target) for name in names]
+        if not target.exists() and not target.is_symlink():
+            return
+    except OSError as error:
+        raise _failed(target, error) from error
+    if not target.is_dir():
+        raise SourceError(f"{target}: is a file; parts go into a folder")
+    strange = next((path for path in found if not partials.PART.fullmatch(path.name)), None)
+    if strange:
+        raise SourceError(f"{strange}: is no part of an earlier output, so the folder is not replaced")
+    if found and not overwrite:
+        raise _exists(target)
+    for path in found:
+        _refuse_input(path)
+
+
+def _exchange(partial: Path, target: Path) -> None:
+    """Give a folder its name; one that has that name is removed afterwards."""
+    if not target.exists():
+        _replace(partial, target)
+        return
+    old = partial.with_suffix(".old")  # nobody sweeps it, should the process be killed here
+    _replace(target, old)
+    try:
+        _replace(partial, target)
+    except BaseException:
+        _replace(old, target)
+        raise
+    shutil.rmtree(old)
+
+
+class Output:
+    """The same for a file that several calls write to: its name appears with `publish`, and never after `discard`."""
+
+    def __init__(self, path: Path, *, overwrite: bool) -> None:
+        self.path = path
+        self._replacing = replacing(path, overwrite=overwrite)
+        self.file: BinaryIO = self._replacing.__enter__()
+
+    def publish(self) -> None:
+        """Complete the file and give it its name."""
+        self._replacing.__exit__(None, None, None)
+
+    def discard(self) -> None:
+        """Remove what was written."""
+        error = _Discarded()
+        with suppress(_Discarded, SourceError):  # closing may write what a full disk did not take
+            self._replacing.__exit__(type(error), error, None)
+
+
+def part_name(number: int) -> str:
+    """The name of a file in a folder of parts."""
+    return f"part-{number:05}.parquet"
+
+
+class _Discarded(BaseException):
+    """Raised into a file that is discarded, so that it removes itself."""
+
+
+class _NewFile(io.FileIO):
     """A new file whose errors name the target, not the temporary name."""
 
     def __init__(self, path: Path, target: Path) -> None:
@@ -116,11 +223,11 @@ def _refuse(target: Path, *, overwrite: bool) -> None:
         raise _exists(target)
 
 
-def _create(partial: Path, target: Path) -> _Output:
+def _create(partial: Path, target: Path) -> _NewFile:
     """A new, locked file; created again if another process swept it away before it was locked."""
     while True:
         try:
-            raw = _Output(partial, target)
+            raw = _NewFile(partial, target)
         except FileNotFoundError as error:
             raise SourceError(error.errno, f"{target}: there is no folder {target.parent}") from error
         except OSError as error:

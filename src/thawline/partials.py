@@ -1,4 +1,4 @@
-"""Temporary files of outputs: each is locked by its writer, so that abandoned ones can be removed.
+"""Temporary files and folders of outputs: each is locked by its writer, so that abandoned ones can be removed.
 
 A lock ends with its process, however that ends. Every process on the same machine sees it, and the name of a file
 identifies the machine and its boot. A file from another machine, or from before the last boot, is reported and kept.
@@ -10,6 +10,7 @@ import fcntl
 import logging
 import os
 import re
+import shutil
 import stat
 import zlib
 from contextlib import suppress
@@ -22,14 +23,18 @@ __all__ = ["abandon", "forget", "lock", "new", "sweep"]
 
 LOG = logging.getLogger("thawline")
 BOOT = Path("/proc/sys/kernel/random/boot_id")
-NAME = re.compile(r"\.thawline-([0-9a-f]{8})-[0-9a-f]{12}\.partial")
+NAME = re.compile(r"\.thawline-([0-9a-f]{8})-[0-9a-f]{12}\.(partial|parts)")
+FOLDER = ".parts"
+"""The suffix of folders, which hold nothing but parts, and folders of them."""
+PART = re.compile(r"part-\d{5,}\.parquet", re.ASCII)
+"""The name of a file in a folder of parts."""
 _KNOWN: set[Path] = set()
 _SWEPT: set[Path] = set()
 
 
-def new(target: Path) -> Path:
+def new(target: Path, suffix: str = ".partial") -> Path:
     """A temporary name beside a target, registered until `forget`."""
-    path = target.with_name(f".thawline-{_machine()}-{os.urandom(6).hex()}.partial")
+    path = target.with_name(f".thawline-{_machine()}-{os.urandom(6).hex()}{suffix}")
     _KNOWN.add(path)
     return path
 
@@ -56,16 +61,24 @@ def lock(descriptor: int) -> bool:
 
 
 def forget(path: Path) -> None:
-    """Remove a temporary file unless it has been renamed, and unregister it."""
-    path.unlink(missing_ok=True)
+    """Remove a temporary file or folder unless it has been renamed, and unregister it."""
+    with suppress(FileNotFoundError):
+        _remove(path)
     _KNOWN.discard(path)
+
+
+def _remove(path: Path) -> None:
+    if stat.S_ISDIR(path.lstat().st_mode):
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 def abandon() -> None:
     """Remove all temporary files of this process before it ends."""
     for path in tuple(_KNOWN):
         with suppress(OSError):
-            path.unlink()
+            _remove(path)
 
 
 def sweep(folder: Path) -> None:
@@ -79,17 +92,25 @@ def sweep(folder: Path) -> None:
                 _sweep(folder / name)
 
 
+def _holds_parts(path: Path) -> bool:
+    """Whether a path is a folder that holds nothing but parts."""
+    files = [name for _, _, names in os.walk(path) for name in names]
+    return stat.S_ISDIR(path.lstat().st_mode) and all(PART.fullmatch(name) for name in files)
+
+
 def _sweep(path: Path) -> None:
     status = path.lstat()
-    if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
+    is_folder = path.suffix == FOLDER
+    is_ours = _holds_parts(path) if is_folder else stat.S_ISREG(status.st_mode)
+    if not is_ours or status.st_uid != os.geteuid():
         return
-    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    descriptor = os.open(path, (os.O_RDONLY if is_folder else os.O_RDWR) | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises while it is being written
         if not os.path.samestat(os.fstat(descriptor), path.lstat()):
             return
         if path.name.startswith(f".thawline-{_machine()}-"):
-            path.unlink()
+            _remove(path)
             LOG.warning("removed %s, which a run that was killed has left", printable(str(path)))
         else:
             LOG.warning(

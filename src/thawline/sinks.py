@@ -8,17 +8,17 @@ from types import TracebackType
 from typing import Any, BinaryIO, Literal, Protocol, Self
 
 import pyarrow as pa
-from pyarrow import csv
 
-from thawline.batches import Waiting, slices
+from thawline.batches import Waiting
 from thawline.errors import ThawlineError
-from thawline.values import Bytes, flat, guarded, json_bytes, json_line, listed
+from thawline.jobs import ALONE, Crew
+from thawline.parquet import ParquetSettings, ParquetWriter
+from thawline.parts import PartsWriter
+from thawline.rowtext import csv_header, csv_rows, json_rows
+from thawline.values import Bytes
 
 FileKind = Literal["jsonl", "json", "csv", "arrow", "arrow-file", "parquet"]
 
-SLICE, SLICE_BYTES = 1024, 1 << 20
-"""At most this many rows and bytes are converted to text at once: as Python objects, lists of short items take up to 50
-times the memory of the batch."""
 MOST_ROWS = 65_536
 MOST_BYTES = 32 << 20
 """Small batches are joined up to this size: each Parquet row group and each Arrow batch has a fixed cost."""
@@ -53,8 +53,8 @@ class JsonLines:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Write the rows of a batch."""
-        for piece in slices(batch, SLICE, SLICE_BYTES):
-            self.file.write(b"".join([json_line(row) for row in objects(piece, self.mode)]))
+        for lines in json_rows(batch, self.mode, after=b"\n"):
+            self.file.write(lines)
 
     def close(self) -> None:
         """Do nothing: JSON lines have no end mark."""
@@ -67,19 +67,17 @@ class JsonArray:
 
     def __init__(self, file: BinaryIO, mode: Bytes) -> None:
         self.file, self.mode = file, mode
-        self.separator = b"[\n"
+        self.is_begun = False
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Write the rows of a batch."""
-        for piece in slices(batch, SLICE, SLICE_BYTES):
-            for row in objects(piece, self.mode):
-                self.file.write(self.separator)
-                self.file.write(json_bytes(row))
-                self.separator = b",\n"
+        for rows in json_rows(batch, self.mode, before=b",\n"):
+            self.file.write(rows if self.is_begun else b"[" + rows[1:])
+            self.is_begun = True
 
     def close(self) -> None:
         """End the array, which may be empty."""
-        self.file.write(b"[]\n" if self.separator == b"[\n" else b"\n]\n")
+        self.file.write(b"\n]\n" if self.is_begun else b"[]\n")
 
 
 class Csv:
@@ -88,22 +86,16 @@ class Csv:
     is_mixed = False
 
     def __init__(self, file: BinaryIO, mode: Bytes, schema: pa.Schema, *, is_guarded: bool) -> None:
-        self.mode, self.is_guarded = mode, is_guarded
-        empty = pa.RecordBatch.from_pylist([], schema=schema)
-        self.writer = csv.CSVWriter(file, self._flat(empty).schema)
-
-    def _flat(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        columns = flat(batch, self.mode)
-        return guarded(columns) if self.is_guarded else columns
+        self.file, self.mode, self.is_guarded = file, mode, is_guarded
+        self.file.write(csv_header(schema, mode, is_guarded=is_guarded))
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Write the rows of a batch."""
-        for piece in slices(batch, MOST_ROWS, SLICE_BYTES):
-            self.writer.write_batch(self._flat(piece))
+        for lines in csv_rows(batch, self.mode, is_guarded=self.is_guarded):
+            self.file.write(lines)
 
     def close(self) -> None:
-        """Write what is still buffered."""
-        self.writer.close()
+        """Do nothing: CSV has no end mark."""
 
 
 class Arrow:
@@ -121,41 +113,6 @@ class Arrow:
     def close(self) -> None:
         """Write the end of the stream, or the footer of the file."""
         self.writer.close()
-
-
-class Parquet:
-    """A Parquet file, compressed with zstd; a batch becomes a row group."""
-
-    is_mixed = False
-
-    def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
-        from pyarrow import parquet  # noqa: PLC0415 - slow to import, and rarely needed
-
-        self.writer = parquet.ParquetWriter(file, schema, compression="zstd")
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Write the rows of a batch."""
-        self.writer.write_batch(batch)
-
-    def close(self) -> None:
-        """Write the footer."""
-        self.writer.close()
-
-
-def objects(batch: pa.RecordBatch, mode: Bytes) -> Iterator[dict[str, Any]]:
-    """The rows of a batch as dicts that JSON can hold."""
-    columns = listed(batch, mode)
-    names = list(columns)
-    rows = (dict(zip(names, values, strict=True)) for values in zip(*columns.values(), strict=True))
-    added = [name for name in names if name not in batch.schema.names]
-    return (_without_nulls(row, added) for row in rows) if added else rows
-
-
-def _without_nulls(row: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    for name in names:
-        if row[name] is None:
-            del row[name]
-    return row
 
 
 def joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -193,7 +150,8 @@ class RowSink:
             theirs, ours = ", ".join(schema.names), ", ".join(self._schema.names)
             raise MixedTables(f"{name}: its columns ({theirs}) are not those of the files before it ({ours})")
         self._schema = schema
-        for batch in joined(batches):
+        # Row groups go on from one file to the next, so that their writer joins batches by itself.
+        for batch in batches if isinstance(self._writer, ParquetWriter | PartsWriter) else joined(batches):
             self._writer.write(batch)
             self.rows += batch.num_rows
 
@@ -217,7 +175,16 @@ MIXED: frozenset[str] = frozenset({"jsonl", "json"})
 """File types in which each row names its columns, so that rows of different schemas can follow each other."""
 
 
-def file_writer(kind: FileKind, file: BinaryIO, mode: Bytes, schema: pa.Schema, *, csv_safe: bool = False) -> RowWriter:
+def file_writer(
+    kind: FileKind,
+    file: BinaryIO,
+    mode: Bytes,
+    schema: pa.Schema,
+    *,
+    csv_safe: bool = False,
+    parquet: ParquetSettings | None = None,
+    crew: Crew = ALONE,
+) -> RowWriter:
     """A writer for rows of a schema."""
     match kind:
         case "jsonl":
@@ -227,11 +194,20 @@ def file_writer(kind: FileKind, file: BinaryIO, mode: Bytes, schema: pa.Schema, 
         case "csv":
             return Csv(file, mode, schema, is_guarded=csv_safe)
         case "parquet":
-            return Parquet(file, schema)
+            return ParquetWriter(file, schema, parquet, crew)
         case _:
             return Arrow(file, schema, is_stream=kind == "arrow")
 
 
-def file_sink(kind: FileKind, file: BinaryIO, mode: Bytes, *, csv_safe: bool = False) -> RowSink:
+def file_sink(
+    kind: FileKind,
+    file: BinaryIO,
+    mode: Bytes,
+    *,
+    csv_safe: bool = False,
+    parquet: ParquetSettings | None = None,
+    crew: Crew = ALONE,
+) -> RowSink:
     """A sink whose output is one file."""
-    return RowSink(lambda schema: file_writer(kind, file, mode, schema, csv_safe=csv_safe), is_mixed=kind in MIXED)
+    options: dict[str, Any] = {"csv_safe": csv_safe, "parquet": parquet, "crew": crew}
+    return RowSink(lambda schema: file_writer(kind, file, mode, schema, **options), is_mixed=kind in MIXED)

@@ -18,6 +18,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import RLock
 from types import TracebackType
 from typing import IO, Any, Protocol, Self
 from weakref import WeakSet, finalize
@@ -208,6 +209,7 @@ class RemoteSource:
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
         self._copy: LocalSource | None = None
         self._is_closed = False
+        self._lock = RLock()  # threads share the position of the file, and the blocks
 
     def view(self, start: int, end: int) -> memoryview:
         """The bytes `[start, end)`, fetched unless they lie in a cached block."""
@@ -216,9 +218,10 @@ class RemoteSource:
         if not 0 <= start <= end <= self.size:
             raise SourceError(f"{self.name}: no bytes {start:#x}..{end:#x} in a file of {self.size:#x}")
         first = start // self.block
-        if end <= (first + 1) * self.block:
-            return memoryview(self._block(first))[start - first * self.block : end - first * self.block]
-        return memoryview(self._fetch(start, end))
+        with self._lock:
+            if end <= (first + 1) * self.block:
+                return memoryview(self._block(first))[start - first * self.block : end - first * self.block]
+            return memoryview(self._fetch(start, end))
 
     def _block(self, index: int) -> bytes:
         if index not in self._blocks:
@@ -250,6 +253,10 @@ class RemoteSource:
 
     def on_disk(self) -> LocalSource:
         """A copy on disk, fetched in blocks on the first call; from then on, views are views of the copy."""
+        with self._lock:
+            return self._copied()
+
+    def _copied(self) -> LocalSource:
         if self._copy is None:
             copy = tempfile.TemporaryFile()  # noqa: SIM115 - the source closes it
             try:

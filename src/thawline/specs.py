@@ -91,21 +91,6 @@ def parse(spec: str, data: bytes, *params: object, file: str | None = None, base
         return parser(spec)(*params, kaitaistruct.KaitaiStream(kaitaistruct.BytesIO(data)))
 
 
-def build(spec: str, size: int, *params: object, **fields: object) -> bytes:
-    """A structure of so many bytes that has no structures in it, written by its spec.
-
-    >>> build("kafka_offset_index::entry", 8, relative_offset=7, position=42).hex()
-    '000000070000002a'
-    """
-    built = structure(spec)(*params)
-    for name, value in fields.items():
-        setattr(built, name, value)
-    built._check()
-    with kaitaistruct.KaitaiStream(kaitaistruct.BytesIO(bytearray(size))) as stream:
-        built._write(stream)
-        return bytes(stream.to_byte_array())
-
-
 @contextmanager
 def translated(spec: str, data: bytes, *params: object, file: str | None = None, base: int = 0) -> Iterator[None]:
     """Turn what a generated parser raises over `data` into `FormatError`."""

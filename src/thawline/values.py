@@ -9,7 +9,7 @@ from __future__ import annotations
 import binascii
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thawline.batches import slices
 from thawline.wording import is_utf8, raw, utf8
 
 Bytes = Literal["auto", "hex", "base64", "utf8"]
@@ -43,6 +44,10 @@ YEAR_0, YEAR_10000 = -719_528, 2_932_897
 LONGEST_INTEGER = 20
 """A decimal with at most this many digits and no fraction is written as a JSON number: uint64 has 20 digits."""
 
+SLICE, SLICE_BYTES = 1024, 1 << 20
+"""At most this many rows and bytes become Python objects at once: lists of short items take up to 50 times the memory
+of the batch."""
+
 
 def hexed(value: bytes) -> str:
     """Bytes as hexadecimal digits."""
@@ -67,6 +72,11 @@ def is_bytes(kind: pa.DataType) -> bool:
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
 
 
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds text."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
 def listed(batch: pa.RecordBatch, mode: Bytes) -> dict[str, list[Any]]:
     """Columns by name, as lists of JSON values; with a companion where bytes are not UTF-8."""
     columns: dict[str, list[Any]] = {}
@@ -74,17 +84,40 @@ def listed(batch: pa.RecordBatch, mode: Bytes) -> dict[str, list[Any]]:
         if is_bytes(column.type):
             columns |= _bytes_listed(name, column, mode)
         else:
-            columns[name] = _listed(column, mode)
+            columns[name] = json_values(column, mode)
     return columns
 
 
-def _listed(column: pa.Array, mode: Bytes) -> list[Any]:
+def json_values(column: pa.Array, mode: Bytes) -> list[Any]:
+    """A column, not of bytes, as a list of JSON values."""
     if pa.types.is_timestamp(column.type):
         values: list[Any] = iso_times(column).to_pylist()
         return values
     convert = converter(column.type, mode)
     values = column.to_pylist()
     return values if convert is None else [None if value is None else convert(value) for value in values]
+
+
+def objects(batch: pa.RecordBatch, mode: Bytes) -> Iterator[dict[str, Any]]:
+    """The rows of a batch as dicts that JSON can hold."""
+    columns = listed(batch, mode)
+    names = list(columns)
+    rows = (dict(zip(names, values, strict=True)) for values in zip(*columns.values(), strict=True))
+    added = [name for name in names if name not in batch.schema.names]
+    return (_without_nulls(row, added) for row in rows) if added else rows
+
+
+def _without_nulls(row: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    for name in names:
+        if row[name] is None:
+            del row[name]
+    return row
+
+
+def json_texts(batch: pa.RecordBatch, mode: Bytes) -> Iterator[bytes]:
+    """The rows of a batch as JSON, by way of Python's objects."""
+    for piece in slices(batch, SLICE, SLICE_BYTES):
+        yield from map(json_bytes, objects(piece, mode))
 
 
 def _bytes_listed(name: str, column: pa.Array, mode: Bytes) -> dict[str, list[Any]]:
@@ -226,7 +259,7 @@ def _flat(name: str, column: pa.Array, mode: Bytes) -> list[tuple[str, pa.Array]
     if pa.types.is_timestamp(column.type):
         return [(name, iso_times(column))]
     if pa.types.is_nested(column.type):
-        values = [None if value is None else json_text(value) for value in _listed(column, mode)]
+        values = [None if value is None else json_text(value) for value in json_values(column, mode)]
         return [(name, pa.array(values, pa.string()))]
     return [(name, column)]
 
@@ -238,7 +271,7 @@ def guarded(batch: pa.RecordBatch) -> pa.RecordBatch:
     {'a': ["'=1+1", '1', None], "'-b": [-1, 2, 3]}
     """
     columns = [
-        pc.replace_substring_regex(column, FORMULA, r"'\0") if pa.types.is_string(column.type) else column
+        pc.replace_substring_regex(column, FORMULA, r"'\0") if is_text(column.type) else column
         for column in batch.columns
     ]
     return pa.RecordBatch.from_arrays(columns, names=[re.sub(FORMULA, r"'\g<0>", name) for name in batch.schema.names])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tools.bench import aerospike, data, floors, framed, kafka, ours, rbak_segment
+from tools.bench import aerospike, data, floors, framed, kafka, ours, rbak_segment, text
 from tools.bench.data import DataSet
 from tools.bench.measure import Contender
 
@@ -148,5 +148,37 @@ RBAK_SEGMENT = Case(
     (floors.checksum_and_copy(is_crc32c=False), *rbak_segment.contenders()),
     (Target(rbak_segment.THEIRS, 6),),
 )
+TEXT = (
+    Case(
+        "rbf_jsonl",
+        "RBF frames, 64-byte payload, Arrow table -> JSON lines",
+        text.rbf,
+        tuple(text.contenders("jsonl", OURS)),
+        (Target(text.DUCKDB, 1),),
+    ),
+    Case(
+        "kafka_jsonl",
+        "Kafka records, 107-byte values, Arrow table -> JSON lines",
+        text.kafka,
+        tuple(text.contenders("jsonl", OURS)),
+        (Target(text.DUCKDB, 1),),
+    ),
+    Case(
+        "rbf_csv",
+        "RBF frames, 64-byte payload, Arrow table -> CSV",
+        text.rbf,
+        tuple(text.contenders("csv", OURS)),
+        (Target(text.PYARROW, 1.3, is_slowdown=True),),
+    ),
+    Case(
+        "kafka_csv",
+        "Kafka records without headers, 107-byte values, Arrow table -> CSV",
+        text.flat_kafka,
+        tuple(text.contenders("csv", OURS)),
+        (Target(text.PYARROW, 1.3, is_slowdown=True),),
+    ),
+)
 
-CASES = {case.name: case for case in (KAFKA, *KAFKA_SEGMENTS, KAFKA_V1, RBF, BORG, AEROSPIKE, RBAK, RBAK_SEGMENT)}
+CASES = {
+    case.name: case for case in (KAFKA, *KAFKA_SEGMENTS, KAFKA_V1, RBF, BORG, AEROSPIKE, RBAK, RBAK_SEGMENT, *TEXT)
+}

@@ -86,7 +86,7 @@ def kafka_segment(records: int, compression: str) -> DataSet:
         path = Path(folder, "00000000000000000000.log")
         options = {"batch_records": RECORDS_IN_BATCH, "batch_bytes": 1 << 20, "indexes": False}
         with KafkaSegmentWriter(path, compression=compression, **options) as writer:  # type: ignore[arg-type]
-            for batch in _texts(records):
+            for batch in texts(records):
                 writer.append_batch(batch)
         return DataSet(path.read_bytes(), records, records)
 
@@ -97,7 +97,7 @@ def _words() -> list[bytes]:
     return [b"".join(letters[9 * n : 9 * n + 3 + n % 7]) + b" " for n in range(256)]
 
 
-def _texts(records: int) -> Iterator[pa.RecordBatch]:
+def texts(records: int) -> Iterator[pa.RecordBatch]:
     """Keys of 16 digits, and values of 107 bytes of text."""
     words, noise = _words(), _noise("texts", 38)
     for first in range(0, records, RECORDS_IN_BATCH):

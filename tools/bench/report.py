@@ -14,7 +14,7 @@ from tools.bench.cases import OURS, Case
 from tools.bench.measure import RUNS, RUNS_ON_SHARE, Timing
 from tools.bench.processes import LIMITS
 
-PACKAGES = ("pyarrow", "crc32c", "kaitaistruct", "construct", "aiokafka", "kafka-python")
+PACKAGES = ("pyarrow", "crc32c", "kaitaistruct", "construct", "aiokafka", "kafka-python", "duckdb")
 HEADINGS = ("", "ns/record", "MB/s", "x floor", f"{OURS} is", "read", "")
 WIDTHS = (25, 10, 9, 9, 15, 12, 0)
 MEGABYTE = 1_000_000

@@ -13,10 +13,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
+import thawline
 from thawline.formats.borg.write import PackWriter
 from thawline.formats.kafka.write import KafkaSegmentWriter
 from thawline.formats.rbak.write import RbakWriter
@@ -97,11 +101,62 @@ def rbak() -> Write:
     return write
 
 
+def aerospike_records(count: int) -> list[Any]:
+    """Records with a key and a bin of each kind that is common."""
+    module = aerospike_module()
+    keys = [module.Key("S", b"user-%d" % number) for number in range(count)]
+    bins = (
+        module.Bin("I", b"visits", 12345),
+        module.Bin("D", b"score", 0.125),
+        module.Bin("S", b"name", b"Ada Lovelace"),
+        module.Bin("Z", b"active", value=True),
+        module.Bin("B", b"picture", VALUE),
+    )
+    digests = [module.digest_of(b"users", key) for key in keys]
+    named = zip(digests, keys, strict=True)
+    return [module.Record(b"shop", digest, bins, b"users", key, 3, 500_000_000) for digest, key in named]
+
+
+def aerospike_module() -> Any:
+    """The module of the writer, which has had another name."""
+    names = ("thawline.formats.aerospike.write", "thawline.formats.aerospike.writer")
+    return import_module(next(name for name in names if find_spec(name)))
+
+
+def aerospike() -> Write:
+    """20,000 records, one by one."""
+    made = aerospike_records(20_000)
+
+    def write(folder: Path) -> None:
+        with aerospike_module().AsbWriter(folder / "shop.asb", "shop") as writer:
+            for record in made:
+                writer.write(record)
+
+    return write
+
+
+def aerospike_rows() -> Write:
+    """The same records, as rows of their table."""
+    with tempfile.TemporaryDirectory() as folder:
+        aerospike()(Path(folder))
+        with thawline.open(Path(folder) / "shop.asb") as cold:
+            batches = list(cold.batches())
+
+    def write(folder: Path) -> None:
+        with aerospike_module().AsbWriter(folder / "shop.asb", "shop") as writer:
+            for batch in batches:
+                writer.write_rows(batch)
+
+    return write
+
+
 CASES: dict[str, tuple[str, Callable[[], Write]]] = {
     "kafka": ("Kafka, 1 M records, 100 k a call", lambda: kafka_records(10_000, 100_000, 10)),
     "kafka_batches": ("Kafka, 20 k batches of 10 records", lambda: kafka_records(10, 100_000, 2)),
     "kafka_calls": ("Kafka, 5 k calls of 10 records", lambda: kafka_records(10_000, 10, 5000)),
     "kafka_single": ("Kafka, 200 k single records", kafka_single),
+    "aerospike": ("Aerospike, 20 k single records", aerospike),
+    "aerospike_rows": ("Aerospike, 20 k rows", aerospike_rows),
     "borg": ("Borg, 20 k blobs of 2 KB", borg),
     "rbf": ("RBF, 200 k frames", rbf),
     "rbak": ("RBAK, 300 k records", rbak),

@@ -13,16 +13,17 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-from thawline.generated.kernels.tables import TABLES
+from thawline.generated.kernels.tables import SYNCS, TABLES
 
 from thawline.engine.arrays import OFFSET
 from thawline.engine.probes import Probe
-from thawline.engine.tables import Table, arrays
+from thawline.engine.starts import Starts
+from thawline.engine.tables import Sync, Table, arrays
 from thawline.formats.aerospike.checks import QUICKLY_CHECKED, Soundness
-from thawline.formats.kafka.open_batch import OpenBatch
 from thawline.formats.kafka.resync import LONGEST_CHAIN
 from thawline.formats.kafka.rows import RecordColumns
 from thawline.formats.kafka.units import LEAST_SIZE, MOST_OFFSETS
+from thawline.formats.kafka.write import OpenBatch
 from thawline.formats.rbak.records import RECORD
 from thawline.formats.rbf.walk import ReverseScan
 from thawline.native.constants.documents import FAULTY_CELLS, PAIR_CELLS, SCRATCH_BYTES, WORK_CELLS
@@ -47,7 +48,8 @@ def entries(name: str) -> tuple[Entry, ...]:
     """The entries of a format."""
     tables = [table for key, table in TABLES.items() if key.startswith(name)]
     scans = [_scan(table, is_gathered=is_gathered) for table in tables for is_gathered in _ways(table)]
-    return (*scans, *(_probe(table) for table in tables), *OTHERS[name])
+    starts = (_starts(sync) for key, sync in SYNCS.items() if key.startswith(name))
+    return (*scans, *(_probe(table) for table in tables), *OTHERS[name], *starts)
 
 
 def _ways(table: Table) -> tuple[bool, ...]:
@@ -75,6 +77,23 @@ def _probe(table: Table) -> Entry:
             raise AssertionError(f"{table.name}: a row that ends at {end}, {broken} of {len(view)} bytes")
 
     return read
+
+
+def _starts(sync: Sync) -> Entry:
+    def search(view: memoryview, how: How) -> None:
+        starts, size = Starts(sync, view, is_proven=how.is_gathered), len(view)
+        first = size // 3 if how.number & 8 else 0
+        found = list(starts.within(first, size))
+        positions = [at for at, _ in found]
+        if positions != sorted(set(positions)) or not all(first <= at < at + length <= size for at, length in found):
+            raise AssertionError(f"{sync.name}: units at {found} of {size} bytes")
+        if starts.following(first) != (positions[0] if positions else size):
+            raise AssertionError(f"{sync.name}: the first unit is not that at {positions[:1]}")
+        why = starts.why_not(first)
+        if why is not None and not first <= why.at <= size:
+            raise AssertionError(f"{sync.name}: {why} of {size} bytes")
+
+    return search
 
 
 # Of several formats.

@@ -225,7 +225,7 @@ def fuzz_once(name: str, environment: dict[str, str], options: argparse.Namespac
             f"-runs={runs + files + SLACK}",
             f"-max_total_time={0 if seconds == float('inf') else max(1, int(seconds))}",
             f"-max_len={longest}",
-            "-timeout=20",
+            "-timeout=60",
             "-entropic=0",
         ]
         output = [f"-artifact_prefix={keep}/", "-print_final_stats=1", "-verbosity=1"]

@@ -21,6 +21,7 @@ from tools.generate.encoders import write_encoders
 from tools.generate.kernels import write_kernels
 from tools.generate.reserved import check_ids
 from tools.generate.tables import write_tables
+from tools.generate.tolerant import write_tolerant
 
 ROOT = ksc.ROOT
 GENERATED = ROOT / "generated"
@@ -29,7 +30,7 @@ PACKAGES = {
     "": "What `make generate` derives from `schemas/`. Never edited.",
     "parsers": "Parsers by the Kaitai Struct compiler: one module a spec.",
     "structures": "Read-write parsers that know the position of every field: one module a spec.",
-    "kernels": "Scan kernels and readers of documents, what they fill, and what the specs fix as constants.",
+    "kernels": "Scan kernels and other readers, what they fill, rules of tools, and what the specs fix as constants.",
     "encoders": "Encoders by the columnar backend, and what each of them is given.",
     "tables": "Public tables, the columns that users see: one module a format.",
     "layouts": "Byte tables in Markdown: one page a spec.",
@@ -45,6 +46,7 @@ def generate(target: Path) -> None:
     compile_specs(target)
     write_kernels(specs, target / "kernels")
     write_constants(specs, target / "kernels")
+    write_tolerant(specs, target / "kernels")
     documents = load_documents()
     write_readers(documents, target / "kernels")
     write_encoders(specs, target / "encoders")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from thawline.compiler.encoder_emission import HEADER, emit_encoder, emit_frame
+from thawline.compiler.encoder_emission import HEADER, emit_encoder
+from thawline.compiler.encoder_frames import emit_frame
 from thawline.compiler.encoding import encoder_of, frame_of
 from thawline.compiler.subset import frames, tables
 from thawline.engine.encoders import Encoder
@@ -29,8 +30,7 @@ FRAMES = {frames}
 def write_encoders(specs: Mapping[str, Spec], folder: Path) -> None:
     """Write the encoders to `encodings.py`, and what they are given to `inputs.py`."""
     encoders = [emit_encoder(encoder_of(name, type_, specs)) for name, type_ in tables(specs)]
-    made = [frame_of(name, type_, specs) for name, type_ in frames(specs)]
-    framed = [emit_frame(encoder) for encoder in made if encoder is not None]
+    framed = [emit_frame(frame_of(name, type_, specs)) for name, type_ in frames(specs)]
     source = HEADER + "".join(source for _, source in (*encoders, *framed))
     (folder / "encodings.py").write_text(source, encoding="utf-8")
     text = INPUTS.format(encoders=_listed(encoders), frames=_listed(framed))

@@ -11,7 +11,6 @@ import sys
 import traceback
 from contextlib import suppress
 from contextvars import copy_context
-from difflib import get_close_matches
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
@@ -20,12 +19,6 @@ import click
 
 from thawline import __version__
 from thawline.cli import memory
-from thawline.cli.checks import inspect, salvage, verify
-from thawline.cli.ingest import ingest
-from thawline.cli.looks import glance, identify, info, stats
-from thawline.cli.options import spelled_out
-from thawline.cli.reference import completion, explain, formats, help_page, schema
-from thawline.cli.rows import cat, convert, head, tail
 from thawline.cli.streams import Stopped, heed_signals, prepare, silence
 from thawline.errors import ThawlineError
 from thawline.partials import abandon
@@ -33,12 +26,23 @@ from thawline.partials import abandon
 COMPLETE = "_THAWLINE_COMPLETE"
 ALIASES = {"check": "verify", "validate": "verify"}
 SECTIONS = {
-    "Look": [identify, info, stats],
-    "Read": [cat, head, tail, convert],
-    "Check and salvage": [verify, inspect, salvage],
-    "On Spark": [ingest],
-    "Reference": [formats, schema, help_page, explain, completion],
+    "Look": ("identify", "info", "stats"),
+    "Read": ("cat", "head", "tail", "convert"),
+    "Check and salvage": ("verify", "inspect", "salvage"),
+    "On Spark": ("ingest",),
+    "Reference": ("formats", "schema", "help", "explain", "completion"),
 }
+MODULES = {
+    "Look": "thawline.cli.looks",
+    "Read": "thawline.cli.rows",
+    "Check and salvage": "thawline.cli.checks",
+    "On Spark": "thawline.cli.ingest",
+    "Reference": "thawline.cli.reference",
+}
+COMMANDS = {"glance": MODULES["Look"], **{name: MODULES[title] for title, names in SECTIONS.items() for name in names}}
+"""Modules of commands; a module is imported on first use."""
+FUNCTIONS = {"help": "help_page"}
+"""Commands whose functions have another name."""
 FORMAT_COMMANDS: dict[str, str] = {
     "aerospike": "thawline.cli.aerospike",
     "kafka": "thawline.cli.kafka",
@@ -49,6 +53,8 @@ FORMAT_COMMANDS: dict[str, str] = {
 SPEC_COMMANDS = {"spec": "thawline.cli.spec"}
 """The module of the command group for authors and reviewers of specs."""
 GROUPS = {**FORMAT_COMMANDS, **SPEC_COMMANDS}
+UNUSED = ("numpy", "pandas")
+"""Libraries that pyarrow imports where they are installed. No command needs them, and they take long to import."""
 INTERRUPTED = 130
 USAGE = 2
 
@@ -58,14 +64,15 @@ class Thawline(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A command by its name or alias, or the command group of a format."""
-        if cmd_name in GROUPS:
-            group: click.Command = getattr(import_module(GROUPS[cmd_name]), cmd_name)
-            return group
-        return super().get_command(ctx, ALIASES.get(cmd_name, cmd_name))
+        name = ALIASES.get(cmd_name, cmd_name)
+        if home := (COMMANDS | GROUPS).get(name):
+            command: click.Command = getattr(import_module(home), FUNCTIONS.get(name, name))
+            return command
+        return super().get_command(ctx, name)
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - as click has it
         """Names of all commands, for completion."""
-        return [*super().list_commands(ctx), *GROUPS]
+        return [*sorted(COMMANDS), *GROUPS]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -74,8 +81,10 @@ class Thawline(click.Group):
         name = args[0]
         memory.check()
         if self.get_command(ctx, name) is None and _is_file(name):
-            return "glance", glance, args
+            return "glance", self.get_command(ctx, "glance"), args
         if self.get_command(ctx, name) is None and not name.startswith("-"):
+            from difflib import get_close_matches
+
             near = get_close_matches(name, self.list_commands(ctx), 1)
             hint = f"did you mean {near[0]}?" if near else "`thawline --help` lists the commands"
             ctx.fail(f"there is neither a command nor a file {name!r}; {hint}")
@@ -83,13 +92,11 @@ class Thawline(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands in sections, in the order in which a user needs them."""
-        for title, commands in SECTIONS.items():
+        others = {"For one format": tuple(FORMAT_COMMANDS), "For reviewers of specs": tuple(SPEC_COMMANDS)}
+        for title, names in (SECTIONS | others).items():
             with formatter.section(title):
-                formatter.write_dl([(str(item.name), item.get_short_help_str(limit=80)) for item in commands])
-        for title, names in {"For one format": FORMAT_COMMANDS, "For reviewers of specs": SPEC_COMMANDS}.items():
-            with formatter.section(title):
-                groups = [(name, self.get_command(ctx, name)) for name in names]
-                formatter.write_dl([(name, item.get_short_help_str(limit=80)) for name, item in groups if item])
+                found = [(name, self.get_command(ctx, name)) for name in names]
+                formatter.write_dl([(name, item.get_short_help_str(limit=80)) for name, item in found if item])
 
 
 def _is_file(name: str) -> bool:
@@ -114,21 +121,23 @@ def commands() -> None:
     """
 
 
-for section in SECTIONS.values():
-    for command in section:
-        commands.add_command(command)
-commands.add_command(glance)
-
-
 def main() -> None:
     """Run `thawline` with the arguments of the process."""
     prepare()
     heed_signals()
     memory.be_frugal()
+    if "ingest" not in sys.argv[1:2]:  # Spark needs them
+        leave_out(UNUSED)
     code = run(sys.argv[1:])
     abandon()  # partial files that an interruption has left
     silence()
     sys.exit(code)
+
+
+def leave_out(libraries: tuple[str, ...]) -> None:
+    """Let imports of libraries fail as if they were not installed; those that are imported already stay."""
+    for name in libraries:
+        sys.modules.setdefault(name, None)  # type: ignore[arg-type]
 
 
 def run(arguments: list[str]) -> int:
@@ -170,10 +179,18 @@ def _dispatch(arguments: list[str]) -> int:
 
         return shell_complete(commands, {}, "thawline", COMPLETE, instruction)
     try:
-        with commands.make_context("thawline", spelled_out(arguments)) as context:
+        with commands.make_context("thawline", _spelled_out(arguments)) as context:
             return int(commands.invoke(context) or 0)
     except click.exceptions.Exit as error:
         return error.exit_code
+
+
+def _spelled_out(arguments: list[str]) -> list[str]:
+    if not any(argument.startswith("--where-") for argument in arguments):
+        return arguments
+    from thawline.cli.options import spelled_out
+
+    return spelled_out(arguments)
 
 
 def _sentence(error: Exception) -> str:

@@ -13,6 +13,7 @@ from thawline.cli.options import (
     FILE,
     FILES,
     FORMAT,
+    JOBS,
     OFFERED,
     OVERWRITE,
     READING,
@@ -40,6 +41,7 @@ DAMAGED = 1
     READING,
     OFFERED,
     FORMAT,
+    JOBS,
     TALKING,
     EXIT_ZERO,
 )
@@ -63,7 +65,7 @@ def verify(run: Session, *, heads_only: bool) -> int:
         verdicts[report.file] = report.ok
         show(run, cold, report, sink)
 
-    run.each(lambda cold: judge(cold, cold.verify(heads_only=heads_only)), judge)
+    run.each_studied(lambda cold: cold.verify(heads_only=heads_only), judge, judge)
     if run.kind == "table":
         _show_total(run, verdicts)
     else:
@@ -164,6 +166,7 @@ def inspect(run: Session, at: int | None, unit: int | None, finding: int | None,
     INPUT_FORMAT,
     OFFERED,
     click.option("--json", "as_json", is_flag=True, help="Say what was done as one JSON object on stdout."),
+    JOBS,
     TALKING,
     EXIT_ZERO,
 )

@@ -11,6 +11,7 @@ from thawline.cli.options import (
     EXIT_ZERO,
     FILES,
     FORMAT,
+    JOBS,
     OFFERED,
     READING,
     ROWS,
@@ -87,7 +88,7 @@ def _info_text(facts: dict[str, Any]) -> str:
 
 
 @click.command()
-@takes(FILES, ROWS[:1], DAMAGE, READING, OFFERED, FORMAT, TALKING, EXIT_ZERO)
+@takes(FILES, ROWS[:1], DAMAGE, READING, OFFERED, FORMAT, JOBS, TALKING, EXIT_ZERO)
 @session
 def stats(run: Session) -> int:
     """Say what is in each column: nulls, range, sizes, frequent values.
@@ -101,13 +102,13 @@ def stats(run: Session) -> int:
 
     sink = run.records()
 
-    def add(cold: WatchedFile) -> None:
-        for record in columns(cold):
+    def add(cold: WatchedFile, records: list[dict[str, Any]]) -> None:
+        for record in records:
             shown = for_table(record) if run.kind in {"table", "vertical"} else record
             sink.add({"file": cold.name, **shown} if run.has_many else shown)
         say_skipped(run, cold)
 
-    run.each(add)
+    run.each_studied(lambda cold: list(columns(cold)), add)
     sink.close()
     return run.exit_code
 

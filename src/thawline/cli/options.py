@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 Shape = Literal["auto", "table", "vertical", "jsonl", "json", "csv", "arrow"]
 COMPARISON = re.compile(r"[<>!~]|\s(like|in|is|between)\s", re.IGNORECASE)
-SHAPES = ("auto", "table", "vertical", "jsonl", "json", "csv", "arrow")
+SHAPES = ("auto", "table", "vertical", "jsonl", "ndjson", "json", "csv", "arrow")
+SAME_SHAPES = {"ndjson": "jsonl"}
+"""Shapes that have a second name, by that."""
+
+MOST_JOBS = 1024
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -44,6 +48,8 @@ class Options:
     quiet: bool = False
     verbose: bool = False
     exit_zero: bool = False
+    jobs: int | None = 1
+    """Threads; None for one on each core that the process may use."""
     settings: tuple[tuple[str, object], ...] = ()
     """Options of formats that are set: names and values."""
 
@@ -212,15 +218,24 @@ class Count(click.IntRange):
         return number
 
 
+class ShapeName(click.Choice):  # type: ignore[type-arg]
+    """A shape by one of its names."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name that the code has for it."""
+        name = super().convert(value, param, ctx)
+        return SAME_SHAPES.get(name, name)
+
+
 COUNTED = Count(min=0)
 LIMIT = click.option("--limit", type=COUNTED, metavar="N", help="Stop after N rows in all.")
 FORMAT = [
     click.option(
         "--format",
-        type=click.Choice(SHAPES),
+        type=ShapeName(SHAPES),
         default="auto",
         show_default=True,
-        help="Shape of the output; auto is a table on a terminal and JSON lines in a pipe.",
+        help="Shape of the output; auto is a table on a terminal and JSON lines, jsonl or ndjson, in a pipe.",
     ),
     click.option("--vertical", is_flag=True, help="A line for each column of a row, as --format vertical."),
 ]
@@ -255,9 +270,32 @@ TALKING = [
     click.option("-q", "--quiet", is_flag=True, help="No remarks on stderr, errors only."),
     click.option("-v", "--verbose", is_flag=True, help="More remarks, and long lists in full."),
 ]
+JOBS = click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(1, MOST_JOBS),
+    metavar="N",
+    help="How much is done at once; by default as much as there are cores. Rows and findings are the same for any N.",
+)
 OVERWRITE = click.option("--overwrite", is_flag=True, help="Replace OUT if it is there already.")
+PARQUET = [
+    click.option(
+        "--compression",
+        metavar="NAME[:LEVEL]",
+        help="Of Parquet: zstd, snappy, lz4 or none, such as zstd:9; zstd by default.",
+    ),
+    click.option(
+        "--row-group-bytes",
+        type=Setting(Option("row_group_bytes", (), "size", "")),
+        metavar="SIZE",
+        help="The size in memory of Parquet's row groups, such as 128MiB; by default 65536 rows or 32 MiB.",
+    ),
+    click.option(
+        "--partition-by", metavar="COLUMN", help="In a folder of Parquet files, a folder for each value of a column."
+    ),
+]
 OUTPUT = click.option(
-    "-o", "--output", required=True, type=click.Path(), metavar="OUT", help="The file to write; it must not exist."
+    "-o", "--output", required=True, type=click.Path(), metavar="OUT", help="What to write; it must not exist."
 )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,10 +18,12 @@ from thawline.cli.options import (
     EXIT_ZERO,
     FILES,
     FORMAT,
+    JOBS,
     LIMIT,
     OFFERED,
     OUTPUT,
     OVERWRITE,
+    PARQUET,
     READING,
     ROWS,
     TALKING,
@@ -33,13 +36,14 @@ if TYPE_CHECKING:
 
     from thawline.cli.session import Session, WatchedFile
     from thawline.rendering.rows import Kind
+    from thawline.sinks import FileKind, RowSink
     from thawline.verbs.cat import FileColumns
 
 COUNT = click.option("-n", "count", type=COUNTED, default=10, show_default=True, metavar="N", help="Rows of each file.")
 
 
 @click.command()
-@takes(FILES, ROWS, LIMIT, DAMAGE, READING, OFFERED, FORMAT, BYTES, CSV_SAFE, TALKING, EXIT_ZERO)
+@takes(FILES, ROWS, LIMIT, DAMAGE, READING, OFFERED, FORMAT, BYTES, CSV_SAFE, JOBS, TALKING, EXIT_ZERO)
 @session
 def cat(run: Session, *, csv_safe: bool) -> int:
     """Print the rows of files.
@@ -51,9 +55,12 @@ def cat(run: Session, *, csv_safe: bool) -> int:
       thawline cat orders.rbf | jq -r .payload
       thawline cat --format csv --columns address,tag_text orders.rbf
     """  # noqa: D301 - click does not wrap the paragraph after a \b
+    from thawline.jobs import ALONE
     from thawline.verbs.cat import cat as rows
 
     left = run.options.limit
+    if left is not None:
+        run.crew = ALONE  # nothing is read in vain
 
     def limited(cold: WatchedFile) -> Iterable[pa.RecordBatch]:
         nonlocal left
@@ -68,11 +75,14 @@ def cat(run: Session, *, csv_safe: bool) -> int:
 @takes(FILES, COUNT, ROWS, DAMAGE, READING, OFFERED, FORMAT, BYTES, CSV_SAFE, TALKING, EXIT_ZERO)
 @session
 def head(run: Session, count: int, *, csv_safe: bool) -> int:
-    """Print the first rows of each file."""
-    from thawline.verbs.cat import cat as rows
+    """Print the first rows of each file.
+
+    No more of a file is read than that takes; damage after them goes unnoticed.
+    """
+    from thawline.verbs.cat import head as rows
 
     where = dict(run.options.where)
-    return _print(run, lambda cold: rows(cold, run.options.columns or None, count, where), csv_safe=csv_safe)
+    return _print(run, lambda cold: rows(cold, count, run.options.columns or None, where), csv_safe=csv_safe)
 
 
 @click.command()
@@ -92,15 +102,11 @@ def tail(run: Session, count: int, *, csv_safe: bool) -> int:
 
 def _print(run: Session, rows: Callable[[WatchedFile], Iterable[pa.RecordBatch]], *, csv_safe: bool) -> int:
     """Write rows of each input to stdout."""
-    from thawline.rendering.rows import row_sink
-
     if run.kind == "arrow" and sys.stdout.isatty():
         raise click.UsageError("an Arrow stream is binary; send it to a file or a pipe")
     if csv_safe and run.kind != "csv":
         raise click.UsageError("--csv-safe is about CSV; add --format csv")
-    if run.kind in {"table", "vertical"} and sys.stdout.isatty():
-        run.progress.mode = "none"  # the rows show the progress
-    sink = row_sink(run.kind, run.stdout, run.console, run.options.bytes, csv_safe=csv_safe)
+    sink = _sink(run, csv_safe=csv_safe)
 
     def add(cold: WatchedFile) -> None:
         sink.add(*_named(run, cold, rows(cold)), cold.name)
@@ -109,6 +115,19 @@ def _print(run: Session, rows: Callable[[WatchedFile], Iterable[pa.RecordBatch]]
     run.each(add)
     sink.close()
     return run.exit_code
+
+
+def _sink(run: Session, *, csv_safe: bool) -> RowSink:
+    """Where rows go: tables to the console, all else to stdout."""
+    if run.kind == "table" or run.kind == "vertical":  # noqa: PLR1714 - mypy narrows only so
+        from thawline.rendering.rows import row_sink
+
+        if sys.stdout.isatty():
+            run.progress.mode = "none"  # the rows show the progress
+        return row_sink(run.kind, run.stdout, run.console, run.options.bytes)
+    from thawline.sinks import file_sink
+
+    return file_sink(run.kind, run.stdout, run.options.bytes, csv_safe=csv_safe)
 
 
 def _named(
@@ -121,7 +140,7 @@ def _named(
     return (named.schema(schema), named.rows(batches, cold.name)) if named else (schema, batches)
 
 
-def _file_columns(run: Session, kind: Kind) -> FileColumns | None:
+def _file_columns(run: Session, kind: Kind | FileKind) -> FileColumns | None:
     """The columns for a row's file, if the command has several files; the same for all rows of an output."""
     from thawline.verbs.cat import FileColumns
 
@@ -146,23 +165,75 @@ def say_skipped(run: Session, cold: WatchedFile) -> None:
 
 
 @click.command()
-@takes(FILES, OUTPUT, OVERWRITE, ROWS, DAMAGE, READING, OFFERED, BYTES, CSV_SAFE, TALKING, EXIT_ZERO)
+@takes(
+    FILES,
+    OUTPUT,
+    OVERWRITE,
+    PARQUET,
+    ROWS,
+    DAMAGE,
+    READING,
+    OFFERED,
+    BYTES,
+    CSV_SAFE,
+    JOBS,
+    TALKING,
+    EXIT_ZERO,
+)
 @session
-def convert(run: Session, output: str, *, overwrite: bool, csv_safe: bool) -> int:
+def convert(
+    run: Session,
+    output: str,
+    *,
+    overwrite: bool,
+    csv_safe: bool,
+    compression: str | None,
+    row_group_bytes: int | None,
+    partition_by: str | None,
+) -> int:
     """Write the rows of files to OUT: .parquet, .arrow, .jsonl or .csv.
 
-    OUT appears when it is complete. Damage is passed over and counted on stderr; the exit code is then 1. With more
-    than one file, the first column says which one a row is from.
+    An OUT that ends with a slash is a folder of Parquet files. OUT appears when it is complete. Damage is passed over
+    and counted on stderr; the exit code is then 1. With more than one file, the first column says which one a row is
+    from.
     """
-    from thawline.rendering.words import counted, printable, quoted
-    from thawline.sinks import MIXED
-    from thawline.verbs.cat import columns_of
+    from thawline.parquet import ParquetSettings
+    from thawline.rendering.words import counted, quoted
     from thawline.verbs.convert import convert as write
-    from thawline.verbs.convert import kind_of
+    from thawline.verbs.convert import convert_to_parts, kind_of
 
-    columns, kind = run.options.columns or None, kind_of(Path(output))
+    is_folder = output.endswith(os.sep)
+    kind = "parquet" if is_folder else kind_of(Path(output))
     if csv_safe and kind != "csv":
         raise click.UsageError(f"--csv-safe is about CSV, and {output} is none")
+    if kind != "parquet" and (compression or row_group_bytes):
+        raise click.UsageError(f"--compression and --row-group-bytes are about Parquet, and {output} is none")
+    if partition_by and not is_folder:
+        raise click.UsageError(f"--partition-by makes a folder of files; write -o {output}/")
+    shared: dict[str, Any] = {
+        "columns": run.options.columns or None,
+        "where": dict(run.options.where),
+        "overwrite": overwrite,
+        "named": _file_columns(run, kind),
+        "parquet": ParquetSettings.of(compression or "zstd", row_group_bytes),
+        "crew": run.crew,
+    }
+    files = _convertible(run, kind)
+    if is_folder:
+        rows = convert_to_parts(files, Path(output), partition_by=partition_by, **shared)
+    else:
+        rows = write(files, Path(output), mode=run.options.bytes, csv_safe=csv_safe, **shared)
+    run.remark(f"wrote {counted(rows, 'row')} to {quoted(output)}")
+    return run.exit_code
+
+
+def _convertible(run: Session, kind: FileKind) -> Iterator[WatchedFile]:
+    """The files whose rows go into one output."""
+    from thawline.rendering.words import printable
+    from thawline.sinks import MIXED
+    from thawline.verbs.cat import columns_of
+
+    columns = run.options.columns or None
     first: list[WatchedFile] = []
 
     def refusal(cold: WatchedFile) -> str:
@@ -171,23 +242,9 @@ def convert(run: Session, output: str, *, overwrite: bool, csv_safe: bool) -> in
             return ""
         return f"its rows have other columns than those of {printable(first[0].name)}; convert it by itself"
 
-    def files() -> Iterable[WatchedFile]:
-        for cold in run.opened(refusal):
-            first[:] = first or [cold]
-            yield cold
-            say_skipped(run, cold)
-        if not first and run.code:  # no file could be read, so no output is written
-            raise click.exceptions.Exit(run.code)
-
-    rows = write(
-        files(),
-        Path(output),
-        columns=columns,
-        where=dict(run.options.where),
-        mode=run.options.bytes,
-        csv_safe=csv_safe,
-        overwrite=overwrite,
-        named=_file_columns(run, kind),
-    )
-    run.remark(f"wrote {counted(rows, 'row')} to {quoted(output)}")
-    return run.exit_code
+    for cold in run.opened(refusal):
+        first[:] = first or [cold]
+        yield cold
+        say_skipped(run, cold)
+    if not first and run.code:  # no file could be read, so no output is written
+        raise click.exceptions.Exit(run.code)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import click
 
+from thawline.cli import memory
 from thawline.cli.inputs import Input, Inputs
 from thawline.cli.options import Options
 from thawline.cli.progress import Progress, WatchedSource
@@ -17,19 +19,24 @@ from thawline.errors import SourceError, ThawlineError, UnknownFormat
 from thawline.files import Group
 from thawline.folder import Unread
 from thawline.formats import resolve
+from thawline.jobs import ALONE, Crew, usable_cores
 from thawline.model import Report, Run
 from thawline.outputs import protect
-from thawline.rendering.console import console, say
 from thawline.rendering.findings import unread_object
-from thawline.rendering.records import Record, Records
-from thawline.rendering.rows import Kind
 from thawline.rendering.words import counted, grouped, printable
 from thawline.source import LocalSource, open_source
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from thawline.rendering.console import PlainConsole
+    from thawline.rendering.records import Record, Records
+    from thawline.rendering.rows import Kind
+
+Studied = TypeVar("Studied")
 DAMAGED = 1
+SWITCH = 0.0005
+"""Seconds for which a thread may keep others from running Python: most only want to make the next native call."""
 SHOWN_UNREAD = 10
 RELEASED_AT_ONCE = 64 << 10
 """Release mapped pages every 64 KiB: a hostile file has an item every few bytes, and each release is a system call."""
@@ -91,7 +98,7 @@ class WatchedFile(ColdFile):
     def _meet(self) -> None:
         self.errors += 1
         if self.progress:
-            self.progress.findings = self.errors
+            self.progress.meet(self.errors)
 
     def _counted(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Rows that count as damaged, counted as they are given."""
@@ -114,9 +121,19 @@ class Session:
         self.sides = given.sides
         protect(found.path for found in self.inputs)
         self.stdout: BinaryIO = sys.stdout.buffer
-        self.console = console(sys.stdout, options.color)
+        # Each thread reserves address space, of which a limit leaves little.
+        self.crew = Crew(options.jobs or (usable_cores() if memory.limit() is None else 1))
+        if not self.crew.is_alone:
+            sys.setswitchinterval(SWITCH)
         self.progress = Progress("none" if options.quiet and options.progress == "auto" else options.progress)
         self._said: set[str] = set()
+
+    @cached_property
+    def console(self) -> PlainConsole:
+        """Where tables and text for people go; made on first use, since rows as data need none."""
+        from thawline.rendering.console import console
+
+        return console(sys.stdout, self.options.color)
 
     @property
     def kind(self) -> Kind:
@@ -132,6 +149,8 @@ class Session:
 
     def records(self, names: tuple[str, ...] = ()) -> Records:
         """Where records go; the names are those of their columns, should there be no record."""
+        from thawline.rendering.records import Records
+
         return Records(self.kind, self.stdout, self.console, names)
 
     def add_unread(self, sink: Records, as_data: Callable[[Unread], Record] = unread_object) -> None:
@@ -148,18 +167,52 @@ class Session:
         return self.code
 
     def each(
-        self, work: Callable[[WatchedFile], None], on_account: Callable[[ColdFile, Report], None] | None = None
+        self, work: Callable[[WatchedFile], None] | None, on_account: Callable[[ColdFile, Report], None] | None = None
     ) -> int:
         """Do something with each input; one that cannot be read is said and does not stop the others.
 
         With `on_account`, also with the reports about groups and the files beside their members.
         """
-        self._each_input(work)
+        if work:
+            self._each_input(work)
         if on_account:
             for whole, report in self.accounts():
                 on_account(whole, report)
         self.say_unread()
         return self.exit_code
+
+    def each_studied(
+        self,
+        study: Callable[[WatchedFile], Studied],
+        show: Callable[[WatchedFile, Studied], None],
+        on_account: Callable[[ColdFile, Report], None] | None = None,
+    ) -> int:
+        """As `each`, but several inputs are studied side by side; what was found is shown in their order."""
+        if len(self.inputs) > 1 and not self.crew.is_alone:
+            self.progress.join([given.path for given in self.inputs])
+        found = self.crew.ordered(partial(self._studied, given, study) for given in self.inputs)
+        for given, item in zip(self.inputs, found, strict=True):
+            if isinstance(item, ThawlineError):
+                self._leave(given, item)
+                continue
+            with item[0] as cold:
+                show(*item)
+                self.meet(cold)
+        return self.each(None, on_account)
+
+    def _studied(
+        self, given: Input, study: Callable[[WatchedFile], Studied]
+    ) -> tuple[WatchedFile, Studied] | ThawlineError:
+        """An input and what was found in it; the error if it cannot be read."""
+        try:
+            cold = self.open(given)
+            try:
+                return cold, study(cold)
+            except BaseException:
+                cold.close()
+                raise
+        except ThawlineError as error:
+            return error
 
     def each_file(self, work: Callable[[WatchedFile], None]) -> int:
         """As `each`, and with the files beside the members of groups: for what is to be said of every single file."""
@@ -254,7 +307,8 @@ class Session:
                 found, claim = given.format, given.format.claim(watched)
             else:
                 found, claim = resolve(watched, self.options.input_format, self.settings)
-            cold = WatchedFile(watched, found, self.options.table, self.options.on_error, claim)
+            crew = ALONE if self.progress.is_joint else self.crew
+            cold = WatchedFile(watched, found, self.options.table, self.options.on_error, claim, crew)
             cold.progress = self.progress
             self._check_columns(cold)
         except BaseException as error:
@@ -333,4 +387,6 @@ class Session:
         """Say something on stderr, after what has been written to stdout."""
         self.progress.clear()
         sys.stdout.flush()
+        from thawline.rendering.console import say
+
         say(sys.stderr, f"thawline: {text}")

@@ -15,5 +15,6 @@ Stages, a module each, in the order in which a spec passes them:
 * `encoding` turns a type into the statements of `encoder_ir`, which write it. `inversion` finds what determines a
   field; `encoder_plan` loads what is given, `encoder_sizes` derives lengths and counts, `encoder_rules` checks;
 * `encoder_emission` writes these statements as Cython, too;
+* `tolerant` writes readers in Python for what a kernel does not read, with the rules of each tool (`-refused-by`);
 * `loading` runs the kernels of a spec that is compiled at run time.
 """

@@ -74,13 +74,24 @@ class MeasureSlice:
 
 @dataclass(frozen=True, slots=True)
 class FindByte:
-    """Whether a byte is in the value of a column."""
+    """Whether a byte is in the value of a column, and would end it; in a token, only one without escapes."""
 
     target: ir.Variable
     rows: ir.Rows
     column: Column
     length: ir.Value
-    byte: int
+    byte: ir.Value
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Whether the value of a column is one of some words."""
+
+    target: ir.Variable
+    rows: ir.Rows
+    column: Column
+    length: ir.Value
+    words: tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +171,7 @@ class PutChecksum:
 
 
 Own = (
-    Load | LoadGiven | LoadLength | LoadCount | MeasureNumber | MeasureSlice | FindByte | Search | Items
+    Load | LoadGiven | LoadLength | LoadCount | MeasureNumber | MeasureSlice | FindByte | Compare | Search | Items
     | PutInteger | PutNumber | PutContents | PutSlice | Mark | PutChecksum
 )  # fmt: skip
 Statement = ir.Statement | Own
@@ -190,3 +201,5 @@ class Encoder:
     written: list[Statement]
     variables: tuple[str, ...]
     rules: dict[Failure, Refusable]
+    is_whole: bool = False
+    """Whether a frame has no parts: all bytes are written."""

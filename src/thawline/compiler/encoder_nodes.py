@@ -41,6 +41,15 @@ class Contents(Node):
 
 
 @dataclass(slots=True)
+class Choice(Node):
+    """One of two words, as a flag tells."""
+
+    flag: ir.Variable = field(default_factory=lambda: ir.Variable(""))
+    word: bytes = b""
+    otherwise: bytes = b""
+
+
+@dataclass(slots=True)
 class Number(Node):
     """An integer, a varint, a decimal number, or a field of bits."""
 
@@ -75,6 +84,8 @@ class Slice(Node):
     terminator: ir.Value | None = None
     is_hidden: bool = False
     is_part: bool = False
+    words: tuple[bytes, ...] = ()
+    """What it may be, where only some words are allowed."""
 
 
 @dataclass(slots=True)

@@ -9,7 +9,18 @@ from typing import Any
 from thawline.compiler import encoder_ir as er
 from thawline.compiler import inversion, ir, reads, stores, subset
 from thawline.compiler.bounds import bounds
-from thawline.compiler.encoder_nodes import Bits, Contents, Items, Node, Number, Repeated, Slice, Structure, fits
+from thawline.compiler.encoder_nodes import (
+    Bits,
+    Choice,
+    Contents,
+    Items,
+    Node,
+    Number,
+    Repeated,
+    Slice,
+    Structure,
+    fits,
+)
 from thawline.compiler.encoder_work import Work
 from thawline.compiler.inversion import Equal, Flagged
 from thawline.compiler.resolution import Scope, Token
@@ -33,6 +44,8 @@ class Planner:
 
     def plan(self, scope: Scope) -> list[Node]:
         """The fields of a type. What is given is loaded, whether the row has it or not."""
+        for parameter in subset.parameters(scope.type) if scope.parent is None else ():
+            self._plan_field(parameter, scope)  # it is known, and has no bytes
         for attribute in subset.instances(scope.type).values():
             if "pos" in attribute.data and attribute.hints.get("column"):
                 self._plan_elsewhere(attribute, scope)
@@ -97,6 +110,10 @@ class Planner:
     def _plan_type(self, attribute: Attribute, scope: Scope) -> Node:
         """One occurrence of a field, whatever its type."""
         type_ = attribute.data.get("type")
+        if type_ == "str":
+            return self._plan_text(attribute, scope)
+        if self.work.is_frame and attribute.hints.get("part"):
+            return self._plan_slice(attribute, scope, is_part=True)
         if "contents" in attribute.data:
             return Contents(attribute, scope, data=contents_bytes(attribute.data["contents"]))
         if type_ is None:
@@ -129,6 +146,20 @@ class Planner:
             return self._plan_number(Number(attribute, scope, coding="zigzag"), (-limit, limit - 1))
         number = Number(attribute, scope, coding="decimal", terminator=hints["terminator"])
         return self._plan_number(number, (ir.LEAST, ir.MOST))
+
+    def _plan_text(self, attribute: Attribute, scope: Scope) -> Node:
+        """A word: one of two that a flag tells, or one that is given."""
+        origin = inversion.worded(attribute)
+        if origin is None:
+            node = self._plan_slice(attribute, scope)
+            node.words = inversion.words(attribute)
+            return node
+        assert scope.rows is not None  # noqa: S101 - as for every column
+        instance = subset.instances(attribute.owner)[origin.instance]
+        flag = self.build.variable(origin.instance, "bool", (0, 1))
+        self.work.add(er.Load(flag, scope.rows, self._column(scope, instance, "bool")))
+        scope.names[origin.instance] = flag
+        return Choice(attribute, scope, flag=flag, word=origin.word, otherwise=origin.otherwise)
 
     def _plan_bits(self, run: list[Attribute], scope: Scope) -> Bits:
         node = Bits(run[0], scope)
@@ -197,7 +228,7 @@ class Planner:
         fixed = size if isinstance(size, int) else 0
         column = self._column(scope, attribute, kind, size=fixed if kind == "binary" else 0)
         node = Slice(attribute, scope, column=column, is_hidden=attribute.hints.get("column") is False)
-        node.is_part = is_part or (self.work.is_frame and not isinstance(size, int))
+        node.is_part = is_part or (self.work.is_frame and not self.work.is_whole and not isinstance(size, int))
         node.length = build.variable(f"{attribute.name}_length", limits=(-1, ir.LONGEST))
         self.work.add(er.LoadLength(node.length, rows, column, fixed if node.is_hidden else -1))
         if "terminator" in attribute.data:
@@ -205,8 +236,6 @@ class Planner:
         return node
 
     def _plan_structure(self, attribute: Attribute, scope: Scope, nested: TypeDef) -> Node:
-        if self.work.is_frame and attribute.hints.get("part"):
-            return self._plan_slice(attribute, scope, is_part=True)
         own = () if scope.item_of == attribute.name else (attribute.name,)
         prefix = scope.prefix + attribute.hints.get("prefix", "")
         node = Structure(attribute, scope, is_stream="size" in attribute.data or bool(attribute.data.get("size-eos")))

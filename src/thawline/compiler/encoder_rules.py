@@ -76,15 +76,23 @@ class Rules:
     def _check_slice(self, node: Slice) -> None:
         if node.scope.rows is None:
             return
-        if not _is_about_position(node.attribute):
+        if node.words:
+            self._check_words(node)
+        elif not _is_about_position(node.attribute):
             check_structure(self.build, node.attribute, node.scope, None, NOWHERE)
         if node.column.nullable is False and not node.is_hidden:
             self.work.refuse_unless(node.attribute, ir.compare(">=", node.length, NOWHERE), "given")
-        if node.terminator is not None and node.column.kind != "escaped" and isinstance(node.terminator, ir.Constant):
+        if node.terminator is not None and (self.work.is_whole or node.column.kind != "escaped"):
             found = self.build.variable(f"{node.name}_ended", "bool", (0, 1))
-            self.work.add(er.FindByte(found, node.scope.rows, node.column, node.length, node.terminator.value))
+            self.work.add(er.FindByte(found, node.scope.rows, node.column, node.length, node.terminator))
             self.work.refuse_unless(node.attribute, ir.Operation("not", (found,), "bool"), "no terminator inside")
         self._check_size(node)
+
+    def _check_words(self, node: Slice) -> None:
+        assert node.scope.rows is not None  # noqa: S101 - as for every column
+        found = self.build.variable(f"is_{node.name}", "bool", (0, 1))
+        self.work.add(er.Compare(found, node.scope.rows, node.column, node.length, node.words))
+        self.work.refuse_unless(node.attribute, found, "valid/any-of")
 
     def _check_size(self, node: Node) -> None:
         """A size that no field follows from is what the spec says."""

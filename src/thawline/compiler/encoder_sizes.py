@@ -10,6 +10,7 @@ from thawline.compiler import inversion, ir, subset
 from thawline.compiler.bounds import bounds
 from thawline.compiler.encoder_nodes import (
     Bits,
+    Choice,
     Contents,
     Items,
     Node,
@@ -135,8 +136,8 @@ class Sizes:
 
     def _measured(self, node: Node) -> ir.Value:
         match node:
-            case Contents():
-                return ir.Constant(len(node.data))
+            case Contents(data=data) | Choice(word=data):
+                return ir.Constant(len(data))
             case Number(coding="integer"):
                 return ir.Constant(node.width)
             case Number(coding="zigzag" | "decimal"):

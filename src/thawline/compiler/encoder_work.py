@@ -25,8 +25,8 @@ NOWHERE = ir.Constant(0)
 class Work:
     """One type, and everything in it."""
 
-    def __init__(self, specs: Mapping[str, Spec], *, is_frame: bool) -> None:
-        self.specs, self.is_frame = specs, is_frame
+    def __init__(self, specs: Mapping[str, Spec], *, is_frame: bool, is_whole: bool) -> None:
+        self.specs, self.is_frame, self.is_whole = specs, is_frame, is_whole
         self.build = Builder(specs, self.instance)
         self.hidden: list[tuple[str, ...]] = []
         self.free: list[tuple[ir.Variable, int]] = []

@@ -8,12 +8,13 @@ checked, so that what `valid` refuses is not written, and the fields are written
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
 from thawline.compiler import encoder_ir as er
 from thawline.compiler import ir
-from thawline.compiler.encoder_nodes import Bits, Contents, Items, Node, Number, Repeated, Slice, Structure
+from thawline.compiler.encoder_nodes import Bits, Choice, Contents, Items, Node, Number, Repeated, Slice, Structure
 from thawline.compiler.encoder_plan import Planner
 from thawline.compiler.encoder_rules import Rules
 from thawline.compiler.encoder_sizes import Sizes
@@ -24,21 +25,31 @@ from thawline.ksy.documents import Spec, TypeDef
 
 def encoder_of(name: str, type_: TypeDef, specs: Mapping[str, Spec]) -> er.Encoder:
     """The encoder of a table: columns to consecutive occurrences of a type."""
-    return _Encoding(specs, is_frame=False).encoder(name, type_)
+    return _Encoding(specs).encoder(name, type_)
 
 
-def frame_of(name: str, type_: TypeDef, specs: Mapping[str, Spec]) -> er.Encoder | None:
-    """The encoder of one occurrence around its parts; None if a type has lists, tokens, or values that may be null."""
+def frame_of(name: str, type_: TypeDef, specs: Mapping[str, Spec]) -> er.Encoder:
+    """The encoder of one occurrence around its parts; of all its bytes, if it has lists, tokens or lines."""
     encoder = _Encoding(specs, is_frame=True).encoder(name, type_)
-    plain = all(column.kind not in ("list", "escaped", "base64") and not column.nullable for column in encoder.columns)
-    return encoder if plain and not any(isinstance(it, er.FindByte) for it in encoder.measured) else None
+    return encoder if _has_parts(encoder) else _Encoding(specs, is_frame=True, is_whole=True).encoder(name, type_)
+
+
+def _has_parts(encoder: er.Encoder) -> bool:
+    """Whether what is written around the parts of a structure does not depend on their bytes, but for a checksum."""
+    is_summed = any(isinstance(it, er.PutChecksum) for it in encoder.written)
+    kinds = {column.kind for column in encoder.columns}
+    if kinds & {"list", "escaped", "base64"} or any(isinstance(it, er.PutNumber) for it in encoder.written):
+        return False
+    return not (is_summed and any(column.nullable for column in encoder.columns)) and not any(
+        isinstance(it, er.FindByte) for it in encoder.measured
+    )
 
 
 class _Encoding:
     """One type, stage by stage."""
 
-    def __init__(self, specs: Mapping[str, Spec], *, is_frame: bool) -> None:
-        self.work = Work(specs, is_frame=is_frame)
+    def __init__(self, specs: Mapping[str, Spec], *, is_frame: bool = False, is_whole: bool = False) -> None:
+        self.work = Work(specs, is_frame=is_frame, is_whole=is_whole)
         self.build = self.work.build
         self.planner, self.sizes, self.rules = Planner(self.work, self._group), Sizes(self.work), Rules(self.work)
 
@@ -55,7 +66,7 @@ class _Encoding:
         made: Any = written
         return er.Encoder(
             name, type_.title, tuple(scope.columns), tuple(self.work.hidden), measured, size, made,
-            tuple(build.variables), self.work.rules,
+            tuple(build.variables), self.work.rules, self.work.is_whole,
         )  # fmt: skip
 
     def _group(self, scope: Scope, plan: Callable[[], list[Node]]) -> tuple[list[Node], ir.Value]:
@@ -70,13 +81,16 @@ class _Encoding:
     def _write(self, nodes: list[Node]) -> None:
         """All fields in their order."""
         for node in nodes:
-            with self.work.there(node):
+            is_part = isinstance(node, Slice) and node.is_part  # has a place in a frame, whether it is there or not
+            with nullcontext() if is_part else self.work.there(node):
                 self._write_node(node)
 
     def _write_node(self, node: Node) -> None:
         match node:
             case Contents():
                 self.work.add(er.PutContents(node.data))
+            case Choice():
+                self._write_choice(node)
             case Number():
                 self._write_number(node)
             case Bits():
@@ -96,6 +110,12 @@ class _Encoding:
             case Repeated():
                 with self.build.loop(node.count, None):
                     self._write(node.item.nodes)
+
+    def _write_choice(self, node: Choice) -> None:
+        with self.build.when(node.flag):
+            self.work.add(er.PutContents(node.word))
+        with self.build.when(ir.Operation("not", (node.flag,), "bool")):
+            self.work.add(er.PutContents(node.otherwise))
 
     def _write_number(self, node: Number) -> None:
         if node.place is not None:
@@ -133,7 +153,7 @@ def _unchecked(statements: list[ir.Statement]) -> list[ir.Statement]:
     kept: list[ir.Statement] = []
     for statement in statements:
         match statement:
-            case ir.Check() | er.FindByte():
+            case ir.Check() | er.FindByte() | er.Compare():
                 continue
             case ir.When(condition, body, otherwise):
                 kept.append(ir.When(condition, _unchecked(body), _unchecked(otherwise)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,9 @@ from thawline.ksy.documents import Spec, TypeDef
 from thawline.ksy.names import find_enum
 
 TWO = 2
+WORD = re.compile(r'"([^"\\]*)"')
+WORDED = re.compile(r'(\w+) == "([^"\\]*)"')
+"""Text in expressions, which only these need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,15 @@ class Summed:
     """The checksum of the bytes that an instance covers."""
 
     instance: str
+
+
+@dataclass(frozen=True, slots=True)
+class Worded:
+    """One of two words: whether a calculated column is true."""
+
+    instance: str
+    word: bytes
+    otherwise: bytes
 
 
 Origin = Sized | Counted | Equal | Marks | Flagged | Summed
@@ -170,6 +183,24 @@ def _compared(source: object, attribute: Attribute, specs: Mapping[str, Spec]) -
             case ex.Operation("==", (left, ex.Member((*path, wanted)))) if _is(left, attribute.name):
                 members = find_enum("::".join(path), attribute.owner, specs) or {}
                 return next((code for code, label in members.items() if label == wanted), None)
+    return None
+
+
+def words(attribute: Attribute) -> tuple[bytes, ...]:
+    """The words that a text may be; empty where any is allowed."""
+    rule = attribute.data.get("valid")
+    found = [WORD.fullmatch(str(it)) for it in rule.get("any-of", ())] if isinstance(rule, dict) else []
+    return tuple(it[1].encode() for it in found if it is not None)
+
+
+def worded(attribute: Attribute) -> Worded | None:
+    """What determines a text of two words; None where it has to be given."""
+    allowed = set(words(attribute))
+    for instance in subset.instances(attribute.owner).values():
+        found = WORDED.fullmatch(str(instance.data.get("value")))
+        word = found[2].encode() if found and found[1] == attribute.name else None
+        if word in allowed and len(allowed) == TWO and instance.hints.get("column"):
+            return Worded(instance.name, word, *(allowed - {word}))
     return None
 
 

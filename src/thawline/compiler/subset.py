@@ -136,6 +136,12 @@ def _fields(type_: TypeDef) -> list[Attribute]:
     return [Attribute(type_, (*type_.keys, "seq", index), item.get("id", ""), item) for index, item in named]
 
 
+def parameters(type_: TypeDef) -> list[Attribute]:
+    """What a type has to be told to be read, and to be written."""
+    named = enumerate(type_.data.get("params") or [])
+    return [Attribute(type_, (*type_.keys, "params", index), item["id"], item) for index, item in named]
+
+
 def instances(type_: TypeDef) -> dict[str, Attribute]:
     """The instances of a type by name. They are checked when they are used: overlays may have any keys."""
     named = (type_.data.get("instances") or {}).items()
@@ -149,7 +155,7 @@ def check_attribute(attribute: Attribute) -> None:
         raise attribute.error("a field needs an id to become a column")
     if "__" in attribute.name:
         raise attribute.error("an id with two underscores in a row is not supported")
-    if isinstance(attribute.data.get("type"), dict):
+    if isinstance(attribute.data.get("type"), dict) and not attribute.hints.get("part"):
         raise attribute.error("switch-on is not supported; use fields with `if`", "type")
     if attribute.data.get("repeat", "expr") != "expr":
         raise attribute.error(f"repeat: {attribute.data['repeat']} is not supported inside a row", "repeat")

@@ -93,7 +93,10 @@ def decode(
     At most `named` faults are described, the rest counted.
     """
     idle = _idle.setdefault(document.name, [])
-    arrays = idle.pop() if idle else _Arrays(len(document.fields))
+    try:
+        arrays = idle.pop()  # those that no other thread holds
+    except IndexError:
+        arrays = _Arrays(len(document.fields))
     arrays.make_room(len(chunk))
     decoded = _Decoding(document, head, arrays, view, chunk).decoded(wanted, named)
     idle.append(arrays)

@@ -54,6 +54,11 @@ class Argument:
         return "__".join(("column", *self.path, self.part))
 
 
+def has_tokens(columns: tuple[Column, ...]) -> bool:
+    """Whether some values are tokens, which have escapes."""
+    return any(column.kind == "escaped" or has_tokens(column.items) for column in columns)
+
+
 def arguments(columns: tuple[Column, ...], above: Path = ()) -> Iterator[Argument]:
     """The arrays that an encoder takes, in their order; those of a list's items come last."""
     for column in columns:

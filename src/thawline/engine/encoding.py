@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from thawline import native
 from thawline.engine.buffers import Pooled, numbers, slices, valid_bits
 from thawline.engine.chunks import ARROW_TYPES
-from thawline.engine.encoders import Encoder, Path, Refusal, arguments
+from thawline.engine.encoders import Encoder, Path, Refusal, arguments, has_tokens
 from thawline.engine.tables import SLICES, TYPECODES, Column
 from thawline.errors import ThawlineError
 from thawline.generated.encoders.inputs import ENCODERS, FRAMES
@@ -35,7 +35,7 @@ from thawline.native.constants.encoders import (
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # collections.abc has it from Python 3.12 on
 
-__all__ = ["Encoded", "Refused", "encode", "frame", "function_of", "hold", "mended", "new_state", "refused"]
+__all__ = ["Encoded", "Refused", "encode", "frame", "function_of", "hold", "mended", "new_state", "refused", "whole"]
 
 NOTHING = memoryview(b"")
 MISSING = {code: memoryview(array(code)) for code in "qihbB"}
@@ -111,22 +111,49 @@ def _shown(refusal: Refusal) -> str:
     return f"{refusal.field} does not hold to its rule: {refusal.rule} ({refusal.spec}: {refusal.path})"
 
 
-def frame(name: str, **values: Any) -> tuple[bytearray, ...]:
+def frame(name: str, /, **values: Any) -> tuple[bytearray, ...]:
     """The bytes of one structure before, between and after its parts; none after a part that ends it.
 
-    Parts are bytes of any size, which are not copied. One that no checksum covers is given by its size.
+    Parts are bytes of any size, which are not copied. One that no checksum covers is given by its size. A structure
+    with lists, tokens or lines has no parts: all of it is made. What may be absent is None, or not given. A list holds
+    mappings, or is a tuple of tuples in the order of its columns. `has_escapes=False` leaves tokens as they are, for
+    files of a time before escapes; one that holds what ends it is refused then.
 
     >>> [made.hex() for made in frame("rbak_footer", crc32=5)]
     ['050000004b414252']
     """
     call = _call(name)
-    for hidden, default in call.defaults:
-        values.setdefault(hidden, default)
+    return _framed(name, getattr(native.functions, call.function)(*_given(call, values)))
+
+
+def _given(call: _Call, values: dict[str, Any]) -> tuple[Any, ...]:
+    """The values as native code takes them."""
+    if call.defaults:
+        values = call.defaults | values
     for column, codes in call.enums:
         label = values[column.name]
         if label.__class__ is str:
             values[column.name] = codes[label] if label in codes else _code(column, label)
-    made = getattr(native.functions, call.function)(*call.arguments(values))
+    for name, items in call.lists:
+        if values[name].__class__ is not tuple:
+            values[name] = tuple(_given(items, {**item}) for item in values[name])
+    return call.arguments(values)
+
+
+def whole(name: str, *values: Any) -> bytes:
+    r"""The bytes of one structure without parts, from all of its columns in their order, and `has_escapes` last.
+
+    It is `frame` for what is written often: enums are given by their codes, and lists as tuples of tuples.
+
+    >>> whole("aerospike_udfs", ord("L"), b"a b.lua", b"return 1", True)
+    b'* u L a\\ b.lua 8 return 1\n'
+    """
+    (made,) = _framed(name, getattr(native.functions, _call(name).function)(*values))
+    return bytes(made)
+
+
+def _framed(name: str, made: Any) -> tuple[bytearray, ...]:
+    """The pieces of a structure; native code returns the number of a refusal instead."""
     if made.__class__ is int:
         refusal = FRAMES[name].refusals[made]
         raise Refused(_shown(refusal), 0, refusal)
@@ -143,18 +170,28 @@ class _Call:
     """The values in the order of the columns."""
     enums: tuple[tuple[Column, dict[str, int]], ...]
     """Columns that may be given by name, with the codes of these."""
-    defaults: tuple[tuple[str, Any], ...]
-    """What no table has, and need not be given."""
+    defaults: dict[str, Any]
+    """What need not be given: what may be absent, and what no table has."""
+    lists: tuple[tuple[str, _Call], ...]
+    """Columns that are lists, and how their items are given."""
 
 
 @cache
 def _call(name: str) -> _Call:
     columns, hidden = FRAMES[name].columns, FRAMES[name].hidden
-    unseen = [column for column in columns if (column.name,) in hidden]
-    defaults = tuple((column.name, bytes(column.size) if column.kind in SLICES else 0) for column in unseen)
+    unseen = {column.name: _nothing(column) for column in columns if (column.name,) in hidden}
+    switches = {"has_escapes": True} if has_tokens(columns) else {}
+    return _call_of(f"frame_{name}", columns, unseen | switches, [*switches])
+
+
+def _call_of(function: str, columns: tuple[Column, ...], defaults: dict[str, Any], more: list[str]) -> _Call:
+    absent = {column.name: None for column in columns if column.nullable}
     named = [column for column in columns if column.kind == "enum"]
     enums = tuple((column, {label: code for code, label in column.labels.items()}) for column in named)
-    return _Call(f"frame_{name}", _taking([column.name for column in columns]), enums, defaults)
+    lists = [column for column in columns if column.kind == "list"]
+    inner = tuple((column.name, _call_of("", column.items, {}, [])) for column in lists)
+    taking = _taking([*(column.name for column in columns), *more])
+    return _Call(function, taking, enums, absent | defaults, inner)
 
 
 def _taking(names: list[str]) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
@@ -162,18 +199,22 @@ def _taking(names: list[str]) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
     return itemgetter(*names) if len(names) > 1 else lambda values: (values[names[0]],)
 
 
-def mended(name: str, head: Buffer, **parts: Any) -> bytes:
+def _nothing(column: Column) -> bytes | int:
+    return bytes(column.size) if column.kind in SLICES else 0
+
+
+def mended(name: str, head: Buffer, /, **sizes: int) -> bytes:
     r"""The bytes of one structure before its first part, with lengths and constants as they must be.
 
-    What the spec does not determine is kept, and so is a checksum.
+    Its parts are given by their sizes. What the spec does not determine is kept, and so is a checksum.
 
-    >>> head = mended("kafka_batches", b"\xff" * 61, records=b"12345")
+    >>> head = mended("kafka_batches", b"\xff" * 61, records=5)
     >>> head[:17].hex(" "), set(head[17:])
     ('ff ff ff ff ff ff ff ff 00 00 00 36 ff ff ff ff 02', {255})
     """
     encoder, made = FRAMES[name], bytearray(head)
-    others = {column.name: 0 for column in encoder.columns if column.name not in parts}
-    right, *_ = frame(name, **others, **parts)
+    values = {column.name: _nothing(column) for column in encoder.columns} | sizes
+    (right,) = _framed(name, getattr(native.functions, f"head_{name}")(*_call(name).arguments(values)))
     for start, end in encoder.determined:
         made[start:end] = right[start:end]
     return bytes(made)

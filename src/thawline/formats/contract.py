@@ -7,7 +7,7 @@ Its kinds do the work. Each optional ability is a small protocol of its own, fur
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Literal, Protocol, Self, runtime_checkable
@@ -217,12 +217,34 @@ class Learning(Protocol):
         ...
 
 
+Portion = Callable[[], Iterable[Run | Finding]]
+"""Gives the items of a part of a file, in any thread."""
+
+
+@runtime_checkable
+class Portioned(Protocol):
+    """A kind whose files can be verified in portions, side by side."""
+
+    def portions(self, source: Source) -> Iterator[Portion]:
+        """The walk over everything in portions, in file order."""
+        ...
+
+
 @runtime_checkable
 class Tailing(Protocol):
     """A kind whose last rows can be read from the end of the file."""
 
     def tail(self, source: Source, rows: int, table: str, columns: Collection[str]) -> list[pa.RecordBatch] | None:
         """The last rows of a table; None if only a walk can find them."""
+        ...
+
+
+@runtime_checkable
+class Leading(Protocol):
+    """A kind whose walk reads the whole file before it gives anything, and whose first rows need no walk."""
+
+    def head(self, source: Source, rows: int, table: str, columns: Collection[str]) -> list[pa.RecordBatch] | None:
+        """The first rows of a table; None if only a walk can find them."""
         ...
 
 

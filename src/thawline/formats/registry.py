@@ -25,6 +25,9 @@ FORMATS: dict[str, str | Format] = {
 }
 """Self-describing formats come first; last come those that only a file name or a valid first checksum identifies."""
 
+SUFFIXES = {".asb": "aerospike", ".log": "kafka"}
+"""Formats that are asked first about files of such a name, so that the others need not be imported."""
+
 
 def declare(file: str | os.PathLike[str]) -> Format:
     """Add the format that a `.ksy` describes; it is tried after the others when a file is identified."""
@@ -52,7 +55,8 @@ def get(name: str, /, **settings: object) -> Format:
 def identify(source: Source) -> Claim:
     """The claim of the format that a file has; `UnknownFormat` if no format claims it."""
     best: Claim | None = None
-    for name in FORMATS:
+    likely = SUFFIXES.get(Path(source.name).suffix, "")
+    for name in sorted(FORMATS, key=lambda name: name != likely):
         claim = get(name).claim(source)
         if claim and (best is None or CONFIDENCE.index(claim.confidence) < CONFIDENCE.index(best.confidence)):
             best = claim

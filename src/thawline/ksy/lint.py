@@ -16,8 +16,12 @@ from thawline.ksy.attributes import COVERED, Attribute, all_attributes, attribut
 from thawline.ksy.document_specs import members_of
 from thawline.ksy.documents import Keys, Spec, TypeDef, types_of
 from thawline.ksy.names import find_type
+from thawline.ksy.refusals import all_refusals, is_range, refusals_for, tools_of
 
-ROOT = ("meta", "doc", "doc-ref", "-columnar", "-sync", "to-string", "params", "seq", "instances", "types", "enums")
+ROOT = (
+    "meta", "doc", "doc-ref", "-columnar", "-sync", "-tools", "-head", "-refused-by", "to-string", "params", "seq",
+    "instances", "types", "enums",
+)  # fmt: skip
 META = (
     "id", "title", "application", "file-extension", "xref", "tags", "license", "ks-version", "ks-debug",
     "ks-opaque-types", "ks-zero-copy-substream", "imports", "encoding", "endian", "bit-endian",
@@ -25,7 +29,8 @@ META = (
 ATTRIBUTE = (
     "id", "-orig-id", "value", "pos", "io", "size", "size-eos", "type", "enum", "encoding", "pad-right", "terminator",
     "consume", "include", "eos-error", "process", "contents", "valid", "repeat", "repeat-expr", "repeat-until", "if",
-    "parent", "-overlay", "-columnar", "-affected-by", "doc", "doc-ref",
+    "parent", "-overlay", "-columnar", "-affected-by", "-called", "-due", "-unknown", "-range", "-bytes", "-base64",
+    "-refused-by", "doc", "doc-ref",
 )  # fmt: skip
 NESTED = ("title", "imports", "ks-version", "license")
 """Keys of `meta` that only the root may have."""
@@ -286,6 +291,20 @@ def _sync(spec: Spec, specs: Mapping[str, Spec]) -> Found:
                 yield (*type_.keys, "-sync", key), f"{path} is no field of {type_.title}"
 
 
+def _refusal(spec: Spec, specs: Mapping[str, Spec]) -> Found:
+    """Every rule is about tools that a spec names, unless that spec is not at hand, and says why."""
+    known = tools_of({**specs, spec.id: spec})
+    for rule in all_refusals(spec):
+        for tool in sorted(rule.against - known.keys() if known else ()):
+            yield rule.keys, f"{tool} is a tool that no spec names under -tools"
+    for attribute in all_attributes(spec):
+        for rule in refusals_for(attribute, specs):
+            if not rule.because:
+                yield rule.keys, "says not why: because is missing"
+        if "-range" in attribute.data and not is_range(attribute.data["-range"]):
+            yield (*attribute.keys, "-range"), "must be the least and the most number"
+
+
 def _leads_to_field(path: str, type_: TypeDef, specs: Mapping[str, Spec]) -> bool:
     at: TypeDef | None = type_
     for name in path.split("."):
@@ -306,5 +325,6 @@ RULES: dict[str, Check] = {
     "magic": _magic,
     "checksum": _checksum,
     "sync": _sync,
+    "refusal": _refusal,
 }
 """The rules by name. Each yields places and what is wrong there."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from thawline.ksy.documents import Keys, Spec
+from thawline.ksy.refusals import check_refusals
 
 MAX_DEPTH = 16
 MAX_FIELDS = 2_000
@@ -21,6 +22,7 @@ SCALARS = (
 def check_shape(spec: Spec) -> None:
     """Raise `SpecError` at the first key whose value has the wrong type."""
     _check_type(spec, (), spec.data, MAX_DEPTH)
+    check_refusals(spec)
 
 
 def _check_type(spec: Spec, keys: Keys, data: Any, depth: int) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path, PurePath
 from rich.text import Text
 
 from thawline.cold import ColdFile
+from thawline.formats.contract import ContentNamed, Salvaging
 from thawline.formats.recognition import likeness
 from thawline.model import Finding, Report, Severity, Span
 from thawline.rendering.folding import Line
@@ -256,7 +257,7 @@ def _next_commands(cold: ColdFile, report: Report) -> Iterator[str]:
     hints = (finding.hint for finding in chain([first], (other for _, other in errors)) if finding.hint)
     if hint := min(hints, key=lambda hint: "salvage" not in hint, default=""):
         yield printable(hint)
-    elif report.units:
+    elif report.units and isinstance(cold.kind, Salvaging | ContentNamed):
         yield f"thawline salvage {name} -o {quoted(_intact_name(report))}"
 
 

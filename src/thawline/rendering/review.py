@@ -44,12 +44,12 @@ def markdown(review: Review) -> str:
 def _summary(review: Review) -> str:
     if not review.changes:
         return "**No wire change.** The specs say the same."
-    counts = ", ".join(f"{grouped(number)} {verdict.value}" for verdict, number in review.counts())
+    counts = ", ".join(f"{verdict.value}: {grouped(number)}" for verdict, number in review.counts())
     outcome = OUTCOMES[review.exit_code].capitalize()
     api = " Users of the parsers or the tables have to change." if review.breaks_api else ""
     seen = _seen(review.behaviour)
     refused = " `make generate` refuses the new version." if review.derived.refused else ""
-    return f"**{outcome}.** {counts}.{api}{seen}{refused}"
+    return f"**{outcome}.** Changes by verdict: {counts}.{api}{seen}{refused}"
 
 
 def _seen(behaviour: Behaviour) -> str:

@@ -13,8 +13,8 @@ from thawline.batches import slices
 from thawline.rendering.grid import Grid
 from thawline.rendering.vertical import Vertical
 from thawline.rendering.words import printable
-from thawline.sinks import MIXED, SLICE_BYTES, FileKind, RowSink, RowWriter, file_writer
-from thawline.values import SHOWN, Bytes, is_bytes, json_text, listed
+from thawline.sinks import MIXED, FileKind, RowSink, RowWriter, file_writer
+from thawline.values import SHOWN, SLICE_BYTES, Bytes, is_bytes, json_text, listed
 
 Kind = Literal["table", "vertical"] | FileKind
 
@@ -117,12 +117,12 @@ def shown(value: Any) -> str:
     return printable(value if isinstance(value, str) else json_text(value))
 
 
-def row_sink(kind: Kind, file: BinaryIO, console: Console, mode: Bytes, *, csv_safe: bool = False) -> RowSink:
+def row_sink(kind: Kind, file: BinaryIO, console: Console, mode: Bytes) -> RowSink:
     """The sink for a kind of output. Tables go to the console, all else to the file."""
 
     def writer(schema: pa.Schema) -> RowWriter:
         if kind == "table" or kind == "vertical":  # noqa: PLR1714 - mypy narrows only so
             return Terminal(console, mode, schema, vertical=kind == "vertical")
-        return file_writer(kind, file, mode, schema, csv_safe=csv_safe)
+        return file_writer(kind, file, mode, schema)
 
     return RowSink(writer, is_mixed=kind in MIXED)

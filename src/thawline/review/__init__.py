@@ -1,8 +1,8 @@
 """Spec-diff reviews: what a change of the specs does to the wire, to importers and to real files.
 
 `matching` pairs what both versions have, `structure` lists the differences, `judging` has the verdict on each;
-`documents` does all of that for document specs, and `tables` for public tables; `toolchain` compiles both versions,
-`behaviour` runs them over files, `derived` compares their outputs.
+`documents` does all of that for document specs, `tables` for public tables, and `refusals` for rules of tools;
+`toolchain` compiles both versions, `behaviour` runs them over files, `derived` compares their outputs.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from thawline.review.matching import Matches, match
 from thawline.review.model import Behaviour, Derived, Review
 from thawline.review.reach import reduced, touched
 from thawline.review.recut import recuts_of
+from thawline.review.refusals import refusal_changes
 from thawline.review.structure import changes_of
 from thawline.review.tables import table_changes
 from thawline.review.toolchain import make
@@ -47,7 +48,8 @@ def review(old: Version, new: Version, corpus: Iterable[Path] = (), seconds: int
 
 
 def _structure(old: Version, new: Version, matches: Matches) -> Review:
-    changes = [*changes_of(old, new, matches), *document_changes(old, new), *table_changes(old, new, matches)]
+    changes = [*changes_of(old, new, matches), *refusal_changes(matches)]
+    changes += [*document_changes(old, new), *table_changes(old, new, matches)]
     layouts = layouts_of(old, new, matches)
     skipped = Behaviour(skipped=NOT_ASKED), Derived(skipped=NOT_ASKED)
     return Review(old.name, new.name, tuple(changes), tuple(layouts), *skipped)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate
 
 from thawline.errors import SourceError
 from thawline.formats.contract import Depth, Format, Kind
-from thawline.model import Finding, Run, Span
+from thawline.formats.division import cut, grouped
+from thawline.model import Finding, Run
 from thawline.source import Source, open_source
 from thawline.spark.files import File, Members
 
@@ -97,7 +98,7 @@ class Planner:
             for item in kind.walk(source, kind.tables[self.table].depth)
             for piece in (cut(kind, source, item, size) if isinstance(item, Run) else [item])
         )
-        groups = list(_grouped(pieces, size))
+        groups = list(grouped(pieces, size))
         yield from [Part(file)] if len(groups) == 1 else (Part(file, group) for group in groups)
 
 
@@ -107,46 +108,12 @@ def is_ours(format_: Format, source: Source, table: str) -> bool:
     return claim is not None and (claim.table or table) == table
 
 
-def cut(kind: Kind, source: Source, run: Run, size: int) -> Iterator[Run]:
-    """A run cut at the starts of units into runs of at most `size` bytes, or of one unit."""
-    if run.span.size <= size or run.units <= 1:
-        yield run.portable()
-        return
-    starts = [unit.start for unit in kind.units(source, run)]
-    starts[:1] = [run.span.start]
-    first, units = starts[0], 0
-    for start, end in pairwise([*starts, run.span.end]):
-        if units and end - first > size:
-            yield run.cut(Span(first, start), units)
-            first, units = start, 0
-        units += 1
-    yield run.cut(Span(first, run.span.end), units)
-
-
 def _is_one(kind: Kind, source: Source) -> bool:
     """Whether heads show that the file is a single unit, such as an RBAK segment."""
     if not kind.has_heads:
         return False
     units = (item.units for item in kind.walk(source, Depth.HEADS) if isinstance(item, Run))
     return not any(total > 1 for total in accumulate(units))
-
-
-def _grouped(items: Iterable[Item], size: int) -> Iterator[tuple[Item, ...]]:
-    """Consecutive items in groups of at most `size` bytes; an item without bytes joins the one before it.
-
-    A run of rows that count as damaged stays with the finding about them, which says whether they are given.
-    """
-    group: list[Item] = []
-    weight = 0
-    for item in items:
-        is_with_rows = bool(group) and isinstance(group[-1], Run) and group[-1].given is not None
-        if group and item.span.size and weight + item.span.size > size and not is_with_rows:
-            yield tuple(group)
-            group, weight = [], 0
-        group.append(item)
-        weight += item.span.size
-    if group:
-        yield tuple(group)
 
 
 def _packed(parts: Iterable[Part], size: int) -> Iterator[tuple[Part, ...]]:

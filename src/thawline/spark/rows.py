@@ -10,11 +10,12 @@ import pyarrow as pa
 from thawline.damage import kept
 from thawline.errors import SourceError
 from thawline.formats.contract import Format, Kind, Reading, read
+from thawline.formats.division import cut
 from thawline.model import Finding, LeftOut, Run, Span
 from thawline.options import BadOption
 from thawline.source import LocalSource, RemoteSource, Source, open_source
 from thawline.spark.files import File, Members
-from thawline.spark.planning import Part, cut, is_ours
+from thawline.spark.planning import Part, is_ours
 from thawline.spark.settings import MODES, Settings
 from thawline.wording import utf8
 

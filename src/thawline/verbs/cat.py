@@ -30,6 +30,15 @@ def cat(
     return (batch.select(columns) for batch in batches) if columns else batches
 
 
+def head(
+    cold: ColdFile, rows: int, columns: Sequence[str] | None = None, where: Mapping[str, str] = EVERY
+) -> Iterator[pa.RecordBatch]:
+    """The first rows that meet the conditions; without conditions, no more of the file is read than they need."""
+    if where:
+        return cat(cold, columns, rows, where)
+    return (batch.select(columns) if columns else batch for batch in cold.head(rows, columns or None))
+
+
 def tail(
     cold: ColdFile, rows: int, columns: Sequence[str] | None = None, where: Mapping[str, str] = EVERY
 ) -> list[pa.RecordBatch]:

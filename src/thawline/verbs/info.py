@@ -18,7 +18,7 @@ def info(cold: ColdFile) -> dict[str, Any]:
     report = verify(cold, heads_only=True)
     return {
         **identify(cold),
-        "title": cold.format.title,
+        "title": _title(cold),
         "checked": "heads" if cold.kind.has_heads else "everything",
         "ok": report.ok,
         "unit": cold.unit_name,
@@ -27,7 +27,7 @@ def info(cold: ColdFile) -> dict[str, Any]:
         "intact_bytes": report.intact_bytes,
         "damaged_bytes": report.damaged_bytes,
         "findings": len(report.findings),
-        "tables": {name: table.schema.names for name, table in cold.format.tables.items()},
+        "tables": {name: table.schema.names for name, table in cold.kind.tables.items()},
     }
 
 
@@ -36,7 +36,13 @@ def glance(cold: ColdFile) -> dict[str, Any]:
     kind = cold.kind
     last = kind.tail(cold.source, 1, cold.table, cold.schema.names) if isinstance(kind, Tailing) else None
     rows = [row for batch in last or () for row in _rows(batch)]
-    return {**identify(cold), "title": cold.format.title, "last": rows[-1] if rows else None}
+    return {**identify(cold), "title": _title(cold), "last": rows[-1] if rows else None}
+
+
+def _title(cold: ColdFile) -> str:
+    """The format's title, or what a side file of the format is called, such as Kafka offset index."""
+    is_main = cold.kind.name == cold.format.kinds[0].name
+    return cold.format.title if is_main else f"{cold.format.title.split()[0]} {cold.kind.name}"
 
 
 def _rows(batch: Any) -> list[dict[str, Any]]:

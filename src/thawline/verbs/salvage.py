@@ -69,9 +69,12 @@ def salvage(
         content = kind.salvaged(cold.source, include_suspects=include_suspects)
         return _written(content, target, overwrite=overwrite)
     if not isinstance(kind, Salvaging):
-        raise SourceError(f"{cold.name}: {cold.format.title} files cannot be salvaged")
+        raise SourceError(f"{cold.name}: has nothing to salvage; it is built anew from the file that it belongs to")
     recovering = _recovering(cold) if recover else None
-    items = cold.watched(with_faults(kind.intact(cold.source), cold.source))
+    # With a crew, a thread of its own looks for units while this one writes those that it has found.
+    intact = kind.intact(cold.source)  # raises at once where a file has nothing to salvage
+    found = cold.crew.streamed([lambda: intact], weigh=lambda item: item.span.size)
+    items = cold.watched(with_faults(found, cold.source))
     if recovering:
         items = recovering.recover(cold.source, items)
     tally = _Tally(include_suspects=include_suspects)

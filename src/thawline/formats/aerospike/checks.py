@@ -15,8 +15,9 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import accumulate
+from threading import local
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -26,17 +27,7 @@ from thawline import native
 from thawline.engine import columns
 from thawline.engine.buffers import copied_numbers
 from thawline.engine.chunks import Break, Chunk, Places, Ranges
-from thawline.formats.aerospike.entries import (
-    ASRESTORE,
-    DIGEST,
-    GLOBAL_IN_OLD_VERSION,
-    LONGEST_TOKEN,
-    UNESCAPE,
-    Broken,
-    Note,
-    Verdict,
-    verdict_on,
-)
+from thawline.formats.aerospike.entries import LONGEST_TOKEN, Broken, Note, Verdict, verdict_on
 from thawline.formats.aerospike.findings import (
     BROKEN,
     BROKEN_CONTEXT,
@@ -61,7 +52,10 @@ from thawline.formats.aerospike.rows import BAD_TEXT, KERNELS, ChunkRows, Decode
 from thawline.formats.aerospike.salvage import Canonical, CanonicalEntries
 from thawline.formats.aerospike.write import encode
 from thawline.generated.kernels.tables import TABLES as KERNEL_TABLES
+from thawline.generated.kernels.tolerant import AEROSPIKE_UDF
 from thawline.model import Code, Finding, Span
+from thawline.native.constants.aerospike import DIGEST_SIZE
+from thawline.provenance import unescaped
 
 if TYPE_CHECKING:
     from thawline.engine.probes import Probe
@@ -113,8 +107,8 @@ class Soundness:
 
     def holds(self, view: memoryview, found: Places) -> bool:
         """Whether both tools read all records of a chunk and their content is right."""
-        if len(self._digests) <= DIGEST * found.rows:
-            self._digests = bytearray(DIGEST * found.rows + 1)
+        if len(self._digests) <= DIGEST_SIZE * found.rows:
+            self._digests = bytearray(DIGEST_SIZE * found.rows + 1)
         is_sound = self._are_heads_sound(view, found) and self._are_bins_sound(view, found)
         return is_sound and (not self._keeps_digests or self._has_one_namespace(view, found))
 
@@ -130,8 +124,8 @@ class Soundness:
         start, size = (found.arrays[("namespace",), part][0] for part in ("start", "length"))
         name = bytes(view[start : start + (size if size >= 0 else -2 - size)])
         if size < 0:  # the kernel's mark for a name with escapes
-            name = UNESCAPE.sub(rb"\1", name)
-        return Sound(name.decode("utf-8", "replace"), bytes(self._digests[: DIGEST * found.rows]))
+            name = unescaped(name)
+        return Sound(name.decode("utf-8", "replace"), bytes(self._digests[: DIGEST_SIZE * found.rows]))
 
     def misses(self, is_miss: bool) -> bool:  # noqa: FBT001 - it is what is counted
         """Count a quick check, which was in vain or not."""
@@ -432,9 +426,9 @@ class Globals:
         return bool(ORDINARY.fullmatch(self._view, span.start - self._base, span.end - self._base))
 
     def _notes(self, span: Span) -> tuple[Note, ...]:
-        """What one of the tools has against an ordinary entry."""
-        is_old = self._judge.version == "3.0"
-        return (Note(span.start, GLOBAL_IN_OLD_VERSION, ASRESTORE),) if is_old else ()
+        """What one of the tools has against an ordinary entry, an index or a UDF: the version of the file."""
+        refusals = (rule for rule in AEROSPIKE_UDF if self._judge.version in rule.condition.versions)
+        return tuple(Note(span.start, rule.because, *rule.tools) for rule in refusals)
 
     def _verdict(self, span: Span) -> Verdict:
         text = self._view[: span.end - self._base]
@@ -462,12 +456,18 @@ def _broken_contexts(chunk: Chunk) -> set[int]:
 # Short stretches.
 
 
-@cache
+_PROBES = local()
+"""The probes of each thread: what one has found stands in its memory until it is used again."""
+
+
 def probe(table: str) -> Probe:
     """The probe that tells how far the kernel of a table reads. It needs the native module."""
     from thawline.engine import probes  # noqa: PLC0415 - as above
 
-    return probes.Probe(KERNEL_TABLES[KERNELS[table]], LONGEST_STRETCH)
+    if not hasattr(_PROBES, table):
+        setattr(_PROBES, table, probes.Probe(KERNEL_TABLES[KERNELS[table]], LONGEST_STRETCH))
+    found: Probe = getattr(_PROBES, table)
+    return found
 
 
 def reached(view: memoryview) -> int:

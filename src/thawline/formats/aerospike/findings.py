@@ -8,9 +8,12 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from thawline.engine.chunks import Chunk
-from thawline.formats.aerospike.entries import ASRESTORE, BACKUP_GO, DIGEST, Broken, Entry, Note, Record
+from thawline.formats.aerospike.entries import Broken, Entry, Note, Record
 from thawline.formats.aerospike.rows import BAD_MSGPACK, BAD_SKETCH, BinColumns, ChunkRows, Decoded, Selection
+from thawline.generated.kernels.tolerant import AEROSPIKE_HEADER_VERSION, TOOLS
 from thawline.model import Code, Finding, Span
+from thawline.native.constants.aerospike import DIGEST_SIZE
+from thawline.provenance import Tool
 from thawline.wording import counted
 
 
@@ -18,6 +21,19 @@ def _lenient(code_id: str, code: Code) -> Code:
     """The warning that replaces an error in a lenient reading."""
     explanation = f"With --lenient this takes the place of {code.id}, of which holds: {code.explanation}"
     return Code(code_id, code.message, "warning", explanation)
+
+
+def _refusal(tool: Tool) -> Code:
+    """The error about what a tool refuses and the others read."""
+    others = " and ".join(name for name in TOOLS if name != tool.name)
+    who = f"{tool.name} and the tools built on it ({tool.heirs}) do not" if tool.heirs else f"{tool.name} does not"
+    return Code(
+        tool.code,
+        f"{tool.name} refuses this line",
+        "error",
+        f"{others} reads it, {who}. It counts as damage. cat and convert still give it, with `suspect` set; salvage "
+        "writes it so that both tools read it. --lenient makes it a warning, --strict leaves it out.",
+    )
 
 
 TRUNCATED = Code(
@@ -36,21 +52,8 @@ BROKEN = Code(
     "The bytes break a rule of the format; the detail gives the offset and the reason. asrestore and backup-go stop "
     "here. thawline resynchronises at the next record whose header is complete and whose digest is valid.",
 )
-ASRESTORE_REFUSES = Code(
-    "ASB103",
-    "asrestore refuses this line",
-    "error",
-    "backup-go reads it, asrestore does not. It counts as damage. cat and convert still give it, with `suspect` set; "
-    "salvage writes it so that both tools read it. --lenient makes it a warning, --strict leaves it out.",
-)
-BACKUP_GO_REFUSES = Code(
-    "ASB104",
-    "backup-go refuses this line",
-    "error",
-    "asrestore reads it, backup-go and the tools built on it (absctl, Aerospike Backup Service) do not. It counts as "
-    "damage. cat and convert still give it, with `suspect` set; salvage writes it so that both tools read it. "
-    "--lenient makes it a warning, --strict leaves it out.",
-)
+REFUSALS = {name: _refusal(tool) for name, tool in TOOLS.items()}
+"""The codes of entries that one tool refuses and another reads, by the tool."""
 DIGEST_MISMATCH = Code(
     "ASB105",
     "the digest is not that of set and key",
@@ -130,8 +133,7 @@ WRONG_COUNTS = Code(
     "The Backup Service wrote how many records, bytes, files, indexes and UDFs the backup has. The folder has other "
     "numbers: something is missing, was added, or is damaged.",
 )
-ASRESTORE_WARNING = _lenient("ASB203", ASRESTORE_REFUSES)
-BACKUP_GO_WARNING = _lenient("ASB204", BACKUP_GO_REFUSES)
+REFUSAL_WARNINGS = {REFUSALS[name]: _lenient(tool.warning, REFUSALS[name]) for name, tool in TOOLS.items()}
 DIGEST_WARNING = _lenient("ASB205", DIGEST_MISMATCH)
 COLLECTION_WARNING = _lenient("ASB206", BROKEN_COLLECTION)
 SKETCH_WARNING = _lenient("ASB207", BROKEN_SKETCH)
@@ -164,14 +166,13 @@ NO_FIRST_FILE = Code(
     "the files here has the line, so at least that file is missing.",
 )
 CODES = (
-    TRUNCATED, BROKEN, ASRESTORE_REFUSES, BACKUP_GO_REFUSES, DIGEST_MISMATCH, BROKEN_COLLECTION, BROKEN_SKETCH,
+    TRUNCATED, BROKEN, *REFUSALS.values(), DIGEST_MISMATCH, BROKEN_COLLECTION, BROKEN_SKETCH,
     NO_HEADER, ENCRYPTED, BROKEN_FRAME, UNKNOWN_KIND, OTHER_FORMAT, DUPLICATE_RECORDS, FIRST_FILES, WRONG_COUNTS,
-    NOT_UTF8, BROKEN_CONTEXT, ASRESTORE_WARNING, BACKUP_GO_WARNING, DIGEST_WARNING, COLLECTION_WARNING,
+    NOT_UTF8, BROKEN_CONTEXT, *REFUSAL_WARNINGS.values(), DIGEST_WARNING, COLLECTION_WARNING,
     SKETCH_WARNING, UNREADABLE_METADATA, NO_FIRST_FILE,
 )  # fmt: skip
 LENIENT = {
-    ASRESTORE_REFUSES: ASRESTORE_WARNING,
-    BACKUP_GO_REFUSES: BACKUP_GO_WARNING,
+    **REFUSAL_WARNINGS,
     DIGEST_MISMATCH: DIGEST_WARNING,
     BROKEN_COLLECTION: COLLECTION_WARNING,
     BROKEN_SKETCH: SKETCH_WARNING,
@@ -179,7 +180,7 @@ LENIENT = {
 """The codes of entries that can be read in spite of the finding, with the warnings that replace them leniently."""
 SUSPECT = {DIGEST_MISMATCH: "digest", BROKEN_COLLECTION: "value", BROKEN_SKETCH: "value"}
 """Values of the column `suspect` for records that are given in spite of the finding; `nested` is another."""
-REFUSED_BY = {ASRESTORE_REFUSES: ASRESTORE, BACKUP_GO_REFUSES: BACKUP_GO}
+REFUSED_BY = {code: name for name, code in REFUSALS.items()}
 """Further values of that column: the tool that does not read the entry."""
 LOST_GLOBAL = "1 index or UDF"
 
@@ -197,7 +198,7 @@ class Sound:
 
     def rows(self, first: int, count: int) -> Sound:
         """Some of the records."""
-        return Sound(self.namespace, self.digests[DIGEST * first : DIGEST * (first + count)])
+        return Sound(self.namespace, self.digests[DIGEST_SIZE * first : DIGEST_SIZE * (first + count)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,8 +345,15 @@ def wrong_content(decoded: Decoded) -> dict[int, tuple[Code, dict[str, object]]]
 
 
 def refusal(notes: Iterable[Note]) -> Code:
-    """The code for what one of the tools refuses; if both refuse something, that of asrestore."""
-    return ASRESTORE_REFUSES if any(note.tool == ASRESTORE for note in notes) else BACKUP_GO_REFUSES
+    """The code for what one of the tools refuses; if both refuse something, that of the first tool in the spec."""
+    refusing = {note.tool for note in notes}
+    return next(code for name, code in REFUSALS.items() if name in refusing)
+
+
+def version_notes(version: bytes) -> list[Note]:
+    """What tools have against a version of the format, apart from what is tolerated."""
+    refusals = [rule for rule in AEROSPIKE_HEADER_VERSION if rule.objects(version, version) and not rule.is_tolerated]
+    return [Note(0, rule.reason("version", version, version), *rule.tools) for rule in refusals]
 
 
 def reason_of(broken: Broken, base: int) -> dict[str, object]:

@@ -18,7 +18,9 @@ from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
+from threading import Lock
 from typing import IO, Any
 
 import pyarrow as pa
@@ -28,7 +30,6 @@ from thawline import native
 from thawline.errors import SourceError
 from thawline.folder import Folder
 from thawline.formats.aerospike.checks import quick_check
-from thawline.formats.aerospike.entries import DIGEST
 from thawline.formats.aerospike.findings import (
     DUPLICATE_RECORDS,
     FIRST_FILES,
@@ -46,6 +47,7 @@ from thawline.formats.contract import Claim, Format, Member
 from thawline.formats.registry import prepared
 from thawline.literals import texts
 from thawline.model import Code, Finding, Report, Span
+from thawline.native.constants.aerospike import DIGEST_SIZE
 from thawline.source import Source, open_source
 from thawline.wording import counted
 
@@ -92,7 +94,7 @@ class Digests:
 
     def add(self, digests: bytes, namespace: int, file: int) -> None:
         """Add digests, back to back, with the numbers of their namespace and file."""
-        count = len(digests) // DIGEST
+        count = len(digests) // DIGEST_SIZE
         ends, out = array("q", bytes(8 * SHARES)), bytearray(NUMBERED * count)
         native.functions.share_digests(count, digests, memoryview(struct.pack(">HI", namespace, file)), ends, out)
         data, start = memoryview(out), 0
@@ -136,7 +138,10 @@ def _repeated_in(share: bytes, files: Collection[int]) -> Repeated | None:
         return None  # the usual case, whichever files are requested
     wanted = b"".join(struct.pack(">I", file) for file in files)
     numbers = pa.Array.from_buffers(pa.binary(4), len(files), [None, pa.py_buffer(wanted)])
-    entries = entries.filter(pc.is_in(pc.binary_slice(entries, KEY, NUMBERED), numbers))
+    places = pc.index_in(pc.binary_slice(entries, KEY, NUMBERED), numbers)
+    # Files may have been read side by side: their order counts, not when they were read.
+    entries, places = entries.filter(places.is_valid()), places.drop_null()
+    entries = entries.take(pc.sort_indices(places))
     keys = pc.binary_slice(entries, 0, KEY)
     counts = pc.value_counts(keys)
     more = counts.filter(pc.greater(counts.field("counts"), 1))
@@ -145,7 +150,7 @@ def _repeated_in(share: bytes, files: Collection[int]) -> Repeated | None:
     first = more[0]["values"].as_py()
     where = entries.filter(pc.equal(keys, pa.scalar(first, keys.type))).to_pylist()
     found = sorted({int.from_bytes(entry[KEY:], "big") for entry in where})
-    return Repeated(pc.sum(more.field("counts")).as_py() - len(more), first[:DIGEST], tuple(found))
+    return Repeated(pc.sum(more.field("counts")).as_py() - len(more), first[:DIGEST_SIZE], tuple(found))
 
 
 # Accounts of files.
@@ -167,7 +172,8 @@ class Tally:
 
     def __init__(self) -> None:
         self._expected: set[str] = set()
-        self._started = 0
+        self._started = count()
+        self._lock = Lock()
         self._namespaces: dict[str, int] = {}
         self.accounts: dict[str, Account] = {}
         """By path; only of files without damage."""
@@ -190,8 +196,7 @@ class Tally:
         A file with damage has an account only if it is read leniently: a strict reading leaves out records that one
         tool reads.
         """
-        account = Account(self._started)
-        self._started += 1
+        account = Account(next(self._started))
         is_clean = True
         for item in items:
             if item.stretch:
@@ -231,8 +236,9 @@ class Tally:
 
     def _keep(self, digests: bytes, namespace: str, account: Account) -> None:
         account.namespaces.add(namespace)
-        number = self._namespaces.setdefault(namespace, len(self._namespaces) % (1 << 16))
-        self.digests.add(digests, number, account.number)
+        with self._lock:
+            number = self._namespaces.setdefault(namespace, len(self._namespaces) % (1 << 16))
+            self.digests.add(digests, number, account.number)
 
 
 # The folder.
@@ -313,7 +319,7 @@ def _repeated(accounts: Mapping[str, Account], tally: Tally) -> Iterator[Finding
     names = {account.number: name for name, account in accounts.items()}
     repeated = list(tally.digests.repeated(names)) if names else []
     if repeated:
-        files = ", ".join(names[number] for number in repeated[0].files)
+        files = ", ".join(name for number, name in names.items() if number in repeated[0].files)
         records = sum(each.records for each in repeated)
         yield _whole(DUPLICATE_RECORDS, {"records": records, "digest": repeated[0].first.hex(), "files": files})
 
@@ -340,9 +346,9 @@ def _compared(folder: Folder, found: Mapping[str, int], namespaces: Collection[s
         return
     if stated.namespace and namespaces and stated.namespace not in namespaces:
         return  # it is above the folder and describes another namespace
-    for name, count in stated.counts.items():
-        if name in found and count != found[name]:
-            yield _whole(WRONG_COUNTS, {"file": path, "count": name, "stated": count, "found": found[name]})
+    for name, number in stated.counts.items():
+        if name in found and number != found[name]:
+            yield _whole(WRONG_COUNTS, {"file": path, "count": name, "stated": number, "found": found[name]})
 
 
 def _metadata(folder: Folder) -> Folder | None:

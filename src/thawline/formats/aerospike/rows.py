@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from thawline import native
 from thawline.engine.buffers import Pooled, bitmap, bits, numbers, slices, view
 from thawline.engine.chunks import Chunk
+from thawline.generated.kernels.tolerant import LEADS
 from thawline.generated.tables import aerospike as tables
 from thawline.literals import integer, null, texts
 from thawline.ripemd160 import SIZE
@@ -35,7 +36,7 @@ PLACE = tables.RECORDS.extras
 DOUBTED = tables.INDEXES.extras
 """The same with why an entry is not to be trusted, for tables without such a column of their own."""
 KERNELS = {"records": "aerospike_records", "indexes": "aerospike_indexes", "udfs": "aerospike_udfs"}
-TABLES = {b"+ k ": "records", b"+ n ": "records", b"* i ": "indexes", b"* e ": "indexes", b"* u ": "udfs"}
+TABLES = {lead: table for lead, kernel in LEADS.items() for table, name in KERNELS.items() if name == kernel}
 """Tables by the first bytes of their entries."""
 
 BAD_NAME, BAD_DOUBLE, BAD_BASE64, BAD_TEXT, BAD_MSGPACK, BAD_SKETCH = native.functions.PROBLEMS

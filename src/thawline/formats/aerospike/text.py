@@ -22,6 +22,8 @@ from thawline.codecs import zstd_blocks
 from thawline.errors import CodecError
 from thawline.formats.aerospike.findings import BROKEN, BROKEN_FRAME, Doubted, Found, Making, Stretch, nothing
 from thawline.formats.aerospike.rows import TABLES
+from thawline.generated.kernels.constants import AEROSPIKE_BACKUP_HEADER_SIZE, AEROSPIKE_HEADER_MAGIC
+from thawline.generated.kernels.tolerant import AEROSPIKE_HEADER_VERSION_WORDS
 from thawline.model import Code, Finding, LeftOut, Payload, Run, Span
 from thawline.source import Source
 from thawline.wording import counted, grouped
@@ -35,9 +37,10 @@ FRAME = re.compile(
 """The start of a frame: the magic, and a descriptor whose reserved bit is not set."""
 LONGEST_HEAD = 18
 """The size of the longest zstd frame header."""
-HEADER = re.compile(rb"Version (\d)\.(\d)\n")
-HEADER_SIZE = 12
-STARTS = re.compile(rb"\n(?=\+ [kn] |\* [eiu] )")
+HEADER = re.compile(AEROSPIKE_HEADER_MAGIC + rb"(\d)\.(\d)\n")
+HEADER_SIZE: int = AEROSPIKE_BACKUP_HEADER_SIZE
+VERSIONS = frozenset(line.removeprefix(AEROSPIKE_HEADER_MAGIC).decode() for line in AEROSPIKE_HEADER_VERSION_WORDS)
+STARTS = re.compile(rb"\n(?=%s)" % b"|".join(re.escape(lead) for lead in TABLES))
 """The line feed before what looks like an entry."""
 LINES = re.compile(rb"(?:^|\n)\+ [kndsgtb] |\n- [A-Z]!? ")
 ASBX_HEAD = re.compile(rb"\x01.{8}.{4}[!-~]{1,31}\0{0,30}", re.DOTALL)

@@ -30,7 +30,7 @@ from thawline.formats.aerospike.checks import (
     probe,
     reached,
 )
-from thawline.formats.aerospike.entries import ASRESTORE, Broken, Entry, EntryReader, Note, verdict_on
+from thawline.formats.aerospike.entries import Broken, Entry, EntryReader, Note, verdict_on
 from thawline.formats.aerospike.findings import (
     BROKEN,
     ENCRYPTED,
@@ -44,6 +44,7 @@ from thawline.formats.aerospike.findings import (
     Strictness,
     lost_entry,
     reason_of,
+    version_notes,
 )
 from thawline.formats.aerospike.rows import KERNELS, TABLES, Selection
 from thawline.formats.aerospike.salvage import CanonicalEntries
@@ -53,6 +54,7 @@ from thawline.formats.aerospike.text import (
     LATEST,
     LONGEST_ENTRY,
     STARTS,
+    VERSIONS,
     ZSTD_MAGIC,
     Entries,
     Frame,
@@ -74,25 +76,23 @@ from thawline.formats.aerospike.text import (
     scrap_end,
 )
 from thawline.formats.aerospike.write import header
+from thawline.generated.kernels import constants, tolerant
 from thawline.model import Code, Finding, Run, Span
 from thawline.source import Source
 from thawline.wording import quoted
 
-VERSIONS = frozenset({"3.0", "3.1", "3.2"})
 UNKNOWN_META = re.compile(rb"(?:#(?! namespace| first-file\n)[^\n]*+\n)*+")
-BIN_COUNT = re.compile(rb"\+ b ([0-9]{1,5})\n")
+BIN_COUNT = re.compile(re.escape(constants.AEROSPIKE_RECORD_LEAD_NUM_BINS) + rb"([0-9]{1,5})\n")
 BACKSLASH = re.compile(rb"\\")
 """Version 3.0 has no escapes and kernels always decode them, so no kernel reads an entry of it with a backslash."""
 LARGEST_RECORD = 8 << 20
 """The size of the largest record that a server accepts: how far text inside a broken record may look like records."""
 FIRST_ROWS = LONGEST_STRETCH
 """Rows of the first chunk after the table has changed, as it may with every line; further chunks are larger."""
-ENTRIES = frozenset({b"+ ", b"* "})
+ENTRIES = frozenset({constants.AEROSPIKE_RECORD_LEAD, constants.AEROSPIKE_INDEX_LEAD})
 """The first bytes of entries."""
-AFTER_HEAD = frozenset({b"+ g ", b"+ s "})
+AFTER_HEAD = frozenset(tolerant.AEROSPIKE_RECORD_AFTER_HEAD)
 """The first bytes of the line after a record's header; the header of a very long record may end before its set."""
-MORE_BINS = b"- "
-"""The first bytes of a bin."""
 
 
 @dataclass(slots=True)
@@ -251,14 +251,13 @@ class Walk:
         version = f"{found[1].decode()}.{found[2].decode()}" if found else ""
         if version in VERSIONS:
             self.version = version
-        elif not version or version > "3.2":
+        notes = version_notes(version.encode())
+        if version not in VERSIONS and not notes:
             yield from self._no_header(bytes(view))
             return
-        self.pos = self.last_complete = HEADER_SIZE
-        span, is_old = Span(0, HEADER_SIZE), version not in VERSIONS
-        line = Stretch(span, 1, canonical=header() if is_old else b"", is_header=True)
-        note = Note(0, f"version {version}, which asrestore does not know", ASRESTORE)
-        yield from self._judge.refused([note], span, lambda: line) if is_old else [line]
+        self.pos, self.last_complete, span = HEADER_SIZE, HEADER_SIZE, Span(0, HEADER_SIZE)
+        line = Stretch(span, 1, canonical=header() if notes else b"", is_header=True)
+        yield from self._judge.refused(notes, span, lambda: line) if notes else [line]
         yield from self._meta()
 
     def _no_header(self, start: bytes) -> Iterator[Found]:
@@ -268,10 +267,9 @@ class Walk:
             self.pos = len(view)
             return
         line = bytes(view).find(b"\n") + 1
-        starts = start.startswith(b"Version ") and line
+        starts = start.startswith(constants.AEROSPIKE_HEADER_MAGIC) and line
         self.pos = line if starts else 0 if bytes(view[:4]) in TABLES else self._resynchronised(0, 0)
-        reason = f"it starts with {bytes(view[:16])!r}"
-        yield self._found(NO_HEADER, Span(0, self.pos), {"at": 0, "reason": reason})
+        yield self._found(NO_HEADER, Span(0, self.pos), {"at": 0, "reason": f"it starts with {bytes(view[:16])!r}"})
         if starts:
             yield from self._meta()
 
@@ -390,7 +388,7 @@ class Walk:
         """The finding about the broken entry here; the walk resynchronises after it."""
         start = self.pos
         detail = reason_of(broken, start)
-        is_record = bytes(view[:2]) == b"+ "
+        is_record = bytes(view[: len(constants.AEROSPIKE_RECORD_LEAD)]) == constants.AEROSPIKE_RECORD_LEAD
         lost = self._described(view) if is_record else ""
         self.pos = self._resynchronised(start, start + broken.resume)
         ended = self.head[0] != self.pos
@@ -487,8 +485,9 @@ def _closes(view: memoryview, size: int, version: str) -> bool:
 
 def _may_have_more(view: memoryview, end: int, *, is_last: bool) -> bool:
     """Whether the record that ends here may have more bins than it states."""
-    after = bytes(view[end : end + 2])
-    return after == MORE_BINS or (len(after) < len(MORE_BINS) and not is_last)
+    lead: bytes = constants.AEROSPIKE_RECORD_BIN_LEAD
+    after = bytes(view[end : end + len(lead)])
+    return after == lead or (len(after) < len(lead) and not is_last)
 
 
 def _without_doubt(chunk: Chunk, view: memoryview, *, is_last: bool) -> tuple[Chunk, bool]:

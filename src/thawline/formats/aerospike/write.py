@@ -6,7 +6,7 @@ import math
 import os
 import struct
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, Literal, Self
 
 import pyarrow as pa
 
+from thawline.engine.encoding import Refused, frame, whole
 from thawline.errors import ThawlineError
 from thawline.formats.aerospike.entries import (
     BYTES_LETTERS,
@@ -25,10 +26,8 @@ from thawline.formats.aerospike.entries import (
     Key,
     Meta,
     Record,
-    Spelling,
     Udf,
     Value,
-    spelling,
 )
 from thawline.formats.aerospike.rows import EPOCH
 from thawline.outputs import replacing
@@ -38,7 +37,7 @@ __all__ = ["AsbWriter", "BadEntry", "Bin", "Index", "Key", "Meta", "Record", "Ud
 
 KEY_TYPES = {"I": 1, "D": 2, "S": 3, "X": 3, "B": 4}
 """Particle types of keys, as digests include them (as_key.c)."""
-TEXT_LETTERS = frozenset("SGX")
+TEXT_LETTERS, SCALAR_LETTERS = frozenset("SGX"), frozenset("NZID")
 LETTERS = {
     "bytes": "B", "csharp": "C", "double": "D", "erlang": "E", "geojson": "G", "php": "H", "integer": "I",
     "java": "J", "list": "L", "map": "M", "nil": "N", "python": "P", "ruby": "R", "string": "S",
@@ -96,8 +95,9 @@ class AsbWriter:
         self.records = 0
         """The number of records written."""
         self._stack = ExitStack()
+        first = header(version)
         self._file: BinaryIO = self._stack.enter_context(replacing(Path(path), overwrite=overwrite))
-        self._file.write(header(version))
+        self._file.write(first)
         if namespace is not None:
             self._put(Meta(namespace.encode() if isinstance(namespace, str) else namespace))
         if first_file:
@@ -116,8 +116,8 @@ class AsbWriter:
             self.write(record_of(row))
 
     def _put(self, entry: Entry) -> None:
-        data = encode(entry, self.version)
-        if data != encode(entry):
+        data = encode(entry)
+        if self.version == "3.0" and _needs_escapes(entry, data):
             raise BadEntry("the tools read a backslash in a name of version 3.0 differently, and it has no escapes")
         reader = EntryReader(memoryview(data), 0, self.version)
         try:
@@ -182,7 +182,8 @@ def _bin_of(item: Mapping[str, Any]) -> Bin:
 
 def header(version: str = "3.1") -> bytes:
     """The first line of a backup."""
-    return b"Version %s\n" % version.encode()
+    (line,) = frame("aerospike_header", version=version.encode())
+    return bytes(line)
 
 
 def encode(entry: Entry, version: str = "3.1") -> bytes:
@@ -191,18 +192,69 @@ def encode(entry: Entry, version: str = "3.1") -> bytes:
     >>> encode(Udf(b"a b.lua", b"return 1"))
     b'* u L a\\ b.lua 8 return 1\n'
     """
-    spelled = spelling(version)
+    try:
+        return whole(TABLES[type(entry)], *_values(entry), version != "3.0")
+    except (Refused, TypeError, OverflowError) as error:
+        raise BadEntry(f"no tool would read this entry: {error}") from None
+
+
+TABLES = {Record: "aerospike_records", Index: "aerospike_indexes", Udf: "aerospike_udfs", Meta: "aerospike_meta"}
+
+
+def _needs_escapes(entry: Entry, data: bytes) -> bool:
+    """Whether the bytes of an entry have escapes in them."""
+    try:
+        return encode(entry, "3.0") != data
+    except BadEntry:  # a name holds what would end it
+        return True
+
+
+def _values(entry: Entry) -> tuple[Any, ...]:
+    """The fields of an entry in the order of its spec."""
+    if isinstance(entry, Record):
+        bins = tuple([_particle(item, item.name) for item in entry.bins])
+        rest = entry.namespace, entry.digest, entry.set, entry.generation, entry.expiration, bins
+        return *_key(entry.key), *rest
     match entry:
-        case Record():
-            return b"".join(_record_lines(entry, spelled))
-        case Index():
-            return _index(entry, spelled)
+        case Index(namespace, found_set, name, index_type, path, data_type, context, expression):
+            kind = "i" if expression is None else "e"
+            letters = ord(kind), ord(index_type), ord(data_type)
+            return letters[0], namespace, found_set, name, letters[1], path, letters[2], context, expression
         case Udf(name, content, udf_type):
-            return b"* u %s %s %d %s\n" % (udf_type.encode(), spelled(name), len(content), content)
-        case Meta(None):
-            return b"# first-file\n"
+            return ord(udf_type), name, content
         case Meta(namespace):
-            return b"# namespace %s\n" % spelled(namespace or b"")
+            return namespace is None, namespace
+
+
+NO_KEY = (None,) * 5
+
+
+def _key(key: Key | None) -> tuple[Any, ...]:
+    """The columns of a key, which has no name and is no boolean."""
+    if key is None:
+        return NO_KEY
+    code, is_compact, _, _, *values = _particle(key, b"")
+    return code, is_compact, *values
+
+
+def _particle(item: Bin | Key, name: bytes) -> tuple[Any, ...]:
+    """The columns of a bin: type, mark, name, boolean, integer, double, data."""
+    letter, value = item.letter, item.value
+    code = ord(letter)
+    if isinstance(value, bytes) and letter not in SCALAR_LETTERS:
+        is_base64 = letter == "X" or (letter in BYTES_LETTERS and not item.is_compact)
+        return code, item.is_compact, name, None, None, None, b64encode(value) if is_base64 else value
+    match letter, value:
+        case "I", int() if not isinstance(value, bool):
+            return code, item.is_compact, name, None, value, None, None
+        case "D", (int() | float() | bytes()):
+            text = value if isinstance(value, bytes) else double_text(value)
+            return code, item.is_compact, name, None, None, text, None
+        case "Z", bool():
+            return code, item.is_compact, name, value, None, None, None
+        case "N", None:
+            return code, item.is_compact, name, None, None, None, None
+    raise BadEntry(f"no tool would read this entry: a value of type {letter} cannot be {value!r}")
 
 
 def double_text(value: float) -> bytes:
@@ -214,41 +266,3 @@ def double_text(value: float) -> bytes:
     if math.isnan(value):
         return b"nan"
     return repr(value).encode().removesuffix(b".0")
-
-
-def _record_lines(record: Record, spelled: Spelling) -> Iterable[bytes]:
-    if record.key:
-        yield b"+ k %s\n" % _value(record.key.letter, b"", record.key.value, is_compact=record.key.is_compact)
-    yield b"+ n %s\n+ d %s\n" % (spelled(record.namespace), b64encode(record.digest))
-    if record.set is not None:
-        yield b"+ s %s\n" % spelled(record.set)
-    yield b"+ g %d\n+ t %d\n+ b %d\n" % (record.generation, record.expiration, len(record.bins))
-    for item in record.bins:
-        named = spelled(item.name) + (b"" if item.letter == "N" else b" ")
-        yield b"- %s\n" % _value(item.letter, named, item.value, is_compact=item.is_compact)
-
-
-def _value(letter: str, named: bytes, value: Value, *, is_compact: bool) -> bytes:
-    """A value after its type and, in a bin, its name."""
-    lead = letter.encode() + (b"! " if is_compact else b" ") + named
-    match value:
-        case None:
-            return lead
-        case bool():
-            return lead + (b"T" if value else b"F")
-        case int():
-            return b"%s%d" % (lead, value)
-        case float():
-            return lead + double_text(value)
-    if letter == "D":
-        return lead + value
-    data = b64encode(value) if letter == "X" or (letter in BYTES_LETTERS and not is_compact) else value
-    return b"%s%d %s" % (lead, len(data), data)
-
-
-def _index(index: Index, spelled: Spelling) -> bytes:
-    kind = b"i" if index.expression is None else b"e"
-    fields = [spelled(field) for field in (index.namespace, index.set, index.name)]
-    fields += [index.index_type.encode(), b"1", spelled(index.path), index.data_type.encode()]
-    last = [field for field in (index.context, index.expression) if field is not None]
-    return b"* %s %s\n" % (kind, b" ".join(fields + last))

@@ -313,8 +313,10 @@ class Ledger:
         self, path: str, items: Iterable[Stretch | Finding], pack: Pack, *, is_deep: bool
     ) -> Iterator[Stretch | Finding]:
         """The items of a pack, entered into the ledger as they pass."""
-        self.is_deep &= is_deep
-        self.are_named &= pack.rule != "chunk_id"
+        if not is_deep:
+            self.is_deep = False
+        if pack.rule == "chunk_id":
+            self.are_named = False
         found: list[pa.RecordBatch] = []
         held: list[Stretch] = []
         for item in items:
@@ -337,8 +339,8 @@ class Ledger:
         return pa.concat_batches([batch.select(PLACES.names) for batch in batches])
 
     def table(self) -> pa.Table:
-        """All places."""
-        return pa.Table.from_batches([batch for found in self.places.values() for batch in found], PLACES)
+        """All places, by the path of the pack: packs may have been walked side by side."""
+        return pa.Table.from_batches([batch for path in sorted(self.places) for batch in self.places[path]], PLACES)
 
 
 def blob_batches(

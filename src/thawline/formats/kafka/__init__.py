@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from pathlib import PurePath
 
@@ -20,7 +21,7 @@ from thawline.engine import columns as engine
 from thawline.engine.chunks import Chunk
 from thawline.errors import CodecError, SourceError
 from thawline.folder import Folder
-from thawline.formats.contract import Claim, Content, Depth, Format, Kind, Member, Reading, Table
+from thawline.formats.contract import Claim, Content, Depth, Format, Kind, Member, Portion, Reading, Table
 from thawline.formats.kafka import folder as partitions
 from thawline.formats.kafka import records, salvage
 from thawline.formats.kafka.findings import CODES, EPOCH_FALLS, PREALLOCATED
@@ -32,7 +33,14 @@ from thawline.formats.kafka.rows import (
     counts_of,
 )
 from thawline.formats.kafka.sidecars import SIDECARS, TEXT_FILES
-from thawline.formats.kafka.transactions import Transactions, broken_control, control_batches
+from thawline.formats.kafka.transactions import (
+    CHECKPOINT,
+    Transactions,
+    broken_control,
+    control_batches,
+    transactions_of,
+    unfinished,
+)
 from thawline.formats.kafka.units import (
     HEAD_SIZE,
     LATEST_MAGIC,
@@ -45,6 +53,7 @@ from thawline.formats.kafka.units import (
 )
 from thawline.formats.kafka.walk import (
     SEGMENT_NAME,
+    Stretch,
     Walk,
     everywhere,
     explained,
@@ -64,6 +73,8 @@ TABLES = {
     "batches": Table.of(BATCHES),
     "control": Table.of(CONTROL),
 }
+LONGEST_RUN = 4 << 20
+"""Bytes after which a run ends at the next unit."""
 HARMLESS = (PREALLOCATED, EPOCH_FALLS)
 """Findings that leave no doubt about where units start and which offsets they have."""
 
@@ -130,7 +141,7 @@ class Kafka(Format):
         is_committed = self.isolation == "read_committed"
         transactions = self.transactions
         if transactions is None and (is_committed or "transaction" in columns):
-            transactions = Transactions(lambda: [source])
+            transactions = transactions_of(source)
         return Request(
             tuple(columns),
             self.selection(transactions if is_committed else None),
@@ -182,14 +193,25 @@ class Segment(Kind):
     def walk(self, source: Source, depth: Depth) -> Iterator[Run | Finding]:
         """Intact batches and findings. By units, batches that cannot hold what is requested are not verified."""
         if depth is Depth.EVERYTHING:
-            for stretch in explained(source):
-                yield from in_order(self._decoded_runs(source, stretch.heads), stretch.findings)
-        elif depth is Depth.HEADS:
-            for stretch in Walk(source, nowhere, first_offset=first_offset(source)).stretches():
-                runs = [self._headed_runs(source, some) for some in stretch.heads.kinds()] if stretch.heads else []
-                yield from in_order(together(runs), stretch.findings)
-        else:
-            yield from self._units(source)
+            for portion in self.portions(source):
+                yield from portion()
+            return
+        yield from self._headed(source) if depth is Depth.HEADS else self._units(source)
+        yield from _unfinished(source)
+
+    def _headed(self, source: Source) -> Iterator[Run | Finding]:
+        for stretch in Walk(source, nowhere, first_offset=first_offset(source)).stretches():
+            runs = [self._headed_runs(source, some) for some in stretch.heads.kinds()] if stretch.heads else []
+            yield from in_order(together(runs), stretch.findings)
+
+    def portions(self, source: Source) -> Iterator[Portion]:
+        """Stretches of units: heads and checksums tell where they are, and whoever takes one decodes it."""
+        for stretch in explained(source):
+            yield from (partial(self._portion, source, part) for part in _parts_of(stretch))
+        yield partial(_unfinished, source)
+
+    def _portion(self, source: Source, part: Stretch) -> Iterator[Run | Finding]:
+        return in_order(self._decoded_runs(source, part.heads), part.findings)
 
     def _decoded_runs(self, source: Source, heads: Heads | None) -> Iterator[Run | Finding]:
         """Runs of some units, with their records decoded and counted."""
@@ -319,7 +341,7 @@ class Segment(Kind):
 
     def _opened(self, content: Content, compression: str, magic: int, data: memoryview) -> Content:
         try:
-            codec = codecs.kafka_codec(compression, magic, data)
+            codec = records.codec_of(compression, magic, data)
         except CodecError as error:
             return replace(content, data=b"", codec=compression, problem=error.message)
         chunks = codecs.decompress_chunks(codec, data, max_bytes=self.format.max_batch_bytes)
@@ -359,9 +381,44 @@ class Segment(Kind):
 
 def _runs_of(heads: Heads, selection: Selection) -> Iterator[Run]:
     """Runs of a stretch, as their heads count them, which know their heads."""
-    ends = heads.ends()
+    ends = _ends(heads)
     for run, first, end in zip(counted_runs(heads, ends, selection), [0, *ends], ends, strict=False):
         yield replace(run, payload=UnitsOfRun(heads, first, end))
+
+
+def _ends(heads: Heads) -> list[int]:
+    """The rows after the last unit of each run; long runs are cut, so that workers can share them."""
+    cuts = _cuts(heads)
+    return sorted({*heads.ends(), *cuts}) if cuts else heads.ends()
+
+
+def _cuts(heads: Heads) -> list[int]:
+    """Rows at which a long stretch can be cut."""
+    if heads.end - heads.start <= LONGEST_RUN:
+        return []
+    positions, cuts, row = heads.positions, [], 0
+    while (row := max(bisect_left(positions, positions[row] + LONGEST_RUN), row + 1)) < len(heads):
+        cuts.append(row)
+    return cuts
+
+
+def _parts_of(stretch: Stretch) -> Iterator[Stretch]:
+    """A stretch, or parts of a long one; a finding comes with what is before it, unless that has ended."""
+    heads, findings = stretch.heads, stretch.findings
+    cuts = _cuts(heads) if heads else []
+    if heads is None or not cuts:
+        yield stretch
+        return
+    starts, first, done = [finding.span.start for finding in findings], 0, 0
+    for end in (*cuts, len(heads)):
+        reached = bisect_left(starts, heads.positions[end]) if end < len(heads) else len(findings)
+        yield Stretch(heads.slice(first, end), findings[done:reached])
+        first, done = end, reached
+
+
+def _unfinished(source: Source) -> Iterator[Finding]:
+    """A finding at the end of a snapshot of KRaft that is not whole."""
+    return unfinished(source) if CHECKPOINT.fullmatch(PurePath(source.name).name) else iter(())
 
 
 def _bundled(items: Iterable[Run | Finding]) -> Iterator[tuple[Heads | None, Run | None, Sequence[Finding]]]:

@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 from thawline.folder import Folder
 from thawline.formats.contract import Claim, Depth, Kind
 from thawline.formats.kafka.findings import (
-    BAD_CHECKPOINT,
     BELOW_START,
     DELETED_FILE,
     EPOCHS_MISMATCH,
@@ -48,7 +47,12 @@ from thawline.formats.kafka.sidecars import (
     read_epochs,
     sidecar_of,
 )
-from thawline.formats.kafka.transactions import ProducerStates, Transactions, compared_transactions, control_batches
+from thawline.formats.kafka.transactions import (
+    CHECKPOINT,
+    ProducerStates,
+    Transactions,
+    compared_transactions,
+)
 from thawline.formats.kafka.units import Heads
 from thawline.formats.kafka.walk import Look, Walk, everywhere, nowhere
 from thawline.model import Code, Finding, Report, Span, report
@@ -56,13 +60,11 @@ from thawline.source import Source
 from thawline.wording import numbered, quoted
 
 SEGMENT = re.compile(r"(\d{20})\.log(|\.swap|\.cleaned|\.deleted)", re.ASCII)
-CHECKPOINT = re.compile(r"(\d{20})-(\d{10})\.checkpoint", re.ASCII)
 DELETED_CHECKPOINT = re.compile(r"\d{20}-\d{10}\.checkpoint\.(deleted|part)", re.ASCII)
 REMOVED = re.compile(r"(.+)\.[^.]+-(?:delete|future|stray)", re.DOTALL)
 """A folder that the broker is about to delete or to move: the partition's name, an id, and what becomes of it."""
 MOST_NAMED = 8
 MARK = Span(0, 0)
-FIRST_AND_LAST = ("snapshot_header", "snapshot_footer")
 
 
 def topic_partition(name: str) -> tuple[str | None, int | None]:
@@ -394,7 +396,7 @@ class _Partition:
             if CHECKPOINT.fullmatch(name) and (self.names or name != segments(self.folder)[0]):
                 with self.folder.open(name) as source:
                     items = segment.walk(source, Depth.EVERYTHING)
-                    yield report(source.name, "kafka", source.size, chain(items, _unfinished(source)))
+                    yield report(source.name, "kafka", source.size, items)
 
     # The folder itself.
 
@@ -506,25 +508,3 @@ class _Partition:
         if start is not None and first is not None and first < start:
             detail = {"log_start_offset": start, "below": numbered("offset", first, min(start, self.survey.end) - 1)}
             yield self._found(BELOW_START, detail, f"cat --offsets {start}..")
-
-
-def _unfinished(source: Source) -> Iterator[Finding]:
-    """A finding unless a snapshot of KRaft begins with its header and ends with its footer."""
-    types: list[str | None] = []
-    for item in Walk(source, nowhere).items():
-        if isinstance(item, Heads):
-            types = [*types[:1], *_first_and_last(source, item)]
-    found = (types[0], types[-1]) if types else (None, None)
-    if found != FIRST_AND_LAST:
-        detail = {"first": found[0] or "no header", "last": found[1] or "no footer"}
-        yield Finding(BAD_CHECKPOINT, Span(source.size, source.size), detail)
-
-
-def _first_and_last(source: Source, heads: Heads) -> list[str | None]:
-    """Types of the first and of the last record of some units; None for data."""
-    found: list[str | None] = []
-    for index in (0, len(heads) - 1):
-        one = heads.slice(index, index + 1)
-        types = [name for batch in control_batches(source, one, ["type"]) for name in batch["type"].to_pylist()]
-        found += [types[0 if index == 0 else -1]] if types else [None]
-    return found

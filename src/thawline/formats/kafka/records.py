@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import cramjam
 import lz4.frame
@@ -39,9 +39,12 @@ from thawline.formats.kafka.walk import together
 from thawline.model import Finding, Run
 from thawline.source import Source
 
-GROUP_BYTES = 8 << 20
+if TYPE_CHECKING:
+    from typing_extensions import Buffer  # collections.abc has it from Python 3.12 on
+
+GROUP_BYTES = 16 << 20
 """Bytes of records that are decoded in one go: enough to make the fixed cost of a call small."""
-GROUP_ROWS = 1 << 16
+GROUP_ROWS = 1 << 17
 """The most records in one go."""
 MOST_ROWS = 1 << 18
 """The most records of a batch that are held until all of them are known to be right. Longer batches are read twice."""
@@ -174,7 +177,7 @@ class _Compressed:
         compression = heads.compressions[row]
         try:
             if stored:  # an empty payload holds no records, whatever its codec
-                codec = codecs.kafka_codec(compression, LATEST_MAGIC, stored)
+                codec = codec_of(compression, LATEST_MAGIC, stored)
                 self.room.add(codec, stored, max_bytes=self.max_bytes)
         except CodecError as error:
             self.failed[row - self.first] = _not_decompressed(compression, error, self.max_bytes)
@@ -355,7 +358,7 @@ class _Opened:
             return self._fail(index, "its value is null")
         value = memoryview(stored).cast("B")
         try:
-            codec = codecs.kafka_codec(compression, magic, value)
+            codec = codec_of(compression, magic, value)
             data = codecs.decompress(codec, value, max_bytes=self.request.max_batch_bytes)
         except CodecError as error:
             self.failed[index] = _not_decompressed(compression, error, self.request.max_batch_bytes)
@@ -449,6 +452,19 @@ XERIAL_BLOCK = 32 << 10
 
 class BadCompression(ThawlineError, ValueError):
     """A compression or a level that Kafka does not have."""
+
+
+def codec_of(compression: str, magic: int, data: Buffer) -> str:
+    """The codec of a payload, from the compression and the magic of its batch."""
+    if compression == "zstd" and magic in {0, 1}:
+        raise CodecError(f"zstd in a message of magic {magic}: Kafka has it from magic 2 on (KIP-110)")
+    if compression == "lz4":
+        return "lz4_legacy_checksum" if magic == 0 else "lz4_kafka"
+    if compression == "snappy":  # librdkafka writes raw blocks, snappy-java its own chunks
+        return "snappy_xerial" if memoryview(data)[:8] == codecs.XERIAL_MAGIC else "snappy"
+    if compression not in {"none", "gzip", "zstd"}:
+        raise CodecError(f"Kafka has no compression {compression!r}")
+    return compression
 
 
 @dataclass(frozen=True, slots=True)

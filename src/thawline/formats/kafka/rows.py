@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -18,20 +19,20 @@ from thawline.errors import ThawlineError
 from thawline.formats.building import Origins, batch_of, column_of
 from thawline.formats.contract import Reading
 from thawline.formats.kafka.findings import lost_unit
-from thawline.formats.kafka.units import NAMES, NO_TIMESTAMP, SUSPECT, Heads, integers
+from thawline.formats.kafka.units import NAMES, NO_TIMESTAMP, SUSPECT, Heads, integers, timestamp_types
 from thawline.generated.kernels.constants import (
     KAFKA_RECORD_BATCH_TIMESTAMP_TYPE_LOG_APPEND_TIME,
 )
 from thawline.generated.tables.kafka import BATCHES, RECORDS
-from thawline.literals import repeated, texts
+from thawline.literals import repeated
 from thawline.model import Code, Finding, Run, Span
 from thawline.tables import PublicColumn
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer  # collections.abc has it from Python 3.12 on
+
     from thawline.formats.kafka.transactions import Transactions
 
-TIMESTAMP_TYPES, NO_TIMESTAMP_TYPE = texts(["create_time", "log_append_time"]), -1
-"""Kafka's TimestampType in the order of their numbers; magic 0 has no timestamp."""
 SEQUENCES = 1 << 31
 """Sequence numbers go on with 0 after the largest 32-bit integer."""
 
@@ -144,15 +145,23 @@ def counts_of(heads: Heads, selection: Selection) -> pa.Int32Array:
     return counts if selection.control else pc.if_else(heads.rows["is_control"], nothing, counts)
 
 
+FEW_RUNS = 64
+"""Up to this many runs are counted by Arrow, each by itself; of more, every unit is counted in Python, once."""
+
+
 def counted_runs(heads: Heads, ends: Sequence[int], selection: Selection) -> Iterator[Run]:
     """Runs of units as their heads count them; `ends` are the rows after the last unit of each run."""
     counts = counts_of(heads, selection)
-    if len(ends) == 1:
-        yield Run(heads.span, len(heads), pc.sum(counts).as_py(), suspect=heads.suspect)
+    first = 0
+    if len(ends) <= FEW_RUNS:
+        for end in ends:
+            some = heads.slice(first, end)
+            rows = pc.sum(counts.slice(first, end - first)).as_py()
+            yield Run(some.span, end - first, rows, suspect=some.suspect)
+            first = end
         return
     totals = [0, *accumulate(counts.to_pylist())]
     suspects = heads.rows["is_suspect"].to_pylist()
-    first = 0
     for end in ends:
         span = Span(heads.positions[first], heads.positions[end - 1] + heads.sizes[end - 1])
         yield Run(span, end - first, totals[end] - totals[first], suspect=SUSPECT if suspects[first] else "")
@@ -303,12 +312,6 @@ class _Columns:
 
     def _is_control(self) -> pa.Array:
         return self._of_unit("is_control")
-
-
-def timestamp_types(heads: Heads) -> pa.Int32Array:
-    """Kafka's numbers for the timestamp types of units."""
-    found = pc.index_in(heads.rows["timestamp_type"], value_set=TIMESTAMP_TYPES)
-    return found.fill_null(NO_TIMESTAMP_TYPE) if found.null_count else found
 
 
 def _transactions(request: Request, heads: Heads) -> pa.StringArray:
@@ -516,3 +519,78 @@ def _append_times(column: pa.Array) -> memoryview:
         )
     flags = pc.fill_null(pc.equal(column, LOG_APPEND_TIME), False).cast(pa.uint8())  # noqa: FBT003 - the value of nulls
     return memoryview(flags.buffers()[1]).cast("B")[flags.offset : flags.offset + len(flags)]
+
+
+# One record as a caller gives it.
+
+ROW_COLUMNS = {
+    "key": pa.binary(),
+    "value": pa.binary(),
+    "offset": pa.int64(),
+    "timestamp": pa.int64(),
+    "headers": pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])),
+}
+START_OF_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+
+Time = int | datetime
+"""Milliseconds since 1970, or a time with a zone."""
+Headers = Iterable[tuple["str | Buffer", "Buffer | None"]] | Mapping[str, "Buffer | None"]
+Row = tuple[bytes | None, bytes | None, int, int, list[tuple[str, bytes | None]]]
+
+
+def columns_of(rows: Sequence[Row]) -> RecordColumns:
+    """Rows as an encoder takes them."""
+    columns = zip(zip(*rows, strict=True), ROW_COLUMNS.values(), strict=True)
+    arrays = [pa.array(values, kind) for values, kind in columns]
+    return record_columns(pa.RecordBatch.from_arrays(arrays, list(ROW_COLUMNS)))
+
+
+def record_row(key: Buffer | None, value: Buffer | None, offset: int, timestamp: Time | None, headers: Headers) -> Row:
+    """A record as it is held until it is encoded, if a batch can hold it."""
+    row = _bytes(key, "key"), _bytes(value, "value"), offset, _milliseconds(timestamp), _header_pairs(headers)
+    size = len(row[0] or b"") + len(row[1] or b"") + sum(len(name) + len(data or b"") for name, data in row[4])
+    if size > LONGEST_RECORD:
+        raise BadRecord(f"a record of {size} bytes is longer than {LONGEST_RECORD}, the most that is written")
+    return row
+
+
+def _bytes(data: Buffer | None, what: str) -> bytes | None:
+    if data is None or isinstance(data, bytes):
+        return data
+    try:
+        return bytes(memoryview(data))
+    except TypeError as error:
+        raise BadRecord(f"a {what} is bytes or None, not {type(data).__name__}") from error
+
+
+def _header_pairs(headers: Headers) -> list[tuple[str, bytes | None]]:
+    pairs = headers.items() if isinstance(headers, Mapping) else headers
+    try:
+        return [(_header_key(name), _bytes(data, "header value")) for name, data in pairs]
+    except (TypeError, ValueError) as error:
+        if isinstance(error, BadRecord):
+            raise
+        raise BadRecord(f"headers are pairs of a key and a value: {error}") from error
+
+
+def _header_key(name: str | Buffer) -> str:
+    """Text, as Kafka's clients have header keys; other bytes could not be read back."""
+    key = _bytes(name.encode() if isinstance(name, str) else name, "header key")
+    if key is None:
+        raise BadRecord("the key of a header is None: Kafka has no such headers")
+    try:
+        return key.decode()
+    except UnicodeDecodeError as error:
+        raise BadRecord(f"the key of a header is not UTF-8: {key!r}") from error
+
+
+def _milliseconds(timestamp: Time | None) -> int:
+    """Milliseconds since 1970. What is finer is cut off; None is Kafka's -1."""
+    if isinstance(timestamp, datetime):
+        if timestamp.tzinfo is None:
+            raise BadRecord(f"the timestamp {timestamp} has no zone, so it could be any of a day's times")
+        timestamp = (timestamp - START_OF_TIME) // timedelta(milliseconds=1)
+    number = NO_TIMESTAMP if timestamp is None else timestamp
+    if not isinstance(number, int) or not NO_TIMESTAMP <= number <= LATEST_TIMESTAMP:
+        raise BadRecord(f"the timestamp {number!r} is neither -1, for none, nor milliseconds since 1970")
+    return number

@@ -78,8 +78,8 @@ def _recovered(source: Source, finding: Finding, count: Count) -> Run | Finding:
 
 def proven_head(source: Source, span: Span) -> bytes:
     """The head of a batch with the length and the magic that its checksum proves."""
-    records = source.view(span.start + HEAD_SIZE, span.end)
-    return mended("kafka_batches", source.view(span.start, span.start + HEAD_SIZE), records=records)
+    head = source.view(span.start, span.start + HEAD_SIZE)
+    return mended("kafka_batches", head, records=span.size - HEAD_SIZE)
 
 
 # Units that do not fit a new file.
@@ -200,6 +200,8 @@ def _within(starts: list[int], span: Span) -> tuple[int, int]:
 
 INTERVAL = 4096
 """Kafka's default of `index.interval.bytes`."""
+BATCHES_AT_ONCE = 4096
+"""Batches that are noted before the indexes get their entries."""
 
 
 class NotIndexable(ThawlineError, ValueError):
@@ -222,6 +224,18 @@ class IndexBuilder:
         self._state = array("q", [0, -1, base_offset, -1, -1, 0, 0])
         self._entries = [array(code) for code in "iiqi"]
         """The offsets and positions of one index, the timestamps and offsets of the other."""
+        self._noted = [array("q") for _ in range(3)]
+
+    def note(self, position: int, last_offset: int, max_timestamp: int) -> None:
+        """Add one batch."""
+        for column, number in zip(self._noted, (position, last_offset, max_timestamp), strict=True):
+            column.append(number)
+        if len(self._noted[0]) == BATCHES_AT_ONCE:
+            self._add_noted()
+
+    def _add_noted(self) -> None:
+        noted, self._noted = self._noted, [array("q") for _ in range(3)]
+        self.add(*noted)
 
     def add(self, positions: Buffer, last_offsets: Buffer, max_timestamps: Buffer) -> None:
         """Add batches by three arrays of 64-bit numbers: where each starts, its last offset, its largest timestamp."""
@@ -240,6 +254,7 @@ class IndexBuilder:
 
     def finish(self) -> Indexes:
         """Both indexes as Kafka leaves them when the segment is closed."""
+        self._add_noted()
         room = _room(1)
         native.functions.index_end(self._base_offset, self._state, *room[2:])
         self._take(room)

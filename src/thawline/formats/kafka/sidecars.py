@@ -9,10 +9,10 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -95,9 +95,12 @@ class Sidecar(OneTable):
         >>> OFFSET_INDEX.hint("orders-0/00000000000000000362.index")
         'thawline kafka index orders-0/00000000000000000362.log -o rebuilt'
         """
-        stem, _, rest = name.rpartition(f".{self.suffix}")
-        segment = f"{stem}.log{rest}" if stem else name
+        segment = self._segment(name)
         return self.command.format(segment=quoted(segment), folder=quoted(segment.rpartition("/")[0] or "."))
+
+    def _segment(self, name: str) -> str:
+        stem, _, rest = name.rpartition(f".{self.suffix}")
+        return f"{stem}.log{rest}" if stem else name
 
     def batches(self, source: Source, run: Run, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
         """The entries of a run."""
@@ -119,15 +122,9 @@ class Sidecar(OneTable):
         return (chunk.moved(entries.start) for chunk in chunks)
 
     def _found(self, source: Source, span: Span, detail: Mapping[str, object]) -> Finding:
-        return Finding(self.code, span, detail, self.hint(source.name))
-
-    def intact(self, source: Source) -> Iterator[Run | Finding]:
-        """Nothing: such a file is built anew from its segment."""
-        raise SourceError(f"{source.name}: belongs to a segment; `thawline kafka index` builds it anew from that")
-
-    def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
-        """Nothing, as above."""
-        raise NotImplementedError
+        # Without its segment a file of the disk cannot be built anew.
+        is_alone = source.is_local and not Path(self._segment(source.name)).exists()
+        return Finding(self.code, span, detail, "" if is_alone else self.hint(source.name))
 
 
 def _origins(batch: pa.RecordBatch, base: int | None) -> Origins:
@@ -547,6 +544,12 @@ def read_epochs(folder: Folder) -> list[Epoch]:
             return leader_epochs(_limited(source))
         except BadText:
             return []
+
+
+def checkpoint(epochs: Sequence[tuple[int, int]]) -> bytes:
+    """A leader-epoch-checkpoint: version, number of entries, then epoch and first offset of each."""
+    lines = ["0", str(len(epochs)), *(f"{epoch} {offset}" for epoch, offset in epochs)]
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def offset_above(folder: Folder, name: str, topic: str | None, partition: int | None) -> int | None:

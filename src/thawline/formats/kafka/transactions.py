@@ -7,13 +7,16 @@ id only: since KIP-890 the epoch of a marker is one above that of the data.
 from __future__ import annotations
 
 import base64
+import re
 import sys
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
+from threading import Lock
 from typing import Any, Literal, NamedTuple
+from weakref import WeakKeyDictionary, ref
 
 import kaitaistruct
 import orjson
@@ -26,20 +29,19 @@ from thawline.folder import Folder
 from thawline.formats.building import Origins, batch_of
 from thawline.formats.contract import Reading
 from thawline.formats.kafka import records
-from thawline.formats.kafka.findings import BAD_TRANSACTION_INDEX, SNAPSHOT_MISMATCH, Misfits
+from thawline.formats.kafka.findings import BAD_CHECKPOINT, BAD_TRANSACTION_INDEX, SNAPSHOT_MISMATCH, Misfits
 from thawline.formats.kafka.rows import SEQUENCES, BadRecord, Request, Selection
 from thawline.formats.kafka.sidecars import PRODUCER_SNAPSHOT, TRANSACTION_INDEX, base_offset
 from thawline.formats.kafka.units import Heads
-from thawline.formats.kafka.walk import Walk
+from thawline.formats.kafka.walk import Walk, nowhere
 from thawline.generated.kernels.constants import (
     KAFKA_CONTROL_KEY_CONTROL_TYPE_AT,
     KAFKA_CONTROL_KEY_HEAD_SIZE,
     KAFKA_CONTROL_KEY_VERSION_AT,
     KAFKA_CONTROL_VALUE_COORDINATOR_EPOCH_AT,
-    KAFKA_CONTROL_VALUE_COORDINATOR_EPOCH_SIZE,
 )
 from thawline.generated.tables.kafka import CONTROL
-from thawline.model import Finding
+from thawline.model import Finding, Span
 from thawline.source import Source
 
 # The table `control`: markers and the records that KRaft writes about itself.
@@ -207,6 +209,7 @@ class Transactions:
     def __init__(self, sources: Callable[[], Iterable[Source]]) -> None:
         self._sources = sources
         """The segments in the order of their offsets."""
+        self._read: _Found | None = None
 
     def outcomes(self, heads: pa.RecordBatch) -> pa.StringArray:
         """How the transaction of each unit ended: none, committed, aborted or open.
@@ -245,8 +248,13 @@ class Transactions:
             return None
         return Marker(ended.offsets[at], COMMITTED if ended.are_commits[at] else ABORTED)
 
-    @cached_property
+    @property
     def _found(self) -> _Found:
+        with _READING:  # threads that share a file ask at the same time
+            self._read = self._read or self._all()
+            return self._read
+
+    def _all(self) -> _Found:
         found = _Found()
         for source in self._sources():
             # A damaged producer id would open a transaction that never was, so members are verified.
@@ -254,6 +262,17 @@ class Transactions:
                 if isinstance(item, Heads) and not item.is_legacy:
                     found.add(source, item)
         return found
+
+
+_READING = Lock()
+_OWN: WeakKeyDictionary[Source, Transactions] = WeakKeyDictionary()
+"""Of single files, as long as they are open: a file that is read in parts is not read for each of them."""
+
+
+def transactions_of(source: Source) -> Transactions:
+    """The outcomes of transactions as far as a segment by itself tells."""
+    held = ref(source)
+    return _OWN.setdefault(source, Transactions(lambda: [found] if (found := held()) is not None else []))
 
 
 def _is_member(heads: pa.RecordBatch) -> pa.BooleanArray:
@@ -423,11 +442,38 @@ class ProducerStates:
         return ""
 
 
+# Snapshots of KRaft.
+
+CHECKPOINT = re.compile(r"(\d{20})-(\d{10})\.checkpoint", re.ASCII)
+FIRST_AND_LAST = ("snapshot_header", "snapshot_footer")
+
+
+def unfinished(source: Source) -> Iterator[Finding]:
+    """A finding unless a snapshot of KRaft begins with its header and ends with its footer."""
+    types: list[str | None] = []
+    for item in Walk(source, nowhere).items():
+        if isinstance(item, Heads):
+            types = [*types[:1], *_first_and_last(source, item)]
+    found = (types[0], types[-1]) if types else (None, None)
+    if found != FIRST_AND_LAST:
+        detail = {"first": found[0] or "no header", "last": found[1] or "no footer"}
+        yield Finding(BAD_CHECKPOINT, Span(source.size, source.size), detail)
+
+
+def _first_and_last(source: Source, heads: Heads) -> list[str | None]:
+    """Types of the first and of the last record of some units; None for data."""
+    found: list[str | None] = []
+    for index in (0, len(heads) - 1):
+        one = heads.slice(index, index + 1)
+        types = [name for batch in control_batches(source, one, ["type"]) for name in batch["type"].to_pylist()]
+        found += [types[0 if index == 0 else -1]] if types else [None]
+    return found
+
+
 # Producers of new records.
 
 Ending = Literal["commit", "abort"]
 LARGEST_EPOCH = (1 << 31) - 1
-VALUE_SIZE = EPOCH_AT + KAFKA_CONTROL_VALUE_COORDINATOR_EPOCH_SIZE
 
 
 @dataclass(slots=True)
@@ -458,6 +504,16 @@ class Producer:
         first = self.sequence
         self.sequence = (first + count) % SEQUENCES
         return first
+
+
+def origin(producer: Producer | None, base_sequence: int = -1) -> dict[str, Any]:
+    """The fields of a batch's head that tell whose it is, and where it stands among the producer's."""
+    return {
+        "producer_id": producer.producer_id if producer else -1,
+        "producer_epoch": producer.producer_epoch if producer else -1,
+        "base_sequence": base_sequence,
+        "is_transactional": producer is not None and producer.is_transactional,
+    }
 
 
 class OpenTransactions:
@@ -497,7 +553,7 @@ def marker(ending: Ending, coordinator_epoch: int) -> tuple[bytes, bytes]:
     """
     if not 0 <= coordinator_epoch <= LARGEST_EPOCH:
         raise BadRecord(f"the coordinator's epoch {coordinator_epoch} does not fit 31 bits")
-    kind = specs.structure("kafka_control_key").ControlType[ending]
-    (key,) = frame("kafka_control_key", version=0, control_type=ending, unknown=0)
-    fields = {"version": 0, "coordinator_epoch": coordinator_epoch, "unknown": b""}
-    return bytes(key), specs.build("kafka_control_value", VALUE_SIZE, kind, **fields)
+    kind: dict[str, Any] = {"version": 0, "control_type": ending, "unknown": 0}
+    (key,) = frame("kafka_control_key", **kind)
+    value, _ = frame("kafka_control_value", **kind, coordinator_epoch=coordinator_epoch, message=0)
+    return bytes(key), bytes(value)

@@ -38,6 +38,7 @@ from thawline.generated.kernels.constants import (
     KAFKA_RECORD_BATCH_MAGIC_AT,
 )
 from thawline.generated.tables import kafka as tables
+from thawline.literals import texts
 from thawline.model import Span
 from thawline.native.constants.kernels import PROBE_CELLS
 from thawline.source import Source
@@ -442,6 +443,18 @@ class Checksums:
         made = array("q", bytes(8 * len(starts)))
         native.functions.crc32c_spans(whole, starts, ends, len(starts), self.states, CHECKPOINT, made)
         return made
+
+
+# Timestamp types.
+
+TIMESTAMP_TYPES, NO_TIMESTAMP_TYPE = texts(["create_time", "log_append_time"]), -1
+"""Kafka's TimestampType in the order of their numbers; magic 0 has no timestamp."""
+
+
+def timestamp_types(heads: Heads) -> pa.Int32Array:
+    """Kafka's numbers for the timestamp types of units."""
+    found = pc.index_in(heads.rows["timestamp_type"], value_set=TIMESTAMP_TYPES)
+    return found.fill_null(NO_TIMESTAMP_TYPE) if found.null_count else found
 
 
 # Numbers of Arrow columns without nulls, as native code takes them.

@@ -32,7 +32,7 @@ from thawline.model import Finding, Run, Span
 from thawline.source import Source, open_beside
 from thawline.wording import counted, numbered
 
-RELEASE_BYTES = 64 << 20
+RELEASE_BYTES = 32 << 20
 """Release mapped pages in steps of this size; madvise is slow on large mappings."""
 MOST_TURNS = 8
 """After more short stretches than this in a row, a whole window is searched in one go."""

@@ -5,26 +5,51 @@ from __future__ import annotations
 import os
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import pyarrow as pa
 
 from thawline import native
-from thawline.engine.encoding import frame
+from thawline.engine.encoding import frame, function_of, new_state, refused
 from thawline.errors import SourceError, ThawlineError
-from thawline.formats.kafka.open_batch import OpenBatch
 from thawline.formats.kafka.records import BadCompression, compressor
-from thawline.formats.kafka.rows import LATEST_TIMESTAMP, LONGEST_RECORD, BadRecord, RecordColumns, record_columns
+from thawline.formats.kafka.rows import (
+    LONGEST_RECORD,
+    NO_NUMBERS,
+    BadRecord,
+    Headers,
+    RecordColumns,
+    Row,
+    Time,
+    columns_of,
+    record_columns,
+    record_row,
+)
 from thawline.formats.kafka.salvage import INTERVAL, IndexBuilder
-from thawline.formats.kafka.sidecars import LEADER_EPOCHS
-from thawline.formats.kafka.transactions import Ending, OpenTransactions, Producer, marker
-from thawline.formats.kafka.units import NO_TIMESTAMP
-from thawline.outputs import replacing
+from thawline.formats.kafka.sidecars import LEADER_EPOCHS, checkpoint
+from thawline.formats.kafka.transactions import Ending, OpenTransactions, Producer, marker, origin
+from thawline.generated.encoders.inputs import ENCODERS
+from thawline.native.constants.encoders import (
+    ENCODE_FULL,
+    ENCODE_REFUSED,
+    ENCODED_AT,
+    ENCODED_NEEDED,
+    ENCODED_ROW,
+)
+from thawline.native.constants.kafka import (
+    OPEN_BASE_OFFSET,
+    OPEN_BASE_TIMESTAMP,
+    OPEN_COUNT,
+    OPEN_IS_APPEND_TIME,
+    OPEN_LAST_OFFSET,
+    OPEN_MAX_TIMESTAMP,
+    OPEN_SLOTS,
+)
+from thawline.outputs import Output, replacing
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # collections.abc has it from Python 3.12 on
@@ -38,23 +63,8 @@ LAST_OFFSET = (1 << 63) - 2
 LARGEST_SEGMENT = (1 << 31) - 1
 """Kafka keeps positions in 31 bits."""
 LARGEST_RELATIVE_OFFSET = (1 << 31) - 1
-BATCHES_AT_ONCE = 4096
-"""Batches that are held before the indexes get their entries."""
 SEGMENT_NAME = re.compile(r"\d{20}")
-COLUMNS = {
-    "key": pa.binary(),
-    "value": pa.binary(),
-    "offset": pa.int64(),
-    "timestamp": pa.int64(),
-    "headers": pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])),
-}
 NO_CODEC = 0
-START_OF_TIME = datetime(1970, 1, 1, tzinfo=UTC)
-
-Time = int | datetime
-"""Milliseconds since 1970, or a time with a zone."""
-Headers = Iterable[tuple["str | Buffer", "Buffer | None"]] | Mapping[str, "Buffer | None"]
-Row = tuple[bytes | None, bytes | None, int, int, list[tuple[str, bytes | None]]]
 
 
 class OutOfTurn(ThawlineError, RuntimeError):
@@ -137,7 +147,7 @@ class KafkaSegmentWriter:
     ) -> int:
         """Add a record; returns its offset. A record that is refused leaves the writer as it was."""
         self._check_open()
-        row = _row(key, value, self._offset(offset), timestamp, headers)
+        row = record_row(key, value, self._offset(offset), timestamp, headers)
         self._use(producer)
         self._pending.append(row)
         self._pending_bytes += len(row[0] or b"") + len(row[1] or b"")
@@ -288,10 +298,8 @@ class KafkaSegmentWriter:
     def _drain(self) -> None:
         """Encode records that were appended one by one."""
         if self._pending:
-            columns = zip(zip(*self._pending, strict=True), COLUMNS.values(), strict=True)
-            batch = pa.RecordBatch.from_arrays([pa.array(values, type_) for values, type_ in columns], list(COLUMNS))
-            self._pending, self._pending_bytes = [], 0
-            self._encode(record_columns(batch))
+            rows, self._pending, self._pending_bytes = columns_of(self._pending), [], 0
+            self._encode(rows)
 
     def _encode(self, rows: RecordColumns) -> None:
         row = self._add(rows, 0)
@@ -311,14 +319,13 @@ class KafkaSegmentWriter:
         if not producer.is_transactional:
             raise BadRecord(f"producer {producer.producer_id} is not transactional: it has no transaction to {ending}")
         key, value = marker(ending, coordinator_epoch)
-        row = _row(key, value, self._offset(offset), timestamp, ())
+        row = record_row(key, value, self._offset(offset), timestamp, ())
         self.flush()
         self._pending.append(row)
         self._drain()
         self._next_offset = row[2] + 1
-        place = _Place(producer.producer_id, producer.producer_epoch, -1, is_transactional=True)
         with self._discarding():
-            self._put(self._batch.records, NO_CODEC, place, is_control=True)
+            self._put(self._batch.records, NO_CODEC, origin(producer), is_control=True)
         entry = self._transactions.end(producer, row[2], ending)
         if self._segment:
             self._segment.add_aborted(entry)
@@ -329,39 +336,32 @@ class KafkaSegmentWriter:
         batch, producer = self._batch, self._producer
         if not batch.count:
             return
-        # The producer's epoch may have been raised since, for the marker.
-        identity = producer.producer_id if producer else -1, self._producer_epoch
         sequence = producer.take_sequence(batch.last_offset - batch.base_offset + 1) if producer else -1
-        place = _Place(*identity, sequence, is_transactional=producer is not None and producer.is_transactional)
-        if producer and place.is_transactional:
+        # The producer's epoch may have been raised since, for the marker.
+        fields = {**origin(producer, sequence), "producer_epoch": self._producer_epoch}
+        if producer and producer.is_transactional:
             self._transactions.add(producer, batch.base_offset)
         with self._discarding():
-            self._put(self._compress(batch.records), self._codec, place)
+            self._put(self._compress(batch.records), self._codec, fields)
 
-    def _put(self, records: bytes | memoryview, codec: int, place: _Place, *, is_control: bool = False) -> None:
+    def _put(
+        self, records: bytes | memoryview, codec: int, fields: dict[str, Any], *, is_control: bool = False
+    ) -> None:
         """Write the open batch, and begin the next."""
-        batch, base_offset, last_offset = self._batch, self._batch.base_offset, self._batch.last_offset
+        batch = self._batch
         (head,) = frame(
             "kafka_batches",
-            base_offset=base_offset,
+            **batch.fields,
+            **fields,
             partition_leader_epoch=self._leader_epoch,
             has_delete_horizon=False,
             is_control=is_control,
-            is_transactional=place.is_transactional,
-            timestamp_type="log_append_time" if batch.is_append_time else "create_time",
             compression=codec,
-            last_offset_delta=last_offset - base_offset,
-            base_timestamp=batch.base_timestamp,
-            max_timestamp=batch.max_timestamp,
-            producer_id=place.producer_id,
-            producer_epoch=place.producer_epoch,
-            base_sequence=place.base_sequence,
-            num_records=batch.count,
             records=records,
         )
         segment = self._segment_for(len(head) + len(records))
-        segment.add(head, records, last_offset, batch.max_timestamp)
-        self._note_epoch(base_offset)
+        segment.add(head, records, batch.last_offset, batch.max_timestamp)
+        self._note_epoch(batch.base_offset)
         batch.clear()
 
     def _segment_for(self, size: int) -> _Segment:
@@ -391,11 +391,9 @@ class KafkaSegmentWriter:
             self._epochs.append((self._leader_epoch, base_offset))
 
     def _write_checkpoint(self) -> None:
-        """Write the leader-epoch-checkpoint: version, number of entries, then epoch and first offset of each."""
         target = self.path / LEADER_EPOCHS.name
-        lines = ["0", str(len(self._epochs)), *(f"{epoch} {offset}" for epoch, offset in self._epochs)]
         with replacing(target, overwrite=self._overwrite) as file:
-            file.write("".join(f"{line}\n" for line in lines).encode())
+            file.write(checkpoint(self._epochs))
         self.files.append(target)
 
     @contextmanager
@@ -419,93 +417,115 @@ class KafkaSegmentWriter:
             self.discard()
 
 
-def _row(key: Buffer | None, value: Buffer | None, offset: int, timestamp: Time | None, headers: Headers) -> Row:
-    """A record as it is held until it is encoded, if a batch can hold it."""
-    row = _bytes(key, "key"), _bytes(value, "value"), offset, _milliseconds(timestamp), _headers(headers)
-    size = len(row[0] or b"") + len(row[1] or b"") + sum(len(name) + len(data or b"") for name, data in row[4])
-    if size > LONGEST_RECORD:
-        raise BadRecord(f"a record of {size} bytes is longer than {LONGEST_RECORD}, the most that is written")
-    return row
-
-
-def _bytes(data: Buffer | None, what: str) -> bytes | None:
-    if data is None or isinstance(data, bytes):
-        return data
-    try:
-        return bytes(memoryview(data))
-    except TypeError as error:
-        raise BadRecord(f"a {what} is bytes or None, not {type(data).__name__}") from error
-
-
-def _headers(headers: Headers) -> list[tuple[str, bytes | None]]:
-    pairs = headers.items() if isinstance(headers, Mapping) else headers
-    try:
-        return [(_header_key(name), _bytes(data, "header value")) for name, data in pairs]
-    except (TypeError, ValueError) as error:
-        if isinstance(error, BadRecord):
-            raise
-        raise BadRecord(f"headers are pairs of a key and a value: {error}") from error
-
-
-def _header_key(name: str | Buffer) -> str:
-    """Text, as Kafka's clients have header keys; other bytes could not be read back."""
-    key = _bytes(name.encode() if isinstance(name, str) else name, "header key")
-    if key is None:
-        raise BadRecord("the key of a header is None: Kafka has no such headers")
-    try:
-        return key.decode()
-    except UnicodeDecodeError as error:
-        raise BadRecord(f"the key of a header is not UTF-8: {key!r}") from error
-
-
-def _milliseconds(timestamp: Time | None) -> int:
-    """Milliseconds since 1970. What is finer is cut off; None is Kafka's -1."""
-    if isinstance(timestamp, datetime):
-        if timestamp.tzinfo is None:
-            raise BadRecord(f"the timestamp {timestamp} has no zone, so it could be any of a day's times")
-        timestamp = (timestamp - START_OF_TIME) // timedelta(milliseconds=1)
-    number = NO_TIMESTAMP if timestamp is None else timestamp
-    if not isinstance(number, int) or not NO_TIMESTAMP <= number <= LATEST_TIMESTAMP:
-        raise BadRecord(f"the timestamp {number!r} is neither -1, for none, nor milliseconds since 1970")
-    return number
-
-
 def _check_range(name: str, number: int, least: int, most: int) -> None:
     if not least <= number <= most:
         raise BadRecord(f"{name} is {number}, must be between {least} and {most}")
 
 
-class _Place(NamedTuple):
-    """Whose a batch is, and where it stands among the producer's."""
+# A batch, and a segment, in the making.
 
-    producer_id: int
-    producer_epoch: int
-    base_sequence: int
-    is_transactional: bool
-
-
-# One segment in the making.
+RECORDS = ENCODERS["kafka_records"]
+ROOM = 64 << 10
+"""Bytes that an open batch has room for at first."""
+PLACED = 512
+"""Records that get their deltas at a time: the batch may end after any of them, and the next has deltas of its own."""
 
 
-class _Output:
-    """A file with a temporary name, until it is published or discarded."""
+class OpenBatch:
+    """A batch that records are added to until it is full, and its records encoded so far."""
 
-    def __init__(self, path: Path, *, overwrite: bool) -> None:
-        self.path = path
-        self._replacing = replacing(path, overwrite=overwrite)
-        self.file: BinaryIO = self._replacing.__enter__()
+    def __init__(self, *, most_records: int, most_bytes: int) -> None:
+        self._most_records, self._most_bytes = most_records, most_bytes
+        self._state, self._encoded = array("q", bytes(8 * OPEN_SLOTS)), new_state()
+        self._out = bytearray(min(most_bytes, ROOM))
+        self._encode_rows = function_of("kafka_records")
+        self._placed = PLACED
 
-    def publish(self) -> None:
-        self._replacing.__exit__(None, None, None)
+    def add(self, rows: RecordColumns, row: int, first_offset: int, *, is_append_time: bool) -> int:
+        """Add rows from `row` on; returns the first row that has to wait for the next batch, or the number of rows."""
+        place: Callable[..., int] = native.functions.place_in_batch
+        default = first_offset, is_append_time
+        while row < rows.count and (room := self._most_records - self._state[OPEN_COUNT]):
+            before = self._state[:]
+            most = min(rows.count, row + (PLACED if before[OPEN_COUNT] else self._placed), row + room)
+            end = place(row, most, *rows.places, *default, self._state, *rows.deltas)
+            reached = self._encode(rows, row, end)
+            if reached < end:  # it has no room for the others
+                self._state[:] = before
+                place(row, reached, *rows.places, *default, self._state, *rows.deltas)
+            if reached < most:
+                return reached
+            row = reached
+        return row
 
-    def discard(self) -> None:
-        error = _Discarded()
-        with suppress(_Discarded, SourceError):  # closing may write what a full disk did not take
-            self._replacing.__exit__(type(error), error, None)
+    def _encode(self, rows: RecordColumns, row: int, end: int) -> int:
+        """Encode rows until the batch has as many bytes as it may have; returns the first row after them."""
+        while row < end:
+            status = self._run(rows, row, end, self._most_bytes)
+            row, needed = self._encoded[ENCODED_ROW], self._encoded[ENCODED_NEEDED]
+            if status == ENCODE_REFUSED:
+                refusal = refused(RECORDS, self._encoded)
+                raise BadRecord(str(refusal)) from refusal
+            if status == ENCODE_FULL:
+                is_first = not self._encoded[ENCODED_AT]
+                if needed > self._most_bytes and not is_first:
+                    break
+                self._grow(needed if is_first else max(needed, min(2 * len(self._out), self._most_bytes)))
+                if needed > self._most_bytes:  # a batch has one record at least, however long
+                    self._run(rows, row, row + 1, needed)
+                    return row + 1
+        return row
 
+    def _run(self, rows: RecordColumns, row: int, end: int, most: int) -> int:
+        out = self._out if len(self._out) <= most else memoryview(self._out)[:most]
+        run = self._encode_rows
+        return run(row, end, self._encoded, NO_NUMBERS, False, out, *rows.columns)  # noqa: FBT003 - native code
 
-class _Discarded(BaseException):
-    """Raised into a file that is discarded, so that it removes itself."""
+    def _grow(self, size: int) -> None:
+        self._out += bytes(max(size - len(self._out), 0))
+
+    def clear(self) -> None:
+        """Begin the next batch. It may have about as many records as this one, most of which are placed at once."""
+        self._placed = max(PLACED, self.count - self.count // 16)
+        self._state[OPEN_COUNT] = self._encoded[ENCODED_AT] = 0
+
+    @property
+    def records(self) -> memoryview:
+        """The records encoded so far. Release it before more are added."""
+        return memoryview(self._out)[: self._encoded[ENCODED_AT]]
+
+    @property
+    def count(self) -> int:
+        """How many records it has."""
+        return self._state[OPEN_COUNT]
+
+    @property
+    def base_offset(self) -> int:
+        """Offset of the first record."""
+        return self._state[OPEN_BASE_OFFSET]
+
+    @property
+    def last_offset(self) -> int:
+        """Offset of the last record."""
+        return self._state[OPEN_LAST_OFFSET]
+
+    @property
+    def max_timestamp(self) -> int:
+        """The latest timestamp of a record."""
+        return self._state[OPEN_MAX_TIMESTAMP]
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of the head that follow from its records."""
+        is_append_time = self._state[OPEN_IS_APPEND_TIME]
+        return {
+            "base_offset": self.base_offset,
+            "timestamp_type": "log_append_time" if is_append_time else "create_time",
+            "last_offset_delta": self.last_offset - self.base_offset,
+            "base_timestamp": self._state[OPEN_BASE_TIMESTAMP],
+            "max_timestamp": self.max_timestamp,
+            "num_records": self.count,
+        }
 
 
 class _Segment:
@@ -515,12 +535,11 @@ class _Segment:
         self.path, self.base_offset, self.size = path, base_offset, 0
         self._overwrite = overwrite
         self._builder = None if index_interval is None else IndexBuilder(base_offset, interval=index_interval)
-        self._heads = [array("q") for _ in range(3)]
         self._aborted = bytearray()
-        self._outputs: list[_Output] = []
+        self._outputs: list[Output] = []
         try:
             for suffix in (".log", *((".index", ".timeindex") if self._builder else ())):
-                self._outputs.append(_Output(path.with_suffix(suffix), overwrite=overwrite))
+                self._outputs.append(Output(path.with_suffix(suffix), overwrite=overwrite))
         except BaseException:
             self.discard()
             raise
@@ -531,12 +550,8 @@ class _Segment:
 
     def add(self, head: Buffer, records: Buffer, last_offset: int, max_timestamp: int) -> None:
         """Write a batch after those that are there."""
-        positions, last_offsets, max_timestamps = self._heads
-        positions.append(self.size)
-        last_offsets.append(last_offset)
-        max_timestamps.append(max_timestamp)
-        if len(positions) == BATCHES_AT_ONCE:
-            self._index_heads()
+        if self._builder:
+            self._builder.note(self.size, last_offset, max_timestamp)
         log = self._outputs[0].file
         self.size += log.write(head) + log.write(records)
 
@@ -552,7 +567,7 @@ class _Segment:
             for output, data in zip(indexes, self._indexes(), strict=True):
                 output.file.write(data)
             if self._builder and self._aborted:
-                indexes.append(_Output(self.path.with_suffix(".txnindex"), overwrite=self._overwrite))
+                indexes.append(Output(self.path.with_suffix(".txnindex"), overwrite=self._overwrite))
                 indexes[-1].file.write(self._aborted)
                 self._outputs.append(indexes[-1])
             for output in (*indexes, log):
@@ -573,14 +588,8 @@ class _Segment:
     def _indexes(self) -> tuple[bytes, ...]:
         if self._builder is None:
             return ()
-        self._index_heads()
         indexes = self._builder.finish()
         return indexes.offset_index, indexes.time_index
-
-    def _index_heads(self) -> None:
-        if self._builder is not None:
-            self._builder.add(*self._heads)
-        self._heads = [array("q") for _ in range(3)]
 
 
 def _remove(paths: list[Path], *, overwritten: bool) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from thawline.codecs import check_size, decompress_chunks, lz4_sized_block, rbak_codec
+from thawline.codecs import LZ4_MAGIC, check_size, decompress_chunks, lz4_sized_block
 from thawline.engine import columns
 from thawline.engine.chunks import Break, Chunk
 from thawline.errors import CodecError, FormatError, OutputTooLarge
@@ -19,6 +20,9 @@ from thawline.inflow import Inflow, Pieces, decompressing
 from thawline.model import Span
 from thawline.source import Source
 from thawline.wording import counted, grouped
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer  # collections.abc has it from Python 3.12 on
 
 WINDOW = 8 << 20
 """Bytes of decompressed payload that are framed at once; more where a record is longer."""
@@ -58,7 +62,7 @@ def content_of(source: Source, span: Span, max_bytes: int) -> Content | None:
     if header.compression == "none":
         return content
     data = source.view(stored.start, stored.end)
-    codec = rbak_codec(header.compression, data)
+    codec = codec_of(header.compression, data)
     opened = content.decompressed(header.compression, decompress_chunks(codec, data, max_bytes=max_bytes))
     if opened.problem and codec == "lz4_sized_block":  # the library decodes all of a block or nothing
         return content.decompressed(header.compression, lz4_prefix(data, max_bytes))
@@ -68,11 +72,20 @@ def content_of(source: Source, span: Span, max_bytes: int) -> Content | None:
 # Decompression.
 
 
+def codec_of(compression: str, data: Buffer) -> str:
+    """The codec of a payload, from the compression of its segment."""
+    if compression == "lz4":  # a block of exactly 0x184D2204 bytes would look like a frame
+        return "lz4" if memoryview(data)[:4] == LZ4_MAGIC else "lz4_sized_block"
+    if compression not in {"none", "zstd"}:
+        raise CodecError(f"RBAK has no compression {compression!r}")
+    return compression
+
+
 def decompressed(compression: str, data: memoryview, max_bytes: int, *, is_damaged: bool = False) -> Inflow:
     """The payload, and after it `CodecError` if it is damaged; damaged LZ4 blocks are decoded sequence by sequence."""
     if compression == "none":
         return Pieces(iter([data]))
-    codec = rbak_codec(compression, data)
+    codec = codec_of(compression, data)
     if codec == "lz4_sized_block":
         is_large = int.from_bytes(data[:LZ4_SIZE], "little") > LARGEST_BLOCK
         return Pieces(lz4_prefix(data, max_bytes) if is_damaged or is_large else _block(data, max_bytes))
@@ -212,7 +225,7 @@ def documents(inflow: Inflow, ending: Ending, longest: int = LONGEST, *, resync:
 
     With `resync`, bytes that are no record are skipped up to the next place that looks like one.
     """
-    framing = _Framing(ending, longest, resync=resync, buffer=_idle.pop() if _idle else bytearray())
+    framing = _Framing(ending, longest, resync=resync, buffer=_buffer())
     try:
         while framing.fill(inflow):
             if framing.held >= framing.needed:
@@ -227,6 +240,14 @@ def documents(inflow: Inflow, ending: Ending, longest: int = LONGEST, *, resync:
 
 _idle: list[bytearray] = []
 """Buffers for the next payload: memory that is new to the process costs as much as decompressing into it."""
+
+
+def _buffer() -> bytearray:
+    """A buffer that no other thread holds."""
+    try:
+        return _idle.pop()
+    except IndexError:
+        return bytearray()
 
 
 class _Framing:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import accumulate
+from threading import local
 from typing import Any
 
 import pyarrow as pa
@@ -394,13 +395,20 @@ def _owned(wire: pa.RecordBatch, owners: array[int], counts: list[int]) -> pa.Re
     return wire.set_column(at, "index", pc.subtract(wire["index"], first)).append_column(OWNER, owner)
 
 
-_room = bytearray(LARGEST_SMALL_PAYLOAD + 1)
+class _Room(local):
+    """Memory that small payloads are decompressed to; each thread has its own."""
+
+    def __init__(self) -> None:
+        self.memory = bytearray(LARGEST_SMALL_PAYLOAD + 1)
+
+
+_ROOM = _Room()
 
 
 def _small_payload(reader: SegmentReader) -> bytes | None:
     """A payload as far as it decompresses; None if it is not small."""
     inflow, held = reader.inflow(), 0
-    with memoryview(_room) as room:
+    with memoryview(_ROOM.memory) as room:
         try:
             while held < len(room) and (size := inflow.readinto(room[held:])):
                 held += size

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from thawline.batches import last
+from thawline.batches import first, last
 from thawline.formats.contract import Claim, Depth, Format, Kind, Reading, Table
 from thawline.formats.rbf import salvage
 from thawline.formats.rbf.findings import CODES
 from thawline.formats.rbf.frame import FENCE, is_newer_layout
 from thawline.formats.rbf.rows import Frames, first_frame, frames
-from thawline.formats.rbf.walk import ending, run_of, tiles
+from thawline.formats.rbf.walk import beginning, ending, run_of, tiles
 from thawline.generated.tables.rbf import FRAMES
 from thawline.model import Finding, Run, Span
 from thawline.source import Source
@@ -81,6 +81,14 @@ class Log(Kind):
         """Runs with their frames; of frames with other tags than requested only the head is read."""
         return frames(source, items, self.rbf.tag, columns)
 
+    def head(self, source: Source, rows: int, table: str, columns: Collection[str]) -> list[pa.RecordBatch] | None:
+        """The first frames, read from the start of the file; None where damage comes before their end."""
+        stretches = beginning(source, rows) if self.rbf.tag is None else None
+        if stretches is None:
+            return None
+        runs = map(run_of, stretches)
+        return list(first((batch for run in runs for batch in Frames.of(source, [run]).batches(columns)), rows))
+
     def tail(self, source: Source, rows: int, table: str, columns: Collection[str]) -> list[pa.RecordBatch] | None:
         """The last frames, found from the end of the file; None where damage makes a walk of the whole file necessary.
 
@@ -90,19 +98,19 @@ class Log(Kind):
         stretches = ending(source, rows) if self.rbf.tag is None else None
         if stretches is None:
             return None
-        first, found = len(stretches), 0
-        while first and found < rows:
-            first -= 1
-            found += stretches[first].units
-        runs = [run_of(stretch) for stretch in stretches[first:]]
+        start, found = len(stretches), 0
+        while start and found < rows:
+            start -= 1
+            found += stretches[start].units
+        runs = [run_of(stretch) for stretch in stretches[start:]]
         return last((batch for run in runs for batch in Frames.of(source, [run]).batches(columns)), rows)
 
     def units(self, source: Source, run: Run) -> Iterator[Span]:
         """The frames of a run, without their fences."""
         start = first_frame(run)
         for chunk in Frames.of(source, [run]).chunks([]):
-            for first, end in zip(chunk.starts.to_pylist(), chunk.ends.to_pylist(), strict=True):
-                yield Span(start + first, start + end - len(FENCE))
+            for begin, end in zip(chunk.starts.to_pylist(), chunk.ends.to_pylist(), strict=True):
+                yield Span(start + begin, start + end - len(FENCE))
 
     def spec_at(self, source: Source, position: int) -> str:
         """A frame, at any position."""

@@ -21,8 +21,10 @@ from thawline.generated.kernels.constants import (
     RBF_FRAME_LEN_FRAME_SIZE,
     RBF_FRAME_LEN_FRAME_STEP,
     RBF_FRAME_LEN_TAIL_BACK,
+    RBF_FRAME_PAYLOAD_AT,
 )
 from thawline.generated.kernels.tables import SYNCS
+from thawline.model import Span
 from thawline.source import Source
 
 FENCE: bytes = RBF_FILE_ENTRY_FENCE
@@ -51,9 +53,21 @@ def has_right_status(view: memoryview, end: int) -> bool:
     """Whether the FrameStatus of the frame that ends at `end` has no reserved bit, and all its bytes are equal."""
     last = end - RBF_FRAME_LAST_STATUS_BACK
     status = view[last]
-    more = status & RBF_FRAME_FRAME_STATUS_NUM_STATUS_MINUS_1_MASK
+    more = _more_status(status)
     is_reserved = status & RBF_FRAME_FRAME_STATUS_RESERVED_MASK
     return not is_reserved and view[last - more : last + 1] == bytes([status]) * (more + 1)
+
+
+def _more_status(last: int) -> int:
+    """How many bytes FrameStatus has before its last one, which tells it."""
+    mask: int = RBF_FRAME_FRAME_STATUS_NUM_STATUS_MINUS_1_MASK
+    return last & mask
+
+
+def payload_at(source: Source, start: int, end: int) -> Span:
+    """Where the payload of a frame is whose status is right [F-STATUSLEN-REVERSE-FORMULA]."""
+    last = end - RBF_FRAME_LAST_STATUS_BACK
+    return Span(start + RBF_FRAME_PAYLOAD_AT, last - _more_status(source.view(last, last + 1)[0]))
 
 
 def has_right_checksum(frame: memoryview) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from thawline.engine.encoding import mended
 from thawline.errors import ThawlineError
 from thawline.formats.rbf.findings import DAMAGED_LENGTH, UNFENCED, UNREACHABLE
 from thawline.formats.rbf.frame import (
@@ -12,9 +13,9 @@ from thawline.formats.rbf.frame import (
     FENCE,
     LEAST_FRAME,
     TAIL_BACK,
-    WORD,
     has_right_checksum,
     has_right_status,
+    payload_at,
     u4,
 )
 from thawline.model import Finding, Payload, Run, Span
@@ -55,11 +56,12 @@ def _copied(source: Source, run: Run) -> Iterator[memoryview]:
 
 
 def _proven_frame(source: Source, run: Run) -> Iterator[bytes | memoryview]:
-    """One proven frame, with its TailLen as HeadLen, and the fence that it may have lost."""
+    """One proven frame, with the HeadLen that its payload gives it, and the fence that it may have lost."""
     assert isinstance(run.payload, Proven)  # noqa: S101 - `recovered` sets it
-    size = run.payload.size
-    yield size.to_bytes(WORD, "little")
-    yield from _pieces(source, run.span.start + WORD, run.span.start + size)
+    start, end = run.span.start, run.span.start + run.payload.size
+    payload = payload_at(source, start, end)
+    yield mended("rbf_frames", source.view(start, payload.start), payload=payload.size)
+    yield from _pieces(source, payload.start, end)
     yield FENCE
 
 

@@ -33,6 +33,10 @@ FIRST_WINDOW, LAST_REMOTE_WINDOW = 1 << 16, 64 << 20
 LOOKED_BACK = LONGEST_WRITTEN
 """How much before the last frames of a file must be intact: no frame reaches further, so none holds them as payload."""
 
+LOOKED_AHEAD = 4 << 20
+"""How much after the first frames of a file must be intact: only a longer frame can hold the end of them as payload,
+and only in a file that was crafted."""
+
 
 # Runs and findings.
 
@@ -101,6 +105,25 @@ def run_of(stretch: Stretch, suspect: str = "") -> Run:
     return Run(Span(stretch.start, stretch.end), stretch.units, stretch.units, suspect=suspect)
 
 
+def beginning(source: Source, frames: int) -> list[Stretch] | None:
+    """The first frames, at least as many as requested, or all; None if there is damage before or soon after their end.
+
+    Only the start of the file is read.
+    """
+    kept: list[Stretch] = []
+    found, enough = 0, source.size
+    for item in forward("rbf_frames", source, len(FENCE), "crc32c") if has_genesis_fence(source) else ():
+        if not isinstance(item, Stretch):
+            return None
+        if found < frames or not kept:
+            kept.append(item)
+            found += item.units
+            enough = item.end
+        if item.end == source.size or (found >= frames and item.end - enough >= LOOKED_AHEAD):
+            return kept
+    return None
+
+
 def ending(source: Source, frames: int) -> list[Stretch] | None:
     """The last frames, at least as many as requested, or all; None if there is damage after or between them.
 
@@ -131,9 +154,14 @@ def ending(source: Source, frames: int) -> list[Stretch] | None:
 
 def read_forward(source: Source) -> list[Stretch]:
     """The intact frames from the genesis fence up to the first damage; none if that fence is lost."""
-    if source.size < len(FENCE) or source.view(0, len(FENCE)) != FENCE:
+    if not has_genesis_fence(source):
         return []
     return [item for item in forward("rbf_frames", source, len(FENCE), "crc32c") if isinstance(item, Stretch)]
+
+
+def has_genesis_fence(source: Source) -> bool:
+    """Whether a file starts with the fence that every log starts with."""
+    return source.size >= len(FENCE) and bytes(source.view(0, len(FENCE))) == FENCE
 
 
 def read_backward(source: Source, floor: int, first_block: int | None = None) -> Iterator[Stretch]:

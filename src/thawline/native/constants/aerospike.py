@@ -1,4 +1,4 @@
-"""Aerospike: particle types, limits of both tools, problems of bins, and slots of totals."""
+"""Aerospike: particle types, problems of bins, and slots of totals."""
 
 from __future__ import annotations
 
@@ -26,11 +26,7 @@ MINUS_INFINITY_AT, MINUS_INFINITY_SIZE = 23, 6
 WORD_QUOTE_AT = 13
 """The offset of the first quote: `nan` and `inf` are strings in JSON."""
 
-LONGEST_NAMESPACE = 31
-LONGEST_SET = 63
-LONGEST_BIN_NAME = 15
 DIGEST_SIZE = 20
-EXPIRATION_BITS = 32
 PARTITION_BYTES, PARTITION_MASK = 2, 4095
 """The first bytes of a digest that hold the partition, and the bits of them that do."""
 DIGEST_SHARES = 256

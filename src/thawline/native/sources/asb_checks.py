@@ -8,6 +8,10 @@ import cython
 
 if not cython.compiled:
     from thawline.generated.kernels.constants import (
+        AEROSPIKE_RECORD_BIN_NAME_LONGEST,
+        AEROSPIKE_RECORD_EXPIRATION_MOST,
+        AEROSPIKE_RECORD_NAMESPACE_LONGEST,
+        AEROSPIKE_RECORD_SET_LONGEST,
         BIN_TYPE_BASE64_STRING,
         BIN_TYPE_BOOLEAN,
         BIN_TYPE_DOUBLE,
@@ -26,12 +30,8 @@ if not cython.compiled:
     from thawline.native.constants.aerospike import (
         DIGEST_SHARES,
         DIGEST_SIZE,
-        EXPIRATION_BITS,
         HASHED,
-        LONGEST_BIN_NAME,
         LONGEST_MESSAGE,
-        LONGEST_NAMESPACE,
-        LONGEST_SET,
         MESSAGE_MARGIN,
     )
     from thawline.native.constants.characters import BACKSLASH, NUL, SPACE
@@ -144,7 +144,7 @@ def _is_sound_name(
 ) -> cython.bint:
     """Whether both tools accept the name of a bin."""
     size: cython.longlong = _token_size(buf, start, length)
-    if size < 0 or size > LONGEST_BIN_NAME:
+    if size < 0 or size > AEROSPIKE_RECORD_BIN_NAME_LONGEST:
         return False
     if letter != BIN_TYPE_NIL:
         return True
@@ -256,9 +256,11 @@ def are_sound_heads(
     with cython.nogil:
         while is_sound and row < rows:
             size = _token_size(buf, namespace_starts[row], namespace_lengths[row])
-            is_sound = 0 <= size <= LONGEST_NAMESPACE and expirations[row] >> EXPIRATION_BITS == 0
+            is_sound = (
+                0 <= size <= AEROSPIKE_RECORD_NAMESPACE_LONGEST and expirations[row] <= AEROSPIKE_RECORD_EXPIRATION_MOST
+            )
             size = _token_size(buf, set_starts[row], set_lengths[row])
-            is_sound = is_sound and 0 <= size <= LONGEST_SET
+            is_sound = is_sound and 0 <= size <= AEROSPIKE_RECORD_SET_LONGEST
             at = digest_starts[row]
             size = _decode_base64(sextet_of, buf, at, at + digest_lengths[row], digests, DIGEST_SIZE * row)
             is_sound = is_sound and size == DIGEST_SIZE * (row + 1)

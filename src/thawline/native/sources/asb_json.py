@@ -12,7 +12,6 @@ else:
     from thawline.generated.kernels.constants import (
         BIN_TYPE_MAP,
         MSGPACK_ARRAY_16,
-        MSGPACK_ARRAY_32,
         MSGPACK_BIN_8,
         MSGPACK_BIN_32,
         MSGPACK_FALSE,
@@ -24,7 +23,6 @@ else:
         MSGPACK_INT_8,
         MSGPACK_INT_64,
         MSGPACK_MAP_16,
-        MSGPACK_MAP_32,
         MSGPACK_NEGATIVE_FIXINT,
         MSGPACK_NIL,
         MSGPACK_STR_8,
@@ -76,7 +74,14 @@ else:
         QUOTE,
         SPACE,
     )
-    from thawline.native.sources.asb_msgpack import _extension, _msgpack_double, _msgpack_integer, _msgpack_length
+    from thawline.native.sources.asb_msgpack import (
+        _extension,
+        _is_list,
+        _is_map,
+        _msgpack_double,
+        _msgpack_integer,
+        _msgpack_length,
+    )
     from thawline.native.sources.checksums import _first_byte
     from thawline.native.sources.gather import BASE64
     from thawline.native.sources.utf8 import _is_utf8
@@ -92,24 +97,6 @@ JSON_TEXTS = b"".join(PARTICLES) + BASE64 + b"0123456789abcdef"
 """Texts of JSON: the keys for bytes, the base-64 alphabet, hexadecimal digits."""
 JSON_WORDS = b'nulltruefalse"nan""inf""-inf"'
 """Words of JSON; `constants.aerospike` has the offset of each."""
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _is_map(head: cython.int) -> cython.bint:
-    """Whether a value with this first byte is a map."""
-    return MSGPACK_FIXMAP <= head < MSGPACK_FIXARRAY or head in (MSGPACK_MAP_16, MSGPACK_MAP_32)
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _is_list(head: cython.int) -> cython.bint:
-    """Whether a value with this first byte is a list."""
-    return MSGPACK_FIXARRAY <= head < MSGPACK_FIXSTR or head in (MSGPACK_ARRAY_16, MSGPACK_ARRAY_32)
 
 
 @cython.cfunc

@@ -12,10 +12,17 @@ if cython.compiled:
 else:
     from thawline.generated.kernels.constants import (
         EXTENSION_TYPE_REQUEST,
+        MSGPACK_ARRAY_16,
+        MSGPACK_ARRAY_32,
         MSGPACK_EXT_8,
         MSGPACK_EXT_32,
+        MSGPACK_FIXARRAY,
         MSGPACK_FIXEXT_1,
         MSGPACK_FIXEXT_16,
+        MSGPACK_FIXMAP,
+        MSGPACK_FIXSTR,
+        MSGPACK_MAP_16,
+        MSGPACK_MAP_32,
     )
     from thawline.native.constants.kernels import WORD
 
@@ -113,3 +120,21 @@ def _extension(buf: cython.const[cython.uchar][::1], pos: cython.longlong, end: 
     if size > end - pos - 1 or buf[pos] == EXTENSION_TYPE_REQUEST:
         return -1
     return pos + 1 + size
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _is_map(head: cython.int) -> cython.bint:
+    """Whether a value with this first byte is a map."""
+    return MSGPACK_FIXMAP <= head < MSGPACK_FIXARRAY or head in (MSGPACK_MAP_16, MSGPACK_MAP_32)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _is_list(head: cython.int) -> cython.bint:
+    """Whether a value with this first byte is a list."""
+    return MSGPACK_FIXARRAY <= head < MSGPACK_FIXSTR or head in (MSGPACK_ARRAY_16, MSGPACK_ARRAY_32)

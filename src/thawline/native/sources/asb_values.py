@@ -7,6 +7,10 @@ import cython
 
 if not cython.compiled:
     from thawline.generated.kernels.constants import (
+        AEROSPIKE_RECORD_BIN_NAME_LONGEST,
+        AEROSPIKE_RECORD_EXPIRATION_MOST,
+        AEROSPIKE_RECORD_NAMESPACE_LONGEST,
+        AEROSPIKE_RECORD_SET_LONGEST,
         BIN_TYPE_BASE64_STRING,
         BIN_TYPE_BOOLEAN,
         BIN_TYPE_DOUBLE,
@@ -33,10 +37,6 @@ if not cython.compiled:
         COLLECTIONS,
         DEEPEST_COLLECTION,
         DIGEST_SIZE,
-        EXPIRATION_BITS,
-        LONGEST_BIN_NAME,
-        LONGEST_NAMESPACE,
-        LONGEST_SET,
         MOST_JSON,
         PARTICLE_BYTES,
         PARTICLE_DOUBLE,
@@ -100,7 +100,7 @@ def _is_odd_name(
 ) -> cython.bint:
     """Whether a tool may refuse the name of a bin: for its length, a NUL, or what looks like the value of a nil bin."""
     return (
-        end - start > LONGEST_BIN_NAME
+        end - start > AEROSPIKE_RECORD_BIN_NAME_LONGEST
         or _has_byte(names, start, end, NUL)
         or (letter == BIN_TYPE_NIL and _has_byte(names, start, end, SPACE))
     )
@@ -298,10 +298,10 @@ def check_heads(
     with cython.nogil:
         while row < rows:
             is_odd = (
-                namespace_offsets[row + 1] - namespace_offsets[row] > LONGEST_NAMESPACE
-                or set_offsets[row + 1] - set_offsets[row] > LONGEST_SET
+                namespace_offsets[row + 1] - namespace_offsets[row] > AEROSPIKE_RECORD_NAMESPACE_LONGEST
+                or set_offsets[row + 1] - set_offsets[row] > AEROSPIKE_RECORD_SET_LONGEST
                 or digest_offsets[row + 1] - digest_offsets[row] != DIGEST_SIZE
-                or expirations[row] >> EXPIRATION_BITS
+                or expirations[row] > AEROSPIKE_RECORD_EXPIRATION_MOST
                 or _has_byte(namespaces, namespace_offsets[row], namespace_offsets[row + 1], NUL)
                 or _has_byte(sets, set_offsets[row], set_offsets[row + 1], NUL)
             )

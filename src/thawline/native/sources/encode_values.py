@@ -6,6 +6,8 @@ What is measured is what is written: an encoder makes its buffer by the one and 
 import cython
 
 if not cython.compiled:
+    import operator
+
     from thawline.checksums import crc32, crc32c
     from thawline.native.constants.characters import (
         BACKSLASH,
@@ -56,6 +58,19 @@ def _stopped(
 def _is_given(valid: cython.const[cython.uchar][::1], bit: cython.longlong) -> cython.bint:
     """Whether a row is not null, by a validity bitmap, which is empty where none is."""
     return valid.shape[0] == 0 or (valid[bit >> 3] >> (bit & 7)) & 1 == 1
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=True)
+def _given_number(given: object) -> cython.longlong:
+    """A number of 64 bits; Python refuses others."""
+    if cython.compiled:
+        return given
+    number = operator.index(given)
+    if not -(1 << 63) <= number < 1 << 63:
+        raise OverflowError("a number of more than 64 bits")
+    return number
 
 
 @cython.cfunc
@@ -145,7 +160,7 @@ def _is_escaped(byte: cython.uchar) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def _escaped_size(
-    data: cython.const[cython.uchar][::1], start: cython.longlong, length: cython.longlong
+    data: cython.pointer(cython.const[cython.uchar]), start: cython.longlong, length: cython.longlong
 ) -> cython.longlong:
     """How many bytes a token takes."""
     size: cython.longlong = 0
@@ -163,7 +178,7 @@ def _escaped_size(
 def _write_escaped(
     out: cython.uchar[::1],
     at: cython.longlong,
-    data: cython.const[cython.uchar][::1],
+    data: cython.pointer(cython.const[cython.uchar]),
     start: cython.longlong,
     length: cython.longlong,
 ) -> cython.longlong:
@@ -210,7 +225,7 @@ def _base64_digit(bits: cython.longlong) -> cython.uchar:
 def _write_base64(
     out: cython.uchar[::1],
     at: cython.longlong,
-    data: cython.const[cython.uchar][::1],
+    data: cython.pointer(cython.const[cython.uchar]),
     start: cython.longlong,
     length: cython.longlong,
 ) -> cython.longlong:

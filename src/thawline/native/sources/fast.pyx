@@ -42,6 +42,78 @@ cdef extern from "ripemd160.h" nogil:
     void prepare_hashes(int use_wide)
     void rmd_hash(const unsigned char *data, const long long *starts, const long long *ends, int count, unsigned char *out)
 
+cdef extern from "arrow.h" nogil:
+    struct ArrowSchema:
+        const char *format
+        const char *name
+        const char *metadata
+        long long n_children
+        ArrowSchema **children
+        ArrowSchema *dictionary
+    struct ArrowArray:
+        long long length
+        long long null_count
+        long long offset
+        long long n_buffers
+        const void **buffers
+        ArrowArray **children
+    ctypedef struct text_node:
+        int kind
+        int width
+        int digits
+        int count
+        long long first
+        long long size
+        long long key
+        long long key_size
+        long long extra
+        long long extra_size
+        const unsigned char *valid
+        const unsigned char *values
+        const unsigned char *offsets
+        long long offset
+        long long readable
+    long long number_after(const char *format)
+    int is_whole_decimal(const char *format, long long digits)
+    int has_bytes(const ArrowSchema *)
+    int has_equal_names(const ArrowSchema *)
+    int is_valid(const text_node *, long long at)
+    long long offset_at(const text_node *, long long at)
+    long long integer_at(const text_node *, long long at)
+    unsigned long long unsigned_at(const text_node *, long long at)
+    double double_at(const text_node *, long long at)
+    int bit_at(const text_node *, long long at)
+
+cdef extern from "text.h" nogil:
+    ctypedef struct text_out:
+        unsigned char *data
+        long long size
+    ctypedef struct text_work:
+        text_node *nodes
+        text_out keys
+        text_out out
+        text_out value
+    int open_work(text_work *, long long nodes)
+    void close_work(text_work *)
+    int is_short(const text_work *)
+    void put_byte(text_out *, unsigned char)
+    void put_bytes(text_out *, const unsigned char *, long long size)
+    void put_literal(text_out *, const char *)
+    void put_integer(text_out *, long long)
+    void put_unsigned(text_out *, unsigned long long)
+    void put_wide(text_out *, const unsigned char *)
+    void put_time(text_out *, long long ticks, int digits)
+    void put_hex(text_out *, const unsigned char *, long long size)
+    void put_base64(text_out *, const unsigned char *, long long size)
+    int put_json_text(text_out *, const unsigned char *, long long size, long long readable, int replaces)
+    void put_replaced(text_out *, const unsigned char *, long long size)
+    void put_csv_text(text_out *, const unsigned char *, long long size, long long readable, int is_guarded)
+
+cdef extern from "floats.h" nogil:
+    int has_powers
+    void set_power(int exponent, unsigned long long high, unsigned long long low)
+    void put_double(text_out *, double)
+
 prepare_crc(1)
 prepare_numbers(2)
 prepare_hashes(1)
