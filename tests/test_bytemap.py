@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ def reports(draw: st.DrawFn) -> Report:
 def test_tiles_cover_the_file_without_a_gap(verdict: Report) -> None:
     found = list(tiles(verdict))
     assert sum(tile.span.size for tile in found) == verdict.size
-    assert all(left.span.end == right.span.start for left, right in zip(found, found[1:], strict=False))
+    assert all(left.span.end == right.span.start for left, right in pairwise(found))
     damaged = sum(tile.span.size for tile in found if tile.state == "damaged")
     assert damaged == verdict.damaged_bytes
 

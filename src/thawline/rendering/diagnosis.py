@@ -50,7 +50,7 @@ class Mark:
 
 
 def diagnosis(cold: ColdFile, report: Report, console: PlainConsole, *, is_verbose: bool = False) -> Iterator[Text]:
-    """The lines of a report: its findings, the first fifty unless verbose, then the verdict, on a terminal with a map."""
+    """The lines of a report: its findings, the first fifty unless verbose, and the verdict; a map on a terminal."""
     limit = len(report.findings) if is_verbose else SHOWN_FINDINGS
     hint = ""
     followed = zip(report.findings, chain(islice(report.findings, 1, None), [None]), strict=False)
