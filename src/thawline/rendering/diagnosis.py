@@ -193,9 +193,8 @@ def _verdict(cold: ColdFile, report: Report, console: PlainConsole) -> Iterator[
     damaged = f"{grouped(report.damaged_bytes)} of {counted(report.size, 'byte')}"
     is_are = "is" if report.damaged_bytes == 1 else "are"
     yield _fact("how bad", f"{damaged} ({share(report.damaged_bytes, report.size)}) {is_are} damaged")
-    room = (console.room or 0) - MARGIN
-    if line := strip(report, room, console.encoding):
-        yield _fact("map", "").append_text(line)
+    if drawn := strip(report, (console.room or 0) - MARGIN, console.encoding):
+        yield _fact("map", "").append_text(drawn)
     yield _fact("readable", _readable(cold, report, places))
     yield _fact("looks like", _cause(cold, report, places))
     for title, line in zip(("next", *[""] * 9), _next_commands(cold, report), strict=False):
