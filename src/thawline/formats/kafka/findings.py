@@ -235,8 +235,8 @@ NO_FOOTER = Code(
     "KAF210",
     "a KRaft snapshot without its footer",
     "warning",
-    "The file begins with the header of a snapshot and does not end with its footer, so records may be missing from its "
-    "end. Under the name of a snapshot, such as 00000000000000000100-0000000004.checkpoint, it is damaged (KAF126).",
+    "The file begins with the header of a snapshot and does not end with its footer, so records may be missing from "
+    "its end. Under the name of a snapshot, which ends in .checkpoint, it is damaged (KAF126).",
 )
 PREALLOCATED = Code(
     "KAF301",
