@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from thawline.model import Report
     from thawline.verbs.salvage import Salvaged
 
-INPUT_FORMAT = READING[1]
+INPUT_FORMAT = [READING[0], READING[2]]
 DAMAGED = 1
 
 
