@@ -261,7 +261,7 @@ def _next_commands(cold: ColdFile, report: Report) -> Iterator[str]:
         yield f"thawline inspect {name} --finding {number}"
     yield f"thawline explain {first.code.id}"
     hints = (finding.hint for finding in chain([first], (other for _, other in errors)) if finding.hint)
-    if hint := min(hints, key=lambda hint: "salvage" not in hint, default=""):
+    if hint := min(hints, key=lambda hint: ("salvage" not in hint, "--recover" not in hint), default=""):
         yield printable(hint)
     elif report.units and isinstance(cold.kind, Salvaging | ContentNamed):
         yield f"thawline salvage {name} -o {quoted(_intact_name(report))}"
