@@ -36,8 +36,8 @@ def test_a_spec_that_compiles_is_0_and_one_that_does_not_is_1(specs: Path) -> No
 def test_every_reason_is_said_once_with_its_place_and_nothing_that_only_follows(specs: Path) -> None:
     told = thawline("spec", "check", str(specs / "bad.ksy")).stdout.splitlines()
     assert told == [
-        f"{specs}/bad.ksy:7:5: there is no type nowhere",
         f"{specs}/bad.ksy:5:5: u4 needs le or be, or a default endian in meta",
+        f"{specs}/bad.ksy:7:5: there is no type nowhere",
     ]
 
 

@@ -44,7 +44,6 @@ def emit(analysis: Analysis, library: Library) -> Emitted:
     writer, places = Writer(), Places()
     emitter = _Emitter(analysis, library, writer, places)
     types = analysis.types_used()
-    _refuse(analysis)
     for type_ in types:
         emitter.declare_type(type_)
     for type_ in types:
@@ -61,7 +60,12 @@ def emit(analysis: Analysis, library: Library) -> Emitted:
 
 def _refuse(analysis: Analysis) -> None:
     if analysis.refused:
-        raise Refused(list(analysis.refused.values()))
+        raise Refused(sorted(analysis.refused.values(), key=_place))
+
+
+def _place(error: SpecError) -> tuple[str, int, int]:
+    file, line, column = str(error).partition(": ")[0].rsplit(":", 2)
+    return file, int(line), int(column)
 
 
 @dataclass
