@@ -87,12 +87,17 @@ class Analysis:
 
     def users(self, item: Field) -> list[User]:
         """The structures that a field can be."""
+        try:
+            return self._users(item)
+        except SpecError as error:
+            self.refuse(error)
+            return []
+
+    def _users(self, item: Field) -> list[User]:
         text = item.data.get("type")
         if isinstance(text, dict):
             return [found for _, found in self.cases(item) if isinstance(found, User)]
-        if text is None:
-            return []
-        found = self.data_type(item, text, "type")
+        found = self.data_type(item, text, "type") if text is not None else None
         return [found] if isinstance(found, User) else []
 
     # Kinds
