@@ -136,8 +136,8 @@ def diff(
     """What differs between the rows of two files, or of two folders whose files belong together.
 
     Rows are compared by the identity that their format declares, or by `key`; in all columns, or in `columns`. The
-    result has `counts`, `is_same` and `batches()`; closing it, or leaving its `with` block, removes its files. A warning
-    names files in a folder that do not belong to it, and files that cannot be opened.
+    result has `counts`, `is_same` and `batches()`; closing it, or leaving its `with` block, removes its files. Warnings
+    name files in a folder that do not belong to it, and files that cannot be opened.
     """
     from thawline.verbs.diff import diff as compare  # noqa: PLC0415 - only `diff` needs it
 
