@@ -95,7 +95,7 @@ def _show_diagnosis(run: Session, cold: ColdFile, report: Report, _sink: Any) ->
     if report.ok and run.options.quiet:
         return
     run.progress.clear()
-    for line in diagnosis(cold, report, is_verbose=run.options.verbose):
+    for line in diagnosis(cold, report, run.console, is_verbose=run.options.verbose):
         run.console.print(line)
 
 
