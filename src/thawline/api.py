@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from thawline import formats
 from thawline.cold import ColdFolder, open_cold, open_folder
 from thawline.damage import OnError
+from thawline.errors import UnknownFormat
 from thawline.formats import Claim
 from thawline.jobs import Crew
 from thawline.model import Report
@@ -26,15 +27,18 @@ NAMED = 5
 __all__ = ["convert", "identify", "salvage", "verify"]
 
 
-def identify(source: Readable) -> Claim:
+def identify(source: Readable, *, spec: str | os.PathLike[str] | None = None) -> Claim:
     """The format of a file, how certain that is, and why; `UnknownFormat` if no format claims it.
+
+    With `spec`, whether the format that this Kaitai spec describes claims it.
 
     >>> identify(b"RBF1").format
     'rbf'
     """
     with open_source(source) as opened:
-        claim = formats.resolve(opened, None, {})[1]
-        assert claim is not None  # noqa: S101 - without a format name, only a claim selects the format
+        found, claim = formats.resolve(opened, None, {}, spec)
+        if claim is None:  # only a format that is named can make none
+            raise UnknownFormat(f"{opened.name}: is no file of the format {found.name}")
         return claim
 
 
@@ -43,6 +47,7 @@ def verify(
     format: str | None = None,  # noqa: A002 - the word that every caller expects
     *,
     heads_only: bool = False,
+    spec: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Report:
     """The report on a file: every byte is intact, damaged, or described by a finding.
@@ -50,7 +55,7 @@ def verify(
     >>> verify(b"RBF1").ok
     True
     """
-    with open_cold(source, format, **options) as cold:
+    with open_cold(source, format, spec=spec, **options) as cold:
         return cold.verify(heads_only=heads_only)
 
 
@@ -62,12 +67,13 @@ def salvage(
     overwrite: bool = False,
     recover: bool = False,
     include_suspects: bool = False,
+    spec: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Salvaged:
     """Write everything intact in a file to a new file; returns what was written and what was lost."""
     from thawline.verbs.salvage import salvage as copy  # noqa: PLC0415 - only `salvage` needs it
 
-    with open_cold(source, format, **options) as cold:
+    with open_cold(source, format, spec=spec, **options) as cold:
         return copy(cold, Path(target), overwrite=overwrite, recover=recover, include_suspects=include_suspects)
 
 
@@ -84,6 +90,7 @@ def convert(
     row_group_bytes: int | None = None,
     partition_by: str | None = None,
     jobs: int = 1,
+    spec: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> int:
     """Write the rows of a file, or of a folder whose files belong together, to a new file; returns the number of rows.
@@ -110,7 +117,7 @@ def convert(
         _warn(folder)
         named = FileColumns.of(member.path for member in folder.members)
         return write(folder.files(), path, named=named, **shared)
-    with open_cold(source, format, table, on_error, jobs, **options) as cold:
+    with open_cold(source, format, table, on_error, jobs, spec=spec, **options) as cold:
         return write([cold], path, **shared)
 
 

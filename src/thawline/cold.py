@@ -232,17 +232,22 @@ def open_cold(
     table: str | None = None,
     on_error: OnError = "skip",
     jobs: int = 1,
+    *,
+    spec: str | os.PathLike[str] | None = None,
     **options: object,
 ) -> ColdFile:
     """Open a path, `-` for stdin, a URL, bytes or a file object; the format is recognised unless `format` names it.
 
+    `spec` is the path of a Kaitai spec (`.ksy`) that describes a format of one's own.
     With `jobs`, so many threads read rows ahead; the rows and their order are the same. Options are those of the
     format, such as `since`; `thawline help FORMAT` lists them. Raises `UnknownFormat` if no format claims the file and
     `SourceError` if it cannot be opened.
     """
+    if spec is not None and format is not None:
+        raise ValueError("a spec describes a format of its own; give either the spec or the format")
     opened = open_source(source)
     try:
-        resolved, claim = formats.resolve(opened, format, options)
+        resolved, claim = formats.resolve(opened, format, options, spec)
         return ColdFile(opened, resolved, table, on_error, claim, Crew(jobs))
     except BaseException:
         opened.close()

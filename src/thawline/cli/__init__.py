@@ -112,7 +112,16 @@ def _is_file(name: str) -> bool:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
-def commands() -> None:
+@click.option(
+    "--spec",
+    "specs",
+    multiple=True,
+    type=click.Path(),
+    metavar="X.ksy",
+    help="Read files of the format that this Kaitai spec describes; may be given more than once, also after COMMAND.",
+)
+@click.pass_context
+def commands(context: click.Context, specs: tuple[str, ...]) -> None:
     """Read, verify, query, salvage and convert cold data without restoring it.
 
     FILE is a path, a glob, a folder, a URL such as s3://bucket/key, or - for stdin. Files are only ever read.
@@ -122,6 +131,10 @@ def commands() -> None:
     or a file that cannot be read or written, 3 a file of no known format, 130 interrupted, 143 or 129 ended by a
     signal. Of several files the highest code counts. A closed pipe is no error.
     """
+    if specs:
+        from thawline.cli.options import declare
+
+        declare(context, specs)
 
 
 def main() -> None:

@@ -68,8 +68,8 @@ def ingest(sources: tuple[str, ...], to: str, **arguments: Any) -> int:
 
     Needs `pip install 'thawline[spark]'`. Java is found by JAVA_HOME or on the PATH, else it is the one that comes with
     that. SOURCE is a folder, a file, or a URL such as s3://bucket/prefix, with credentials by the usual environment,
-    and so is LAKE. On a cluster, both must be where every worker sees them. Spark's own log is LAKE/_ingest/spark.log, or
-    beside temporary files if LAKE is a URL.
+    and so is LAKE. On a cluster, both must be where every worker sees them. Spark's own log is LAKE/_ingest/spark.log,
+    or among temporary files if LAKE is a URL.
     """
     from thawline.spark import session
     from thawline.spark.pipeline import ingest as run

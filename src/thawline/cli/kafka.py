@@ -23,7 +23,7 @@ def kafka() -> None:
     FILES,
     click.option("-o", "--output", type=click.Path(), metavar="FOLDER", help="Where to write; else beside each FILE."),
     OVERWRITE,
-    READING[:1],
+    READING[1:2],
     TALKING,
 )
 @session

@@ -36,6 +36,8 @@ class Options:
     files: tuple[str, ...] = ()
     recursive: bool = True
     input_format: str | None = None
+    spec_format: str | None = None
+    """The format of the only `--spec`: files that are named are of it, whatever is left of them."""
     table: str | None = None
     columns: tuple[str, ...] = ()
     where: tuple[tuple[str, str], ...] = ()
@@ -136,7 +138,35 @@ PATH = click.Path(readable=False)  # the session reports an unreadable file, and
 FILES = click.argument("files", nargs=-1, required=True, type=PATH, metavar="FILE…")
 FILE = click.argument("file", type=PATH, metavar="FILE")
 
+
+def declare(context: click.Context, specs: tuple[str, ...]) -> None:
+    """Declare the formats of some specs for the rest of this run."""
+    from thawline import formats
+
+    for path in specs:
+        made = formats.declare(path)
+        of_users(context).append(made.name)
+        context.find_root().call_on_close(functools.partial(formats.FORMATS.pop, made.name, None))
+
+
+def of_users(context: click.Context) -> list[str]:
+    """The names of the formats that `--spec` has declared."""
+    names: list[str] = context.find_root().meta.setdefault("thawline.specs", [])
+    return names
+
+
+SPEC = click.option(
+    "--spec",
+    multiple=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda context, _param, value: declare(context, value),
+    type=click.Path(),
+    metavar="X.ksy",
+    help="Read files of the format that this Kaitai spec describes; may be given more than once.",
+)
 READING = [
+    SPEC,
     click.option(
         "-r/ ",
         "--recursive/--no-recursive",
@@ -323,6 +353,8 @@ def session(command: Callable[..., int]) -> Callable[..., int]:
         settings = [(option.name, arguments.pop(option.name, None)) for option in OPTIONS if option.name in arguments]
         arguments["settings"] = tuple((name, value) for name, value in settings if value is not None)
         shared = {field.name: arguments.pop(field.name) for field in fields(Options) if field.name in arguments}
+        declared_names = of_users(click.get_current_context())
+        shared["spec_format"] = declared_names[0] if len(declared_names) == 1 else None
         return command(Session(Options(**shared)), **arguments)
 
     return run

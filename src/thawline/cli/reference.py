@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from thawline.cli.options import FORMAT, TALKING, format_names, session, takes
+from thawline.cli.options import FORMAT, SPEC, TALKING, format_names, session, takes
 from thawline.errors import UnknownFormat
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ def formats(run: Session) -> int:
 
 @click.command()
 @takes(
-    FORMAT_NAME,
+    click.argument("name", metavar="[FORMAT]", required=False, shell_complete=format_names),
+    SPEC,
     click.option("--table", metavar="NAME", help="Only this table."),
     click.option("--arrow", "source", flag_value="arrow", help="The Arrow schema of the tables."),
     click.option("--layout", "source", flag_value="layout", help="The bytes of each structure, as Markdown tables."),
@@ -49,10 +50,16 @@ def formats(run: Session) -> int:
     COLOR,
 )
 @session
-def schema(run: Session, name: str, source: str | None) -> int:
-    """Show the columns of a format's tables, or the bytes that they come from."""
+def schema(run: Session, name: str | None, source: str | None) -> int:
+    """Show the columns of a format's tables, or the bytes that they come from.
+
+    With `--spec x.ksy` it is the format of this spec, before a byte of a file is read.
+    """
     from thawline.formats import get
 
+    name = name or run.options.spec_format
+    if name is None:
+        raise click.UsageError("Missing argument 'FORMAT'.")
     format_ = get(name)
     tables = [run.options.table] if run.options.table else list(format_.tables)
     if unknown := set(tables) - set(format_.tables):

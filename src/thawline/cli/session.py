@@ -306,7 +306,7 @@ class Session:
             if given.format:
                 found, claim = given.format, given.format.claim(watched)
             else:
-                found, claim = resolve(watched, self.options.input_format, self.settings)
+                found, claim = resolve(watched, self._format_of(given), self.settings)
             crew = ALONE if self.progress.is_joint else self.crew
             cold = WatchedFile(watched, found, self.options.table, self.options.on_error, claim, crew)
             cold.progress = self.progress
@@ -317,6 +317,10 @@ class Session:
                 raise click.UsageError(f"{path}: {error}") from error
             raise
         return cold
+
+    def _format_of(self, given: Input) -> str | None:
+        """The format that a file is said to be of; None if it is to be recognised."""
+        return self.options.input_format or (self.options.spec_format if given.is_named else None)
 
     def _check_columns(self, cold: ColdFile) -> None:
         where = dict(self.options.where)

@@ -18,6 +18,7 @@ from thawline.compiler.sync import checked, derived, lower_sync
 from thawline.engine.tables import Sync, Table
 from thawline.errors import SourceError
 from thawline.ksy.documents import SCHEMAS, Spec, load_spec
+from thawline.ksy.shapes import check_shape
 from thawline.native.plain.cython_names import executed
 
 __all__ = ["compiled", "imported", "probed"]
@@ -55,9 +56,11 @@ def imported(file: Path) -> dict[str, Spec]:
 
 def _read(file: Path) -> Spec:
     try:
-        return load_spec(file)
+        spec = load_spec(file)
     except OSError as error:
         raise SourceError(f"{file}: {error.strerror or error}") from error
+    check_shape(spec)
+    return spec
 
 
 def _import(spec: Spec, name: object) -> Path:

@@ -29,11 +29,16 @@ SUFFIXES = {".asb": "aerospike", ".log": "kafka"}
 """Formats that are asked first about files of such a name, so that the others need not be imported."""
 
 
-def declare(file: str | os.PathLike[str]) -> Format:
-    """Add the format that a `.ksy` describes; it is tried after the others when a file is identified."""
+def described(file: str | os.PathLike[str]) -> Format:
+    """The format that a `.ksy` describes; `SpecError` names file, line and column of what cannot be compiled."""
     from thawline.formats.declared import Declared  # noqa: PLC0415 - it needs the compiler
 
-    new = Declared.of(Path(file))
+    return Declared.of(Path(file))
+
+
+def declare(file: str | os.PathLike[str]) -> Format:
+    """Add the format that a `.ksy` describes; it is tried after the others when a file is identified."""
+    new = described(file)
     if isinstance(FORMATS.get(new.name), str):
         raise UnknownFormat(f"{file}: a format is called {new.name!r} already; give the spec another id")
     FORMATS[new.name] = new
@@ -82,8 +87,14 @@ def prepared(format_: Format, sources: Iterable[Source]) -> Format:
     return format_.prepared(sources) if isinstance(format_, Learning) else format_
 
 
-def resolve(source: Source, name: str | None, settings: Mapping[str, object]) -> tuple[Format, Claim | None]:
-    """The format to read a file with, recognised unless `name` is given, and its claim on the file."""
+def resolve(
+    source: Source, name: str | None, settings: Mapping[str, object], spec: str | os.PathLike[str] | None = None
+) -> tuple[Format, Claim | None]:
+    """The format to read a file with, recognised unless `name` or a `.ksy` is given, and its claim on the file."""
+    if spec is not None:
+        found = described(spec)
+        options.check(found.name, settings)
+        return found, found.claim(source)
     if name is None:
         try:
             claim = identify(source)

@@ -40,8 +40,6 @@ class Change:
     """Works whose rows go from all tables, as `_work` has them."""
     renewed: tuple[str, ...] = ()
     """Works whose rows go from the table `files` only: others take their place."""
-    by: tuple[str, ...] = ()
-    """Partitioning columns of new tables."""
     facts: dict[str, Any] = field(default_factory=dict)
     """What the history says of it."""
 
@@ -54,7 +52,7 @@ class Change:
         """As it was written down."""
         told = json.loads(text)
         adds = tuple(TableFile(**one) for one in told["adds"])
-        return cls(adds, tuple(told["stale"]), tuple(told["renewed"]), tuple(told["by"]), told["facts"])
+        return cls(adds, tuple(told["stale"]), tuple(told["renewed"]), told["facts"])
 
     @property
     def tables(self) -> set[str]:
@@ -77,7 +75,7 @@ def apply_to(
     """Carry out the part of a commit that is about one table, unless that was done; the version that has it."""
     adds = [one for one in change.adds if one.table == table]
     for attempt in range(PATIENCE):
-        found = Table.open(place, table) or (_created(place, table, adds, change.by) if adds else None)
+        found = Table.open(place, table) or (_created(place, table, adds) if adds else None)
         if found is None:
             return 0
         if found.mark(APP) >= number:
@@ -97,9 +95,9 @@ def apply_to(
     raise LakeError(f"{table}: others commit to it all the time")
 
 
-def _created(place: Place, table: str, adds: Sequence[TableFile], by: Sequence[str]) -> Table:
+def _created(place: Place, table: str, adds: Sequence[TableFile]) -> Table:
     schema = schema_of(place, adds[0])
-    return Table.create(place, table, documented(table, schema), by, {})
+    return Table.create(place, table, documented(table, schema), list(adds[0].partition), {})
 
 
 def _widened(found: Table, adds: Iterable[TableFile]) -> None:
@@ -120,7 +118,7 @@ def schema_of(place: Place, file: TableFile) -> pa.Schema:
     with parquet_reader(place, f"{file.table}/{file.path}") as reader:
         schema: pa.Schema = reader.schema_arrow.remove_metadata()
     for column in file.partition:
-        schema = schema.append(pa.field(column, pa.string()))
+        schema = schema.append(pa.field(column, pa.type_for_alias(file.types[column])))
     return schema
 
 

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -46,6 +46,8 @@ class TableFile:
     """Values of the partitioning columns, which are not in the file."""
     stats: str
     """As the log has them, in JSON."""
+    types: Mapping[str, str] = field(default_factory=dict)
+    """Types of the partitioning columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,7 @@ class Table:
                     place.uri(name),
                     documented.schema,
                     mode="ignore",
-                    partition_by=[column for column in by if column in documented.schema.names],
+                    partition_by=list(by),
                     name=name.rpartition("/")[2],
                     description=documented.doc or None,
                     configuration={**KEPT_LOG, **facts},

@@ -40,9 +40,15 @@ class FileWriter:
     """A new file of a table; `LakeError` if it cannot be written. An error removes it."""
 
     def __init__(
-        self, place: Place, table: str, path: str, schema: pa.Schema, partition: Mapping[str, str | None]
+        self,
+        place: Place,
+        table: str,
+        path: str,
+        schema: pa.Schema,
+        partition: Mapping[str, str | None],
+        types: Mapping[str, str] | None = None,
     ) -> None:
-        self.place, self.table, self.path, self.partition = place, table, path, partition
+        self.place, self.table, self.path, self.partition, self.types = place, table, path, partition, types or {}
         self.rows = 0
         self._stack = ExitStack()
         self._footers: list[Any] = []
@@ -68,7 +74,8 @@ class FileWriter:
             self._writer.close()
             size = self._file.tell()
             self._stack.close()
-        return TableFile(self.table, self.path, size, self.rows, self.partition, statistics(self._footers[0]))
+        stats = statistics(self._footers[0])
+        return TableFile(self.table, self.path, size, self.rows, self.partition, stats, self.types)
 
     def discard(self) -> None:
         """Remove the unfinished file."""
@@ -102,7 +109,8 @@ def without(
         schema = reader.schema_arrow
         folder = old.path.rpartition("/")[0]
         path = f"{folder}/{name}" if folder else name
-        with FileWriter(place, table, path, schema, old.partition) as writer:
+        types = old.types if isinstance(old, TableFile) else {}
+        with FileWriter(place, table, path, schema, old.partition, types) as writer:
             for rows in _kept(reader.iter_batches(), column, gone):
                 writer.write(rows)
             made = writer.close()

@@ -6,19 +6,19 @@ import os
 import secrets
 from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
 from thawline.errors import SourceError
-from thawline.lake.accounts import FILES, FINDINGS, documented
+from thawline.lake.accounts import DATA, FILES, FINDINGS, documented
 from thawline.lake.commits import APP, Change, apply, apply_to
 from thawline.lake.delta import Conflict, Table, TableFile
 from thawline.lake.files import FileWriter, new_name
 from thawline.lake.place import LakeError, Place, parquet_reader
 
-__all__ = ["Entry", "Lake", "Overtaken", "State", "exact_path", "exact_work"]
+__all__ = ["Entry", "Lake", "Overtaken", "State", "exact_path", "exact_work", "snapshot"]
 
 EDITION = "2"
 NEXT = "thawline announced"
@@ -137,7 +137,6 @@ class Lake:
 
     def commit(self, change: Change, expected: Mapping[str, str | None]) -> None:
         """Make a change, all of it, once; `Overtaken` if works have other signatures than those that are expected."""
-        change = replace(change, by=self.by)
         while True:
             state = self.refresh()
             self._check(state, expected)
@@ -183,6 +182,37 @@ class Lake:
         return _batches(_existing(self.place, table), columns)
 
 
+def snapshot(to: str | os.PathLike[str], table: str, commit: int | None = None) -> Table:
+    """A table as it was after a commit of its lake, or after the last one; `SourceError` if there is none.
+
+    All tables of one commit go together: what another process is just committing is not part of it.
+    """
+    place = Place.of(to)
+    files = Table.open(place, "files")
+    if files is None:
+        raise SourceError(f"{place}: is no lake, or is one of an earlier release")
+    name = table if table in {"files", "findings"} else DATA + table.removeprefix(DATA)
+    at, versions = _committed(files, commit)
+    version = at if name == "files" else versions.get(name)
+    found = Table.open(place, name, version) if version is not None else None
+    if found is None:
+        known = ", ".join(sorted({"files", "findings", *(one.removeprefix(DATA) for one in versions)}))
+        raise SourceError(f"{place}: has no table {table}; there are {known}")
+    return found
+
+
+def _committed(files: Table, commit: int | None) -> tuple[int, dict[str, int]]:
+    """The version of the table `files` after a commit, and those of all other tables."""
+    for limit in (20, None):
+        for one in files.history(limit):
+            facts = one.get("thawline", {})
+            if "tables" in facts and commit in {None, facts["commit"]}:
+                return one["version"], dict(facts["tables"])
+    if commit is not None:
+        raise SourceError(f"{files.place}: has no commit {commit}; `thawline lake history` lists them")
+    return files.version, {}
+
+
 def refuse_former(place: Place) -> None:
     """Raise `SourceError` for a lake of the first edition."""
     if set(FORMER) & set(place.listed(OWN)):
@@ -211,11 +241,7 @@ def _announcement(files: Table, number: int) -> str:
 
 def versions_of(files: Table) -> dict[str, int]:
     """The version of every table that goes with a version of `files`."""
-    for limit in (20, None):
-        for one in files.history(limit):
-            if tables := one.get("thawline", {}).get("tables"):
-                return dict(tables)
-    return {}
+    return _committed(files, None)[1]
 
 
 def _works(files: Table) -> dict[str, Entry]:

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from thawline import formats
-from thawline.errors import ThawlineError, UnknownFormat
-from thawline.formats import Format
-from thawline.source import open_source
 from thawline.spark.discovery import Work
-from thawline.spark.files import Members
 from thawline.spark.intake import Share
 from thawline.spark.planning import LEAST_PARTITION, MOST_PARTITION, OPEN_COST, Part, Planner
 
@@ -66,26 +61,7 @@ def bytes_of(works: Sequence[Work]) -> int:
 
 
 def _shares(work: Work, size: int) -> list[Share]:
-    """The shares of a work: a whole file, or its parts, cut at the ends of units."""
-    # One task fetches a remote file once. To cut it, the driver would have to fetch it as well.
-    if work.is_folder or "://" in work.file.path or work.file.size <= max(size, LEAST_PARTITION):
+    """The shares of a work: a whole file, or its ranges."""
+    if work.is_folder or work.file.size <= max(size, LEAST_PARTITION):
         return [Share(work, Part(work.file))]
-    try:
-        format_, table = _format_of(work)
-    except (ThawlineError, OSError):
-        return [Share(work, Part(work.file))]  # the task reports the error
-    file = replace(work.file, is_named=True)
-    parts = Planner(format_, table, size).plan([file])
-    return [Share(work, part) for group in parts for part in group]
-
-
-def _format_of(work: Work) -> tuple[Format, str]:
-    if work.format:
-        format_ = Members(formats.get(work.format)).format_of(work.file)
-        return format_, next(iter(format_.tables))
-    with open_source(work.file.path) as source:
-        claim = formats.identify(source)
-        if claim is None:
-            raise UnknownFormat(work.file.path)
-    format_ = formats.get(claim.format)
-    return format_, claim.table or next(iter(format_.tables))
+    return [Share(work, part) for group in Planner(size).plan([work.file]) for part in group]

@@ -12,8 +12,8 @@ from fsspec.utils import glob_translate
 
 from thawline.errors import SourceError
 from thawline.lake.lake import State
+from thawline.lake.place import plain
 from thawline.spark.discovery import PROBLEM, Work
-from thawline.spark.files import plain
 
 MISSING = "missing"
 """The signature of a work that is gone. It matches no file, so a file that returns is ingested again."""

@@ -21,11 +21,11 @@ from thawline.lake.commits import Change
 from thawline.lake.delta import TableFile
 from thawline.lake.files import new_name, without
 from thawline.lake.lake import Entry, Lake, Overtaken
-from thawline.lake.place import LakeError, Place
+from thawline.lake.place import LakeError, Place, plain
 from thawline.lake.upkeep import pack
 from thawline.spark.bundles import bundles, bytes_of, files_of
 from thawline.spark.discovery import Work, discover
-from thawline.spark.files import absolute, plain
+from thawline.spark.files import absolute
 from thawline.spark.intake import Account, Intake, unread
 from thawline.spark.ledger import Standing, ledgers, settled, standings
 from thawline.spark.missing import MISSING, at_or_below, covering, gone, refuse_empty, size_of

@@ -122,7 +122,7 @@ class Submission:
         except WorkerLost:
             if len(task) > 1:  # which of its files was it?
                 half = len(task) // 2
-                done.left += 1
+                done.left += 2
                 self._submit(task[:half], done, group)
                 self._submit(task[half:], done, group)
             else:

@@ -55,8 +55,8 @@ class Tables:
     def add(self, format_name: str, work: str, file: str, table: str, batch: pa.RecordBatch) -> None:
         """Add rows from a file to a table of its format."""
         batch = batch.append_column("_file", pa.repeat(pa.scalar(utf8(file)), batch.num_rows))
-        by = [name for name in self.by if name in batch.schema.names]
-        for values, rows in _partitioned(batch, by):
+        by = {name: str(batch[name].type) for name in self.by if name in batch.schema.names and _is_key(batch[name])}
+        for values, rows in _partitioned(batch, list(by)):
             target = self._file(f"tables/{format_name}_{table}", by, values, rows.schema)
             target.waiting.add(rows)
             target.works.add(work)
@@ -76,7 +76,7 @@ class Tables:
         for output in self._done:
             self.place.remove(f"{output.file.table}/{output.file.path}")
 
-    def _file(self, table: str, by: list[str], values: tuple[str | None, ...], schema: pa.Schema) -> _Open:
+    def _file(self, table: str, by: dict[str, str], values: tuple[str | None, ...], schema: pa.Schema) -> _Open:
         key = table, values
         if key not in self._open:
             if len(self._open) >= MOST_OPEN:
@@ -84,7 +84,7 @@ class Tables:
             folders = [f"{name}={_named(value)}/" for name, value in zip(by, values, strict=True)]
             path = "".join(folders) + new_name(self.run, [table, *folders])
             partition = dict(zip(by, values, strict=True))
-            self._open[key] = _Open(FileWriter(self.place, table, path, schema, partition))
+            self._open[key] = _Open(FileWriter(self.place, table, path, schema, partition, by))
         return self._open[key]
 
     def _flush(self) -> None:
@@ -112,6 +112,11 @@ def _partitioned(batch: pa.RecordBatch, by: Sequence[str]) -> Iterator[tuple[tup
         rows = rest.filter(pc.is_null(column) if value is None else pc.equal(column, value))
         for values, part in _partitioned(rows, others):
             yield (value, *values), part
+
+
+def _is_key(column: pa.Array) -> bool:
+    """Whether tables can be partitioned by a column: it has text, whole numbers, or true and false."""
+    return any(is_one(column.type) for is_one in (pa.types.is_string, pa.types.is_integer, pa.types.is_boolean))
 
 
 def _named(value: str | None) -> str:
