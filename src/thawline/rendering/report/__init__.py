@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files as resources
@@ -16,7 +16,7 @@ from thawline.rendering.report import tables
 from thawline.rendering.report.codes import codes
 from thawline.rendering.report.damage import damage
 from thawline.rendering.report.names import Kept, shown_name, within
-from thawline.rendering.report.timeline import HEADS, lanes, timeline
+from thawline.rendering.report.timeline import POSITIONS, TIMES, Lane, lanes, positions, times
 from thawline.rendering.report.treemap import treemap
 from thawline.rendering.report.verdict import verdict
 from thawline.rendering.words import counted, grouped, human
@@ -24,8 +24,8 @@ from thawline.verbs.report import Survey
 
 __all__ = ["About", "page"]
 
-MOST = {"damage": 3_000_000, "codes": 2_000_000, "files": 3_000_000, "timeline": 500_000, "unread": 500_000}
-"""Characters that the parts of a page may have, so that it stays below 10 MB whatever the files are called."""
+MOST = {"damage": 2_600_000, "codes": 2_000_000, "files": 2_800_000, "timeline": 400_000, "unread": 400_000}
+"""Bytes that the parts of a page may have, so that it stays below 10 MB whatever the files are called."""
 MOST_NAMED = 12
 
 
@@ -138,14 +138,29 @@ def _parts(survey: Survey, exhibits: Mapping[int, Exhibit]) -> Iterator[Part]:
     if picture.text:
         yield Part("folders", "Folders", (element("div", picture, class_="wide"),))
     found = lanes(survey)
-    kept = within(MOST["timeline"], timeline(found), len(found))
-    yield from _tabled("timeline", "Timeline", HEADS, kept, "folder", "times in UTC; gaps are in no intact unit")
+    yield from _timeline(found)
     yield from _tabled("formats", "Sizes", tables.FORMATS, _all(tables.formats(survey)), "format", "by format")
     yield from _tabled("codecs", "Codecs", tables.CODECS, _all(tables.codecs(survey)), "codec", "as heads of units say")
     kept = within(MOST["files"], tables.files(survey), len(survey.accounts))
     yield from _tabled("files", "Files", tables.FILES, kept, "file", "damaged ones first")
     kept = within(MOST["unread"], tables.unread(survey), len(survey.unread))
     yield from _tabled("unread", "Not looked at", tables.UNREAD, kept, "file", "and why")
+
+
+def _timeline(found: Sequence[Lane]) -> Iterator[Part]:
+    """From when to when, and from where to where, the data goes."""
+    timed = sum(lane.times() is not None for lane in found)
+    placed = sum(lane.places() is not None for lane in found)
+    drawn = [
+        joined(tables.table(heads, some.parts, caption), _left(some, "folder"))
+        for heads, some, caption in (
+            (TIMES, within(MOST["timeline"], times(found), timed), "times in UTC"),
+            (POSITIONS, within(MOST["timeline"], positions(found), placed), "positions; a gap is in no intact unit"),
+        )
+        if some.parts
+    ]
+    if drawn:
+        yield Part("timeline", "Timeline", tuple(drawn))
 
 
 def _all(rows: Iterable[Markup]) -> Kept:

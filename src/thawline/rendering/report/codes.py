@@ -73,7 +73,7 @@ def _row(row: Row) -> Markup:
     linked = joined(name) if account.ok else element("a", name, href=f"#f{account.number}")
     return element(
         "tr",
-        element("td", linked, title=account.file if len(account.file) > len(name) else None, class_="name"),
+        element("td", linked, class_="name"),
         element("td", _place(account, finding), class_="number"),
         element("td", _known(finding), title=f"finding {number}"),
     )

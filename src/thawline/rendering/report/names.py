@@ -10,11 +10,16 @@ from thawline.rendering.folding import shortened
 from thawline.rendering.words import printable
 
 LONGEST_NAME = 120
+MOST_LETTERS = 480
 
 
 def shown_name(name: str, room: int = LONGEST_NAME) -> str:
-    """A name that is at most `room` columns wide; a longer one is cut in the middle."""
-    return shortened(printable(name), room)
+    """A name that is at most `room` columns wide; a longer one is cut in the middle.
+
+    Some characters take no column, so their number is bounded, too.
+    """
+    text = printable(name)
+    return shortened(text if len(text) <= MOST_LETTERS else f"{text[:room]}…{text[-room:]}", room)
 
 
 def folder_of(path: str) -> str:
@@ -40,11 +45,11 @@ class Kept:
 
 
 def within(most: int, parts: Iterable[Markup], total: int) -> Kept:
-    """The first parts that have at most so many characters together; the others are not even made."""
+    """The first parts that have at most so many bytes together; the others are not even made."""
     kept: list[Markup] = []
     size = 0
     for part in parts:
-        size += len(part.text)
+        size += len(part.text.encode())
         if size > most:
             break
         kept.append(part)

@@ -6,17 +6,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from thawline.markup import Child, Markup, element
+from thawline.markup import Markup, element
 from thawline.rendering.report.names import folder_of, shown_name
 from thawline.rendering.report.tables import row
 from thawline.rendering.words import grouped
 from thawline.values import iso_time
 from thawline.verbs.report import Account, Survey
 
-WIDTH, HEIGHT = 300, 18
+WIDTH, HEIGHT = 360, 18
 MOST_MARKS, MOST_GAPS = 120, 4
 """Files and gaps of one lane that are drawn; gaps that are written out."""
-HEADS = (("folder", ""), ("from", ""), ("to", ""), ("when", ""), ("positions", "number"), ("where", ""), ("gaps", ""))
+TIMES = (("folder", ""), ("from", ""), ("to", ""), ("when", ""))
+POSITIONS = (("folder", ""), ("from", "number"), ("to", "number"), ("where", ""), ("gaps", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,28 +69,25 @@ def lanes(survey: Survey) -> list[Lane]:
     return [Lane(key[0], key[2], tuple(accounts)) for key, accounts in found.items()]
 
 
-def timeline(found: Sequence[Lane]) -> Iterator[Markup]:
-    """A row for each folder."""
-    spans = [times for lane in found if (times := lane.times())]
-    axis = (min(first for first, _ in spans), max(last for _, last in spans)) if spans else (0, 0)
-    for lane in found:
-        yield _row(lane, axis)
-
-
-def _row(lane: Lane, axis: tuple[int, int]) -> Markup:
-    times, places = lane.times(), lane.places()
-    gaps, count = lane.gaps()
-    when: list[tuple[Child, str]] = [("", ""), ("", ""), ("", "")]
-    if times:
+def times(found: Sequence[Lane]) -> Iterator[Markup]:
+    """A row for each folder: from when to when, on one axis for all of them."""
+    spans = [(lane, span) for lane in found if (span := lane.times())]
+    axis = (min(first for _, (first, _) in spans), max(last for _, (_, last) in spans)) if spans else (0, 0)
+    for lane, (first, last) in spans:
         marks = ((it.extent.earliest, it.extent.latest, it.ok) for it in lane.accounts)
-        when = [(_time(times[0]), "time"), (_time(times[1]), "time"), (_picture(marks, axis, ()), "")]
-    where: list[tuple[Child, str]] = [("", "number"), ("", "")]
-    if places:
-        marks = ((it.extent.first, it.extent.last, it.ok) for it in lane.accounts)
-        text = f"{lane.noun} {places[0]} to {places[1]}"
-        where = [(text, "number"), (_picture(marks, places, gaps[:MOST_MARKS]), "")]
-    told = _gaps(gaps, count)
-    return row([(shown_name(lane.folder, 60), "name"), *when, *where, (told, "gaps")], "bad" if told else "")
+        cells = ((_time(first), "time"), (_time(last), "time"), (_picture(marks, axis, ()), ""))
+        yield row([(shown_name(lane.folder, 60), "name"), *cells])
+
+
+def positions(found: Sequence[Lane]) -> Iterator[Markup]:
+    """A row for each folder: from where to where, each on an axis of its own, and what no intact unit holds."""
+    for lane in found:
+        if span := lane.places():
+            gaps, count = lane.gaps()
+            marks = ((it.extent.first, it.extent.last, it.ok) for it in lane.accounts)
+            drawn, told = _picture(marks, span, gaps[:MOST_MARKS]), _gaps(gaps, count)
+            cells = ((f"{lane.noun} {span[0]}", "number"), (str(span[1]), "number"), (drawn, ""), (told, "gaps"))
+            yield row([(shown_name(lane.folder, 60), "name"), *cells], "bad" if told else "")
 
 
 def _time(microseconds: int) -> str:
