@@ -127,8 +127,8 @@ def _write(target: Path, pieces: Iterator[str], *, overwrite: bool) -> None:
 
 
 def _say(run: Session, survey: Survey, output: str) -> None:
-    from thawline.rendering.report.verdict import verdict
+    from thawline.rendering.report.verdict import sentences
     from thawline.rendering.words import quoted
 
-    run.remark("; ".join(verdict(survey)))
+    run.remark("; ".join(sentences(survey)))
     run.remark(f"wrote {quoted(output)}")

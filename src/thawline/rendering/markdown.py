@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from thawline.rendering.exhibits import Exhibit
-from thawline.rendering.report.verdict import verdict
+from thawline.rendering.report.verdict import sentences
 from thawline.rendering.words import counted, exact, grouped, printable, quoted, share
 from thawline.verbs.report import Account, Survey
 
@@ -17,7 +17,7 @@ BACKTICKS = re.compile("`+")
 
 def markdown(survey: Survey, exhibits: Mapping[int, Exhibit]) -> Iterator[str]:
     """The document in pieces; the first damaged files with their findings, and counts of everything."""
-    sentence = "; ".join(verdict(survey))
+    sentence = "; ".join(sentences(survey))
     yield f"# {sentence[0].upper()}{sentence[1:]}\n"
     damaged = [account for account in survey.accounts if not account.ok]
     for account in damaged[:MOST_FILES]:

@@ -67,14 +67,14 @@ def _result(account: Account, finding: Finding, places: dict[str, int]) -> dict[
         place["region"] = {"byteOffset": span.start, "byteLength": span.size}
     lost = finding.detail.get("lost")
     text = f"{code.message}; lost: {lost}" if lost else code.message
-    properties = {printable(key): printable(str(value)) for key, value in finding.detail.items()}
+    detail = {printable(key): printable(str(value)) for key, value in finding.detail.items()}
     return {
         "ruleId": code.id,
         "ruleIndex": places[code.id],
         "level": code.severity,
         "message": {"text": printable(text)},
         "locations": [{"physicalLocation": place}],
-        "properties": {**properties, **({"next": printable(finding.hint)} if finding.hint else {})},
+        "properties": {"detail": detail, "next": printable(finding.hint)},
     }
 
 

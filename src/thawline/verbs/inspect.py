@@ -213,8 +213,9 @@ def _last_separator(cold: ColdFile, run: Run) -> Span:
 class _View:
     """A target as stretches of bytes: separators, fields, and what no field covers."""
 
-    def __init__(self, cold: ColdFile, target: _Target, *, spec_names: bool, longest: int = LONGEST_UNIT) -> None:
-        self.cold, self.target, self.spec_names, self.longest = cold, target, spec_names, longest
+    def __init__(self, cold: ColdFile, target: _Target, *, spec_names: bool, longest: int = 0) -> None:
+        self.cold, self.target, self.spec_names = cold, target, spec_names
+        self.longest = longest or LONGEST_UNIT
         self.notes: list[str] = []
         unit = cold.kind.spec_at(cold.source, target.span.start)
         self.unit = unit

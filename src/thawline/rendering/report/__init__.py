@@ -13,12 +13,12 @@ from thawline import __version__
 from thawline.markup import Markup, element, joined, raw_text
 from thawline.rendering.exhibits import Exhibit
 from thawline.rendering.report import tables
-from thawline.rendering.report.codes import codes
-from thawline.rendering.report.damage import damage
+from thawline.rendering.report.codes import code_groups
+from thawline.rendering.report.damage import damaged_files
 from thawline.rendering.report.names import Kept, shown_name, within
 from thawline.rendering.report.timeline import POSITIONS, TIMES, Lane, lanes, positions, times
-from thawline.rendering.report.treemap import treemap
-from thawline.rendering.report.verdict import verdict
+from thawline.rendering.report.treemap import folder_picture
+from thawline.rendering.report.verdict import sentences
 from thawline.rendering.words import counted, grouped, human
 from thawline.verbs.report import Survey
 
@@ -53,7 +53,7 @@ def page(survey: Survey, exhibits: Mapping[int, Exhibit], about: About) -> str:
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("meta", name="referrer", content="no-referrer"),
-        element("title", f"thawline report: {verdict(survey)[0]}"),
+        element("title", f"thawline report: {sentences(survey)[0]}"),
         raw_text("style", style),
     )
     parts = list(_parts(survey, exhibits))
@@ -79,8 +79,8 @@ def _header(survey: Survey, about: About) -> Markup:
     return element(
         "header",
         element("p", "thawline report", class_="kicker"),
-        element("h1", verdict(survey)[0], class_="ok" if survey.ok else "bad"),
-        *(element("p", text, class_="also") for text in verdict(survey)[1:]),
+        element("h1", sentences(survey)[0], class_="ok" if survey.ok else "bad"),
+        *(element("p", text, class_="also") for text in sentences(survey)[1:]),
         element("p", f"{named}{more}", class_="looked"),
         _numbers(survey),
     )
@@ -129,12 +129,12 @@ def _parts(survey: Survey, exhibits: Mapping[int, Exhibit]) -> Iterator[Part]:
     """The parts of which there is something to show."""
     bad = sum(not account.ok for account in survey.accounts)
     if bad:
-        kept = within(MOST["damage"], damage(survey, exhibits), bad)
+        kept = within(MOST["damage"], damaged_files(survey, exhibits), bad)
         yield Part("damage", "Damage", (*kept.parts, _left(kept, "damaged file")))
     if survey.groups:
-        kept = within(MOST["codes"], codes(survey), len(survey.groups))
+        kept = within(MOST["codes"], code_groups(survey), len(survey.groups))
         yield Part("codes", "Findings by code", (*kept.parts, _left(kept, "code")))
-    picture = treemap(survey)
+    picture = folder_picture(survey)
     if picture.text:
         yield Part("folders", "Folders", (element("div", picture, class_="wide"),))
     found = lanes(survey)

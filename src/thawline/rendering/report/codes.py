@@ -20,7 +20,7 @@ RANK = {"error": 0, "warning": 1, "note": 2}
 Row = tuple[Account, int, Finding]
 
 
-def codes(survey: Survey) -> Iterator[Markup]:
+def code_groups(survey: Survey) -> Iterator[Markup]:
     """A section for each code, damage first."""
     ranked = sorted(survey.groups.values(), key=lambda group: (RANK[group.code.severity], -group.count))
     rows = _rows(survey)

@@ -23,7 +23,7 @@ STYLES = {"cyan": "b0", "green": "b1", "yellow": "b2", "blue": "b3", "magenta": 
 """Classes of the page by the styles of a terminal."""
 
 
-def damage(survey: Survey, exhibits: Mapping[int, Exhibit]) -> Iterator[Markup]:
+def damaged_files(survey: Survey, exhibits: Mapping[int, Exhibit]) -> Iterator[Markup]:
     """A section for each damaged file."""
     for account in survey.accounts:
         if not account.ok:

@@ -46,7 +46,7 @@ class Area:
         return not all(account.ok for account in self.accounts)
 
 
-def treemap(survey: Survey) -> Markup:
+def folder_picture(survey: Survey) -> Markup:
     """The picture; empty where there are fewer than two files with bytes."""
     folders = _folders(survey)
     if sum(len(areas) for _, areas in folders) < 2:  # noqa: PLR2004 - one file needs no picture
@@ -119,8 +119,8 @@ def _area(area: Area, box: Box) -> Markup:
 def squarified(sizes: Sequence[int], box: Box) -> Iterator[Box]:
     """Rectangles of these sizes, largest first, that fill a box, as square as a row at a time allows.
 
-    >>> [(b.x, b.y, b.width, b.height) for b in squarified([2, 1, 1], Box(0, 0, 4, 2))]
-    [(0, 0, 2.0, 2.0), (2.0, 0, 2.0, 1.0), (2.0, 1.0, 2.0, 1.0)]
+    >>> [(b.x, b.y, b.width, b.height) for b in squarified([2, 1, 1], Box(0.0, 0.0, 4.0, 2.0))]
+    [(0.0, 0.0, 2.0, 2.0), (2.0, 0.0, 2.0, 1.0), (2.0, 1.0, 2.0, 1.0)]
     """
     rest = list(sizes)
     while rest:

@@ -6,7 +6,7 @@ from thawline.rendering.words import counted, grouped
 from thawline.verbs.report import Survey
 
 
-def verdict(survey: Survey) -> list[str]:
+def sentences(survey: Survey) -> list[str]:
     """What a person wants to know first: what is damaged, or that nothing is; then what that does not cover."""
     counts = survey.counts()
     total = counts["ok"] + counts["damaged"]
