@@ -119,6 +119,8 @@ def text_rows(view: memoryview, how: How) -> None:
         return
     batch = pa.RecordBatch.from_arrays([_column(field.type, rows, given) for field in schema], schema=schema)
     batch = batch.slice(1) if how.number & 8 else batch
+    if not batch.num_rows:
+        return  # `slices` gives none such to write
     try:
         if is_csv:
             NATIVE.csv_rows(batch, [], mode, how.is_gathered)
