@@ -19,7 +19,7 @@ from thawline.faults import readable, with_faults
 from thawline.folder import Folder
 from thawline.model import Code, Finding, Report, Run, Salvage, Span
 from thawline.source import Source
-from thawline.tables import PublicTable
+from thawline.tables import Identity, PublicTable
 
 Confidence = Literal["certain", "likely", "possible"]
 CONFIDENCE: tuple[Confidence, ...] = ("certain", "likely", "possible")
@@ -67,12 +67,14 @@ class Table:
     """What its rows are, as far as it is declared."""
     meanings: Mapping[str, str] = field(default_factory=dict)
     """What columns mean, by name."""
+    identity: Identity = field(default_factory=Identity)
+    """What tells its rows from each other."""
 
     @classmethod
     def of(cls, declared: PublicTable, depth: Depth = Depth.UNITS) -> Table:
         """The table that a declaration describes."""
         meanings = {column.name: column.doc for column in declared.columns}
-        return cls(declared.schema, declared.extras, depth, declared.doc, meanings)
+        return cls(declared.schema, declared.extras, depth, declared.doc, meanings, declared.identity)
 
 
 class Kind(Protocol):
@@ -205,6 +207,38 @@ class Foldered(Format, Protocol):
 
     def accounts(self, folder: Folder) -> Iterator[Report]:
         """Reports besides those of the members: on their sidecars, and on the folder as a whole."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """The columns that say from where to where the rows of a unit go, in a table that is made of heads."""
+
+    table: str
+    size: str = ""
+    """The column of stored bytes."""
+    codec: str = ""
+    earliest: str = ""
+    latest: str = ""
+    noun: str = ""
+    """What positions are called, such as `offset`."""
+    first: str = ""
+    last: str = ""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All of its columns."""
+        named = (self.size, self.codec, self.earliest, self.latest, self.first, self.last)
+        return tuple(name for name in named if name)
+
+
+@runtime_checkable
+class Charted(Protocol):
+    """A kind whose heads tell positions, times or codecs of their units."""
+
+    @property
+    def chart(self) -> Chart:
+        """Where they are told."""
         ...
 
 
