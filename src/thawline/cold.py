@@ -155,6 +155,15 @@ class ColdFile(ArrowRows):
         rows = bound.matching(self._read(needed, self._narrowed(bound)))
         yield from rows if len(needed) == len(schema) else (batch.select(schema.names) for batch in rows)
 
+    def pruned(self, columns: Collection[str], bound: Bound) -> Iterator[pa.RecordBatch]:
+        """Rows of what may hold a row that meets a filter; the filter is not applied to them."""
+        yield from self._read(self.projected(columns), self._narrowed(bound))
+
+    @property
+    def counts_by_heads(self) -> bool:
+        """Whether the heads of units tell how many rows the table has, without damage that only decoding shows."""
+        return self.kind.has_heads and self.table == next(iter(self.format.tables)) and self.on_error == "skip"
+
     def bound(self, where: Filter | str | None, columns: Collection[str] | None = None) -> Bound:
         """A filter for the table; `BadFilter` where it does not fit. A pattern is looked for in `columns`."""
         given = self.projected(columns).names

@@ -28,6 +28,7 @@ ALIASES = {"check": "verify", "validate": "verify"}
 SECTIONS = {
     "Look": ("identify", "info", "stats"),
     "Read": ("cat", "head", "tail", "convert"),
+    "Ask": ("sql",),
     "Compare": ("diff",),
     "Check and salvage": ("verify", "report", "inspect", "salvage"),
     "On Spark": ("ingest",),
@@ -36,6 +37,7 @@ SECTIONS = {
 MODULES = {
     "Look": "thawline.cli.looks",
     "Read": "thawline.cli.rows",
+    "Ask": "thawline.cli.sql",
     "Compare": "thawline.cli.diff",
     "Check and salvage": "thawline.cli.checks",
     "On Spark": "thawline.cli.ingest",

@@ -104,7 +104,7 @@ def _print(run: Session, rows: Callable[[WatchedFile], Iterable[pa.RecordBatch]]
         raise click.UsageError("an Arrow stream is binary; send it to a file or a pipe")
     if csv_safe and run.kind != "csv":
         raise click.UsageError("--csv-safe is about CSV; add --format csv")
-    sink = _sink(run, csv_safe=csv_safe)
+    sink = sink_of(run, csv_safe=csv_safe)
 
     def add(cold: WatchedFile) -> None:
         sink.add(*_named(run, cold, rows(cold)), cold.name)
@@ -116,7 +116,7 @@ def _print(run: Session, rows: Callable[[WatchedFile], Iterable[pa.RecordBatch]]
     return run.exit_code
 
 
-def _sink(run: Session, *, csv_safe: bool) -> RowSink:
+def sink_of(run: Session, *, csv_safe: bool) -> RowSink:
     """Where rows go: tables to the console, all else to stdout."""
     if run.kind == "table" or run.kind == "vertical":  # noqa: PLR1714 - mypy narrows only so
         from thawline.rendering.rows import row_sink

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from typing import Any
 
@@ -13,6 +14,7 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]  # it 
 from thawline.filters import BadFilter
 from thawline.wording import printable
 
+logging.getLogger("sqlglot").setLevel(logging.ERROR)  # its remarks are not for our users
 LONGEST, MOST_TOKENS, DEEPEST = 100_000, 20_000, 60
 SHOWN = 60
 SIMPLE = re.compile(r"([^\W\d]\w*)=([^\s'\"]*)")

@@ -1,0 +1,198 @@
+"""The command sql: questions to files."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from thawline.cli.options import (
+    BYTES,
+    CSV_SAFE,
+    DAMAGE,
+    EXIT_ZERO,
+    FORMAT,
+    JOBS,
+    OFFERED,
+    OVERWRITE,
+    READING,
+    TALKING,
+    Setting,
+    session,
+    takes,
+)
+from thawline.options import Option
+from thawline.source import STDIN
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from thawline.cli.session import Session, WatchedFile
+    from thawline.cold import ColdFile
+    from thawline.queries.engine import Rows
+    from thawline.queries.statement import Place
+    from thawline.queries.tables import Files
+
+MEMORY = Setting(Option("memory", (), "size", ""))
+
+
+@click.command()
+@takes(
+    click.argument("query", required=False, metavar="[QUERY]"),
+    click.option("-o", "--output", metavar="OUT", help="Write the answer there: .parquet, .arrow, .jsonl or .csv."),
+    OVERWRITE,
+    click.option(
+        "--memory",
+        type=MEMORY,
+        metavar="SIZE",
+        help="The most memory that the query itself may use, such as 2GiB; half of the machine's by default.",
+    ),
+    DAMAGE,
+    READING,
+    OFFERED,
+    FORMAT,
+    BYTES,
+    CSV_SAFE,
+    JOBS,
+    TALKING,
+    EXIT_ZERO,
+)
+@session
+def sql(
+    run: Session, query: str | None, output: str | None, memory: int | None, *, overwrite: bool, csv_safe: bool
+) -> int:
+    """Answer a QUERY in SQL; a prompt without one.
+
+    Files stand in FROM as they are, in quotes: a path, a glob, a folder, a URL. 'orders-3/'.batches is another table of
+    them. A query only reads: it cannot write, reach other files or the network, or load anything. Beyond its memory it
+    spills to a temporary folder. DuckDB answers; its SQL is described at duckdb.org/docs.
+
+    \b
+      thawline sql "select key, count(*) from 'orders-3/' where offset >= 100 group by key"
+      thawline sql "select * from 'a.log' join 'nightly/' on message_id = decode(key)"
+      thawline sql -o sizes.parquet "select batch_start, size from 'orders-3/'.batches"
+    """  # noqa: D301 - click does not wrap the paragraph after a \b
+    if query is None and sys.stdin.isatty():
+        from thawline.cli.prompt import converse
+
+        return converse(partial(_answer, run, memory=memory, csv_safe=csv_safe))
+    text = sys.stdin.read() if query is None or query == "-" else query
+    return _answer(run, text, memory=memory, csv_safe=csv_safe, output=output, overwrite=overwrite)
+
+
+def _answer(
+    run: Session,
+    text: str,
+    *,
+    memory: int | None,
+    csv_safe: bool,
+    output: str | None = None,
+    overwrite: bool = False,
+) -> int:
+    """Answer one query; the exit code."""
+    from thawline.queries.engine import answered
+    from thawline.queries.statement import BadQuery, Statement
+    from thawline.queries.tables import rows_of
+
+    try:
+        statement = Statement(text)
+    except BadQuery as error:
+        raise click.UsageError(str(error)) from error
+    asked = Asked(run)
+    views: dict[str, Rows] = {}
+    for place in statement.places:
+        views[place.view] = rows_of(place, asked.files(place), statement, run.options.tz)
+    threads = run.crew.jobs
+    with answered(statement.sql, views, threads=threads, memory=memory, zone=run.options.tz) as (schema, batches):
+        if output is None:
+            _shown(run, schema, batches, csv_safe=csv_safe)
+        else:
+            _written(run, schema, batches, Path(output), overwrite=overwrite, csv_safe=csv_safe)
+    asked.close(counted=[place.path for place in statement.places if views[place.view].schema.names == ["_"]])
+    return run.exit_code
+
+
+def _shown(run: Session, schema: pa.Schema, batches: Iterable[pa.RecordBatch], *, csv_safe: bool) -> None:
+    from thawline.cli.rows import sink_of
+
+    sink = sink_of(run, csv_safe=csv_safe)
+    sink.add(schema, batches, "the answer")
+    sink.close()
+
+
+def _written(
+    run: Session, schema: pa.Schema, batches: Iterable[pa.RecordBatch], target: Path, *, overwrite: bool, csv_safe: bool
+) -> None:
+    from thawline.outputs import replacing
+    from thawline.rendering.words import counted, quoted
+    from thawline.sinks import file_sink
+    from thawline.verbs.convert import kind_of
+
+    kind = kind_of(target)
+    with (
+        replacing(target, overwrite=overwrite) as file,
+        file_sink(kind, file, run.options.bytes, csv_safe=csv_safe) as sink,
+    ):
+        sink.add(schema, batches, "the answer")
+    run.remark(f"wrote {counted(sink.rows, 'row')} to {quoted(str(target))}")
+
+
+class Asked:
+    """The files of one query, and what was met in them."""
+
+    def __init__(self, run: Session) -> None:
+        self.run = run
+        self.sessions: list[Session] = []
+        self.read: dict[str, ColdFile] = {}
+        """The files that were read, by name."""
+
+    def files(self, place: Place) -> Files:
+        """What a mention in FROM stands for; files of other formats are left out, with the reason."""
+        from thawline.cli.session import Session
+        from thawline.queries.tables import Files
+
+        if place.path == STDIN:
+            raise click.UsageError("a query may read a file more than once, and stdin can be read only once")
+        one = Session(replace(self.run.options, files=(place.path,), table=place.table))
+        self.sessions.append(one)
+        given = {each.path: each for each in one.inputs}
+        found: list[WatchedFile] = []
+
+        def refusal(cold: WatchedFile) -> str:
+            is_same = not found or cold.schema.equals(found[0].schema)
+            return "" if is_same else "its rows have other columns than those of the files before it"
+
+        found.extend(one.opened(refusal))
+        if not found:
+            raise click.exceptions.Exit(one.code or 2)
+        first = found[0]
+        return Files(
+            tuple(partial(one.open, given[cold.name]) for cold in found),
+            first.schema,
+            first.format.tables[first.table].extras,
+            has_many=one.has_many,
+            counts_by_heads=not self.run.settings and all(cold.counts_by_heads for cold in found),
+            done=self._done,
+        )
+
+    def _done(self, cold: ColdFile) -> None:
+        self.read[cold.name] = cold
+
+    def close(self, counted: list[str]) -> None:
+        """Say what was met, and take it into the exit code."""
+        from thawline.cli.rows import say_skipped
+        from thawline.cli.session import WatchedFile
+
+        for cold in self.read.values():
+            if isinstance(cold, WatchedFile):
+                say_skipped(self.run, cold)
+                self.run.meet(cold)
+        for one in self.sessions:
+            self.run.code = max(self.run.code, one.code)
+        for path in counted:
+            self.run.remark(f"{path}: counted by heads; damage that only decoding shows was not looked for")
