@@ -25,6 +25,8 @@ from thawline.engine.tables import Sync
 from thawline.engine.tables import Table as Layout
 from thawline.errors import SourceError
 from thawline.formats.contract import Claim, Depth, Format, Kind, Reading, Table
+from thawline.ksy.documents import load_spec, types_of
+from thawline.ksy.shapes import check_shape
 from thawline.model import Code, Finding, Run, Span
 from thawline.source import Source
 from thawline.wording import quoted
@@ -228,6 +230,18 @@ class Units(OneTable):
 def _finding(broken: Broken, span: Span, source: Source) -> Finding:
     detail = {"reason": broken.reason} if broken.reason else {}
     return Finding(broken.code, span, detail, f"thawline salvage {quoted(source.name)} -o salvaged")
+
+
+def states_rows(file: Path) -> bool:
+    """Whether a spec states its rows itself, with `-columnar`; the columns of others follow from their structures."""
+    try:
+        if b"-columnar" not in file.read_bytes():
+            return False
+    except OSError as error:
+        raise SourceError(f"{file}: {error.strerror or error}") from error
+    spec = load_spec(file)
+    check_shape(spec)
+    return any("rows" in (type_.data.get("-columnar") or {}) for type_ in types_of(spec))
 
 
 @dataclass(frozen=True, slots=True)

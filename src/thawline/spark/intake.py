@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from thawline import formats
 from thawline.errors import ThawlineError, UnknownFormat
 from thawline.folder import Folder
 from thawline.formats.contract import Claim, Foldered
+from thawline.formats.described import Described
 from thawline.formats.recognition import unrecognised
 from thawline.model import Report
 from thawline.source import LocalSource, RemoteSource, Source, open_source
@@ -167,15 +168,23 @@ class Taken:
     outputs: list[Output]
 
 
+def described() -> tuple[Described, ...]:
+    """The formats that specs of users describe in this process, for lakes, which have no unsigned numbers."""
+    return tuple(it.signed() for it in formats.FORMATS.values() if isinstance(it, Described))
+
+
 @dataclass(frozen=True, slots=True)
 class Intake:
     """Ingests the shares of a task."""
 
     staging: str
     output_format: str
+    described: tuple[Described, ...] = field(default_factory=described)
+    """The formats of users' specs, which the process of a task does not know."""
 
     def take(self, shares: tuple[Share, ...]) -> Taken:
         """Read all shares, and write their rows."""
+        formats.FORMATS.update({format_.name: format_ for format_ in self.described})
         tables = Tables(Path(self.staging), self.output_format)
         known: dict[str, Members] = {}
         accounts: list[Account] = []
