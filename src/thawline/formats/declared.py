@@ -251,6 +251,7 @@ class Declared(Format):
     name: str
     title: str
     units: Units
+    spec_file: str
 
     @property
     def codes(self) -> tuple[Code, ...]:  # type: ignore[override]
@@ -276,4 +277,4 @@ class Declared(Format):
         suffixes = meta.get("file-extension") or ()
         endings = tuple(f".{suffix}" for suffix in ([suffixes] if isinstance(suffixes, str) else suffixes))
         units = Units(spec.id, own[0], probed(own[0].name, specs), endings)
-        return cls(spec.id, str(meta.get("title") or spec.id), units)
+        return cls(spec.id, str(meta.get("title") or spec.id), units, str(file))

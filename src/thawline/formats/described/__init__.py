@@ -21,7 +21,7 @@ from thawline.formats.described.units import UnitFile
 from thawline.formats.described.whole import WholeFile
 from thawline.model import Code
 
-__all__ = ["Described"]
+__all__ = ["CODES", "Described"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +40,11 @@ class Described(Format):
     def codes(self) -> tuple[Code, ...]:  # type: ignore[override]
         """The codes of all formats that a spec describes."""
         return CODES
+
+    @property
+    def spec_file(self) -> str:
+        """The path of the spec."""
+        return str(self.bundle.file)
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
