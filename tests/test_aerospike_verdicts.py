@@ -18,6 +18,7 @@ from thawline.damage import CORRUPT
 from thawline.errors import FormatError
 from thawline.formats.aerospike import Aerospike, Backup
 from thawline.formats.contract import Depth, read
+from thawline.formats.ranges import Range
 from thawline.model import Finding, Run
 from thawline.source import LocalSource
 from thawline.spark.discovery import Work
@@ -135,8 +136,7 @@ def test_ingest_counts_such_a_file_as_damaged(doubt: str, tmp_path: Path) -> Non
     path.write_bytes(backup(doubt))
     staging.mkdir()
     file = File(str(path), path.stat().st_size)
-    items = tuple(Backup(Aerospike()).walk(LocalSource("a.asb", path.read_bytes()), Depth.UNITS))
-    for part in (Part(file), Part(file, items)):
+    for part in (Part(file), Part(file, Range(0, file.size))):
         taken = Intake(str(staging), "parquet").take((Share(Work(file), part),))
         (account,) = taken.accounts
         report = thawline.open(path).verify()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,3 +47,31 @@ def test_an_index_without_its_segment_is_not_to_be_rebuilt_from_it(tmp_path: Pat
     assert [command.split()[1] for command in suggested(name, tmp_path)] == ["inspect", "explain"]
     (tmp_path / name).with_suffix(".log").write_bytes(b"")
     assert f"thawline kafka index {name.replace('.index', '.log')} -o rebuilt" in suggested(name, tmp_path)
+
+
+def test_a_frame_that_only_recover_keeps_is_salvaged_with_it(tmp_path: Path) -> None:
+    (golden,) = (golden for golden in FILES if golden.file.name == "many-frames.rbf")
+    broken = bytearray(golden.data)
+    broken[4] ^= 0x40  # HeadLen of the first frame, which no checksum covers
+    (tmp_path / "x.rbf").write_bytes(broken)
+    (command,) = (command for command in suggested("x.rbf", tmp_path) if "salvage" in command)
+    assert on_pipe(shlex.split(command)[1:], tmp_path).code == 1
+    (target,) = tmp_path.glob("*intact*")
+    assert target.read_bytes() == golden.data
+
+
+def test_nothing_is_to_be_verified_where_nothing_was_written(tmp_path: Path) -> None:
+    (tmp_path / "00000000000000000000.log").write_bytes(b"\xff" * 100)
+    ran = on_pipe(["salvage", "00000000000000000000.log", "-o", "out.log"], tmp_path)
+    assert (tmp_path / "out.log").read_bytes() == b""
+    assert "wrote 0 batches" in ran.err
+    assert "now run" not in ran.err
+
+
+def test_what_a_stream_held_is_to_be_saved_before_another_command_reads_it() -> None:
+    (golden,) = (golden for golden in FILES if golden.file.name == "many-frames.rbf")
+    ran = subprocess.run(
+        [sys.executable, "-m", "thawline", "cat", "-"], input=golden.data[:-8], capture_output=True, check=False
+    )
+    assert ran.returncode == 1
+    assert ran.stderr.rstrip().endswith(b"see: thawline verify FILE")

@@ -310,6 +310,16 @@ def test_a_kraft_snapshot_without_its_footer_is_damaged_wherever_it_lies_and_who
         assert (rows, [finding.code.id for finding in snapshot.findings()]) == (1, ["KAF126"])
 
 
+def test_a_kraft_snapshot_under_another_name_is_known_by_its_header_and_missed_by_its_footer(tmp_path: Path) -> None:
+    whole = (GOLDEN / "kafka" / CHECKPOINT).read_bytes()
+    copy = tmp_path / "copy.bin"
+    for data, expected in ((whole, []), (whole[:296], ["KAF210"])):
+        copy.write_bytes(data)
+        report = thawline.verify(copy)
+        assert (report.ok, [finding.code.id for finding in report.findings]) == (True, expected)
+        assert [finding.code.id for finding in thawline.verify(data).findings] == expected
+
+
 def test_unfinished_and_deleted_kraft_snapshots_are_named(tmp_path: Path) -> None:
     files = three_segments() | {f"{CHECKPOINT}.part": b"", f"{CHECKPOINT}.deleted": b""}
     found = {code for _, code in codes(written(tmp_path / "__cluster_metadata-0", files))}

@@ -55,6 +55,7 @@ ONCE = {
     "explain": ["", *(code.id for name in FORMATS for code in get(name).codes), "nosuch"],
     "completion": ["bash", "zsh", "fish", "nosuch"],
     "spec diff": [f"--structure {GOLDEN.parents[1] / 'schemas'} {GOLDEN.parents[1] / 'schemas'}", "nosuch nosuch"],
+    "spec check": [f"{GOLDEN.parents[1] / 'schemas' / 'rbf_frame.ksy'}", "nosuch"],
     "spec lint": ["", "nosuch"],
     "spec show": [*FORMATS, "kafka_record_batch", "nosuch"],
 }

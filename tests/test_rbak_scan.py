@@ -252,14 +252,25 @@ def test_segments_end_to_end_are_each_read() -> None:
 
 
 def test_a_segment_behind_other_bytes_is_found() -> None:
-    report = verified(b"junk" * 5 + WHOLE)
-    assert (codes(report), report.rows, report.intact_bytes) == (["RBK101"], 5, len(WHOLE))
+    for size in (20, 4000):
+        report = verified(b"junk" * (size // 4) + WHOLE)
+        assert (codes(report), report.rows, report.damaged_bytes) == (["RBK113"], 5, size)
 
 
-@pytest.mark.parametrize("before", [b"KABR", b"xKABR", b"KABRKABR", b"KABR" + bytes(28)])
-def test_an_end_at_the_start_of_a_file_ends_nothing(before: bytes) -> None:
+@pytest.mark.parametrize("place", ["before", "behind"])
+def test_a_segment_that_lost_its_magic_is_not_taken_for_other_bytes(place: str) -> None:
+    broken = b"rBAK" + segment(records(7))[4:]
+    report = verified(broken + WHOLE if place == "before" else WHOLE + broken)
+    assert (codes(report), report.rows, report.damaged_bytes) == (["RBK102"], 5, len(broken))
+
+
+@pytest.mark.parametrize(
+    ("before", "code"),
+    [(b"KABR", "RBK101"), (b"xKABR", "RBK101"), (b"KABRKABR", "RBK101"), (b"KABR" + bytes(28), "RBK113")],
+)
+def test_an_end_at_the_start_of_a_file_ends_nothing(before: bytes, code: str) -> None:
     report = verified(before + WHOLE)
-    assert (codes(report), report.rows, report.intact_bytes) == (["RBK101"], 5, len(WHOLE))
+    assert (codes(report), report.rows, report.intact_bytes) == ([code], 5, len(WHOLE))
     with pytest.raises(UnknownFormat):
         thawline.open(before + bytes(29) + b"RBAK")
 

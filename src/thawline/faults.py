@@ -29,19 +29,21 @@ Item = TypeVar("Item")
 def with_faults(items: Iterable[Item], source: Source) -> Iterator[Item | Finding]:
     """The items of a scan or a reading; a finding follows each item that overlaps unreadable bytes.
 
-    The finding's span is empty, since the bytes belong to the item: spans still tile the file.
+    The finding's span is empty, since the bytes belong to the item: spans still tile the file. Where the items are a
+    part of the file's, bytes before and after them belong to other parts.
     """
-    reported, end = 0, 0
+    reported, start, end = 0, -1, 0
     for item in items:
         yield item
         tile: Any = item[0] if isinstance(item, tuple) else item
-        end = max(end, tile.span.end)
+        start, end = tile.span.start if start < 0 else start, max(end, tile.span.end)
         for fault in source.faults()[reported:]:
             if fault.start >= end:
                 break
             reported += 1
-            yield _finding(fault, end)
-    yield from (_finding(fault, end) for fault in source.faults()[reported:])
+            if fault.start >= start:
+                yield _finding(fault, end)
+    yield from (_finding(fault, end) for fault in source.faults()[reported:] if start <= fault.start < end)
 
 
 def _finding(fault: Fault, end: int) -> Finding:

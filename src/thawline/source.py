@@ -293,6 +293,35 @@ class RemoteSource:
         self.close()
 
 
+class Beginning:
+    """The first bytes of a file: what has been appended to it since it was listed is not part of it."""
+
+    def __init__(self, source: Source, size: int) -> None:
+        self._source, self.name, self.size, self.is_local = source, source.name, size, source.is_local
+
+    def view(self, start: int, end: int) -> memoryview:
+        """The bytes `[start, end)`."""
+        if end > self.size:
+            raise SourceError(f"{self.name}: no bytes {start:#x}..{end:#x} in a file of {self.size:#x}")
+        return self._source.view(start, end)
+
+    def release(self, end: int) -> None:
+        """As for the whole file."""
+        self._source.release(min(end, self.size))
+
+    def on_disk(self) -> Source:
+        """The same bytes of the file on disk."""
+        return self if self.is_local else Beginning(self._source.on_disk(), self.size)
+
+    def faults(self) -> Sequence[Fault]:
+        """Those of the whole file that are in it."""
+        return [fault for fault in self._source.faults() if fault.start < self.size]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._source.close()
+
+
 def open_files() -> set[Identity]:
     """The files that are open for reading in this process."""
     return {source.identity for source in list(_OPEN) if source.identity}

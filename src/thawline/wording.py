@@ -102,17 +102,17 @@ def raw(name: str) -> bytes:
 
 
 def quoted(name: str) -> str:
-    r"""A file name quoted for a shell, in printable characters only.
+    r"""A file name quoted for a shell, in printable characters only; FILE for a stream, which is to be saved first.
 
     Unprintable bytes are written as octal escapes, which bash, zsh, ksh and busybox read alike.
 
     >>> quoted("a b.log"), quoted("<stdin>"), quoted("-x.log")
-    ("'a b.log'", '-', './-x.log')
+    ("'a b.log'", 'FILE', './-x.log')
     >>> print(quoted("it's\x1b[31m\udcff.log"))
     $'it\'s\033[31m\377.log'
     """
     if name == "<stdin>":
-        return "-"
+        return "FILE"  # nobody can read a stream a second time
     place = f"./{name}" if name.startswith("-") else name
     if printable(place) == place:
         return shlex.quote(place)

@@ -11,8 +11,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from thawline.errors import SourceError
-from thawline.formats.rbf.write import RbfWriter
-from thawline.source import RemoteSource
 from thawline.spark import pipeline
 from thawline.spark.files import Listing
 from thawline.spark.planning import Part, Planner
@@ -63,36 +61,9 @@ def test_logs_in_a_bucket_are_read(bucket: str, path: str, options: dict[str, st
     assert rows(reader(path, **options)) == 40 * logs
 
 
-def test_a_log_in_a_bucket_is_cut_where_its_frames_end(bucket: str) -> None:
-    settings = reader(f"{bucket}/logs/a.rbf").settings
-    files = Listing(settings).files
-    found = Planner(settings.format, "frames", 200).plan(files)
-    assert len(found) > 5
-    assert Planner(settings.format, "frames").plan(files) == [(Part(files[0]),)]
-
-
-@pytest.mark.usefixtures("bucket")
-def test_a_task_fetches_only_its_own_ranges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = RbfWriter(tmp_path / "large.rbf")
-    for number in range(1200):
-        log.append(number + 1, b"%d" % number * 4000)
-    log.close()
-    boto3.client("s3").create_bucket(Bucket="large")
-    boto3.client("s3").upload_file(str(tmp_path / "large.rbf"), "large", "large.rbf")
-    made = reader("s3://large/large.rbf", maxPartitionBytes="2m", columns="tag,payload")
-    portions = made.partitions()
-    assert len(portions) > 5
-    fetched: list[int] = []
-    fetch = RemoteSource._fetch
-
-    def watched(self: RemoteSource, start: int, end: int) -> bytes:
-        fetched.append(end - start)
-        return fetch(self, start, end)
-
-    monkeypatch.setattr(RemoteSource, "_fetch", watched)
-    found = [tag for batch in made.read(portions[-1]) for tag in batch["tag"].to_pylist()]
-    assert found == list(range(1201 - len(found), 1201))
-    assert 0 < sum(fetched) < 5 << 20 < (tmp_path / "large.rbf").stat().st_size
+def test_one_task_reads_an_object_whole_so_that_nothing_is_fetched_twice(bucket: str) -> None:
+    files = Listing(reader(f"{bucket}/logs/a.rbf").settings).files
+    assert Planner(200).plan(files) == [(Part(files[0]),)]
 
 
 def test_what_is_not_in_the_bucket_is_said(bucket: str) -> None:

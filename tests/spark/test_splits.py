@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import accumulate, combinations, pairwise
+from itertools import islice, pairwise
 from pathlib import Path
+from random import Random
 
 import pyarrow as pa
 import pytest
@@ -16,7 +17,8 @@ from thawline import formats
 from thawline.cold import ColdFile
 from thawline.errors import SourceError
 from thawline.formats import FORMATS
-from thawline.formats.contract import Reading, read
+from thawline.formats.contract import Depth, Reading, read
+from thawline.formats.ranges import Range
 from thawline.formats.rbf import Log
 from thawline.model import Finding, Run
 from thawline.source import Source, open_source
@@ -26,11 +28,13 @@ from thawline.spark.rows import METADATA, Reader, every_column, schema_of
 from thawline.spark.settings import Settings, understood
 from tools.damage import damages
 
-SIZES = (1, 64, 200, 1000, 1 << 16)
-MOST_UNITS = 24
-"""Units of a file whose sizes are added up in every way."""
+COUNTS = (2, 50)
+"""How many ranges a file is cut into."""
 PARTS_OF_FILES = (".address", ".bin", ".index", ".timeindex", ".txnindex", ".snapshot")
 FILES = [golden.file for name in FORMATS for golden in golden_files(name) if golden.file.suffix not in PARTS_OF_FILES]
+
+MOST_EDGES = 60
+"""Edges of units that a file is cut at."""
 
 each_file = pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}/{file.name}")
 
@@ -40,7 +44,14 @@ def settings_for(file: Path, table: str, **given: str) -> Settings:
 
 
 def partitions(settings: Settings, size: int) -> list[tuple[Part, ...]]:
-    return Planner(settings.format, settings.table, size).plan(Listing(settings).files)
+    return Planner(size).plan(Listing(settings).files)
+
+
+def cut_at(settings: Settings, places: Iterable[int]) -> list[Part]:
+    """The ranges of a file between some places."""
+    (file,) = Listing(settings).files
+    edges = sorted({0, *(place for place in places if 0 < place < file.size), file.size})
+    return [Part(file, Range(*edge)) for edge in pairwise(edges)] or [Part(file, Range(0, 0))]
 
 
 def rows(settings: Settings, schema: pa.Schema, parts: Iterator[Part]) -> pa.Table:
@@ -71,63 +82,74 @@ def same(one: pa.Table, other: pa.Table) -> bool:
     return one.equals(other) or (one.schema == other.schema and repr(one.to_pylist()) == repr(other.to_pylist()))
 
 
-def check(file: Path, sizes: tuple[int, ...]) -> int:
-    """How many partitions there are at the most, once it is sure that each choice of them gives the same rows."""
-    most = 0
+def check(file: Path, cuts: Callable[[int], Iterable[Iterable[int]]]) -> None:
+    """Each choice of places to cut a file at gives the rows of the whole file, whichever worker reads which range."""
     for table in tables_of(file):
         settings = settings_for(file, table)
         whole = in_one_process(settings, file)
-        for size in sizes:
-            found = partitions(settings, size)
-            most = max(most, len(found))
-            together = rows(settings, whole.schema, (part for parts in found for part in parts))
-            assert same(together, whole), (table, size)
-    return most
+        for number, places in enumerate(cuts(file.stat().st_size)):
+            parts = cut_at(settings, places)
+            if number % 2:  # each range by a worker that has not read the one before it
+                found = [rows(settings, whole.schema, iter([part])) for part in reversed(parts)]
+                together = pa.concat_tables(reversed(found))
+            else:
+                together = rows(settings, whole.schema, iter(parts))
+            assert same(together, whole), (table, sorted(places))
+
+
+def evenly(size: int) -> list[list[int]]:
+    return [[index * size // count for index in range(1, count)] for count in COUNTS]
 
 
 @each_file
-def test_partitions_of_any_size_have_the_rows_of_the_whole_file(file: Path) -> None:
-    check(file, SIZES)
+def test_ranges_of_any_number_have_the_rows_of_the_whole_file(file: Path) -> None:
+    check(file, evenly)
 
 
-def all_sizes(settings: Settings) -> list[int]:
-    """Every size from 1 byte up at which a file may be cut otherwise than a byte before: those of units in a row."""
-    units = [part.weight for parts in partitions(settings, 1) for part in parts][:MOST_UNITS]
-    ends = [0, *accumulate(units)]
-    return sorted({1, *(end - start for start, end in combinations(ends, 2))} - {0})
-
-
-@each_file
-def test_every_size_from_a_byte_up_gives_the_rows_of_the_whole_file(file: Path) -> None:
-    settings = settings_for(file, tables_of(file)[0])
-    whole = in_one_process(settings, file)
-    seen: set[tuple[tuple[int, int], ...]] = set()
-    for size in all_sizes(settings):
-        found = [part for parts in partitions(settings, size) for part in parts]
-        ends = tuple((item.span.start, item.span.end) for part in found for item in part.items or ())
-        cuts = tuple((part.items[0].span.start, part.items[-1].span.end) if part.items else (0, 0) for part in found)
-        assert all(one[1] == other[0] for one, other in pairwise(ends))
-        if cuts not in seen:
-            seen.add(cuts)
-            assert same(rows(settings, whole.schema, iter(found)), whole), size
+def unit_edges(file: Path) -> list[int]:
+    """Where the units and the findings of a file start and end."""
+    found = formats.get(file.parent.name)
+    with open_source(str(file)) as source:
+        kind = found.kind_of(source)
+        items = list(kind.walk(source, Depth.UNITS))
+        spans = [span for item in items if isinstance(item, Run) for span in kind.units(source, item)]
+        return sorted({edge for span in (*spans, *(item.span for item in items)) for edge in (span.start, span.end)})
 
 
 @each_file
-def test_partitions_of_a_damaged_file_have_its_rows_and_its_damage(file: Path, tmp_path: Path) -> None:
+def test_a_cut_at_or_beside_the_edge_of_a_unit_loses_nothing(file: Path) -> None:
+    edges = unit_edges(file)[:MOST_EDGES]
+    check(file, lambda _: [[edge + shift for edge in edges] for shift in (-1, 0, 1)])
+
+
+@each_file
+def test_ranges_of_a_damaged_file_have_its_rows_and_its_damage(file: Path, tmp_path: Path) -> None:
+    _check_damaged(file, tmp_path, len(file.name), choices=1, every=4)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("round_", range(6))
+@each_file
+def test_ranges_of_many_damaged_files_have_their_rows_and_their_damage(file: Path, round_: int, tmp_path: Path) -> None:
+    _check_damaged(file, tmp_path, 1000 * (round_ + 1) + len(file.name), choices=3, every=1)
+
+
+def _check_damaged(file: Path, tmp_path: Path, seed: int, *, choices: int, every: int) -> None:
+    """Copies with one kind of damage each, cut anywhere, at the damage, and where a unit starts."""
     folder = tmp_path / file.parent.name
     folder.mkdir()
-    for damage in damages(file.read_bytes(), len(file.name)):
+    random = Random(seed)
+    for damage in islice(damages(file.read_bytes(), seed), seed % every, None, every):
         copy = folder / file.name
         copy.write_bytes(damage.data)
-        check(copy, (1, 500))
+        edges = unit_edges(copy)
 
+        def chosen(size: int, at: int = damage.at, edges: Sequence[int] = edges) -> Iterator[list[int]]:
+            for _ in range(choices):
+                anywhere = [random.randrange(size + 1) for _ in range(random.randrange(1, 49))]
+                yield [*anywhere, at, *random.sample(edges, min(len(edges), 2))]
 
-@pytest.mark.parametrize(
-    "name, units", [("rbf/many-frames.rbf", 40), ("kafka/v2-none.log", 1), ("borg/authenticated.pack", 1)]
-)
-def test_at_a_byte_a_partition_each_unit_is_one(name: str, units: int) -> None:
-    file = next(file for file in FILES if f"{file.parent.name}/{file.name}" == name)
-    assert check(file, (1,)) >= units
+        check(copy, chosen)
 
 
 @each_file
@@ -137,16 +159,65 @@ def test_the_place_of_a_row_is_the_same_however_the_file_is_cut(file: Path) -> N
     assert set(METADATA.names) < set(schema.names)
     tables = [
         rows(settings, schema, (part for parts in partitions(settings, size) for part in parts))
-        for size in (1, 500, 1 << 30)
+        for size in (100, 500, 1 << 30)
     ]
     assert same(tables[0], tables[1])
     assert same(tables[0], tables[2])
     assert same(tables[0].drop(METADATA.names), in_one_process(settings, file))
 
 
+def test_each_worker_decodes_only_its_own_range() -> None:
+    file = next(file for file in FILES if file.name == "many-frames.rbf")
+    settings = settings_for(file, "frames")
+    parts = cut_at(settings, [file.stat().st_size // 2])
+    counts = [rows(settings, schema_of(settings), iter([part])).num_rows for part in parts]
+    assert sum(counts) == 40
+    assert min(counts) > 10
+
+
+@pytest.mark.parametrize("size", [1 << 30, 8 << 30])
+def test_the_plan_for_a_file_of_any_size_reads_none_of_it(
+    size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "00000000000000000000.log"
+    with file.open("wb") as sparse:
+        sparse.truncate(size)
+    listed = Listing(settings_for(FILES[0], formats_first_table(), path=str(file))).files
+
+    def refused(*_args: object, **_kwargs: object) -> None:
+        raise AssertionError("the driver opened a file")
+
+    monkeypatch.setattr("io.open", refused)
+    monkeypatch.setattr("builtins.open", refused)
+    monkeypatch.setattr("os.open", refused)
+    plan = Planner(cores=2).plan(listed)
+    sizes = [part.weight for parts in plan for part in parts]
+    assert sum(sizes) == size
+    assert 32 << 20 <= min(sizes) <= max(sizes) <= 128 << 20
+
+
+def formats_first_table() -> str:
+    return next(iter(formats.get(FILES[0].parent.name).tables))
+
+
+def test_what_was_appended_since_the_listing_belongs_to_no_range(tmp_path: Path) -> None:
+    data = next(file for file in FILES if file.name == "many-frames.rbf").read_bytes()
+    (tmp_path / "rbf").mkdir()
+    file = tmp_path / "rbf" / "growing.rbf"
+    file.write_bytes(data)
+    settings = settings_for(file, "frames")
+    whole, parts = in_one_process(settings, file), cut_at(settings, [100, 600])
+    with file.open("ab") as more:
+        more.write(data[4:])
+    assert same(rows(settings, whole.schema, iter(parts)), whole)
+    file.write_bytes(data[:-4])
+    with pytest.raises(SourceError, match=rf"growing.rbf: had {len(data)} bytes when the read was planned, and has"):
+        rows(settings, whole.schema, iter(parts))
+
+
 def test_small_files_are_packed_and_keep_their_order() -> None:
     files = [File(f"/{number}.rbf", 1000) for number in range(10_000)]
-    found = Planner(formats.get("rbf"), "frames", cores=2).plan(files)
+    found = Planner(cores=2).plan(files)
     assert [part.file for parts in found for part in parts] == files
     assert len(found) < 400
 

@@ -95,7 +95,7 @@ def _show_diagnosis(run: Session, cold: ColdFile, report: Report, _sink: Any) ->
     if report.ok and run.options.quiet:
         return
     run.progress.clear()
-    for line in diagnosis(cold, report, is_verbose=run.options.verbose):
+    for line in diagnosis(cold, report, run.console, is_verbose=run.options.verbose):
         run.console.print(line)
 
 
@@ -197,10 +197,11 @@ def salvage(
         target = _target(cold, output)
         if truncate_at is not None:
             cut = truncate(cold, target, truncate_at, overwrite=overwrite)
+            written = cut.bytes_written
             run.remark(f"wrote {exact(cut.bytes_written)} to {quoted(str(target))}, left out {exact(cut.bytes_cut)}")
         else:
             done = copy(cold, target, overwrite=overwrite, recover=recover, include_suspects=include_suspects)
-            target = done.target
+            target, written = done.target, done.bytes_written
             run.meet(cold)
             run.code = max(run.code, DAMAGED if done.lost or done.recovered else 0)
             _report_salvaged(run, cold, done)
@@ -211,7 +212,8 @@ def salvage(
                 run.stdout.write(json_line(_salvaged_object(cold, done)))
     if with_index:
         _index(run, cold.format, target, overwrite=overwrite)
-    run.remark(f"now run: thawline verify {quoted(str(target))}{spec_option(cold)}")
+    if written:  # no format claims an empty file
+        run.remark(f"now run: thawline verify {quoted(str(target))}{spec_option(cold)}")
     return run.exit_code
 
 

@@ -227,6 +227,15 @@ class Learning(Protocol):
         ...
 
 
+@runtime_checkable
+class Undivided(Protocol):
+    """A kind with files of which no part can be read without all that is before it, such as a compressed stream."""
+
+    def is_undivided(self, source: Source) -> bool:
+        """Whether one task reads the whole file."""
+        ...
+
+
 Portion = Callable[[], Iterable[Run | Finding]]
 """Gives the items of a part of a file, in any thread."""
 

@@ -13,7 +13,9 @@ from thawline.cold import ColdFile
 from thawline.formats.contract import ContentNamed, Salvaging
 from thawline.formats.recognition import likeness
 from thawline.model import Finding, Report, Severity, Span
+from thawline.rendering.console import PlainConsole
 from thawline.rendering.folding import Line
+from thawline.rendering.strip import strip
 from thawline.rendering.words import counted, exact, grouped, printable, quoted, share
 from thawline.tracing import trace
 from thawline.verbs.verify import spec_option
@@ -21,6 +23,8 @@ from thawline.verbs.verify import spec_option
 ROW = 16
 SHOWN_FINDINGS = 50
 SHOWN_SPANS = 4
+MARGIN = 15
+"""Columns before the facts of a verdict."""
 LONGEST_UNIT = 1 << 20
 """Bytes of a unit that are read again to name the field at fault."""
 STYLES: dict[Severity, str] = {"error": "bold red", "warning": "bold yellow", "note": "bold blue"}
@@ -46,8 +50,8 @@ class Mark:
     """Whether the label names the field and its fault."""
 
 
-def diagnosis(cold: ColdFile, report: Report, *, is_verbose: bool = False) -> Iterator[Text]:
-    """The lines of a report: its findings, the first fifty unless verbose, then the verdict."""
+def diagnosis(cold: ColdFile, report: Report, console: PlainConsole, *, is_verbose: bool = False) -> Iterator[Text]:
+    """The lines of a report: its findings, the first fifty unless verbose, and the verdict; a map on a terminal."""
     limit = len(report.findings) if is_verbose else SHOWN_FINDINGS
     hint = ""
     followed = zip(report.findings, chain(islice(report.findings, 1, None), [None]), strict=False)
@@ -60,7 +64,7 @@ def diagnosis(cold: ColdFile, report: Report, *, is_verbose: bool = False) -> It
     if len(report.findings) > limit:
         yield Text(f"… and {grouped(len(report.findings) - limit)} more; -v shows all of them")
         yield Text()
-    yield from _verdict(cold, report)
+    yield from _verdict(cold, report, console)
 
 
 def _finding_lines(cold: ColdFile, report: Report, finding: Finding, following: Finding | None) -> Iterator[Text]:
@@ -172,7 +176,7 @@ def _find(cold: ColdFile, span: Span, value: int) -> Span | None:
     return None
 
 
-def _verdict(cold: ColdFile, report: Report) -> Iterator[Text]:
+def _verdict(cold: ColdFile, report: Report, console: PlainConsole) -> Iterator[Text]:
     name = printable(report.file)
     if report.ok:
         remarks = f", {counted(len(report.findings), 'remark')}" if report.findings else ""
@@ -190,6 +194,8 @@ def _verdict(cold: ColdFile, report: Report) -> Iterator[Text]:
     damaged = f"{grouped(report.damaged_bytes)} of {counted(report.size, 'byte')}"
     is_are = "is" if report.damaged_bytes == 1 else "are"
     yield _fact("how bad", f"{damaged} ({share(report.damaged_bytes, report.size)}) {is_are} damaged")
+    if drawn := strip(report, (console.room or 0) - MARGIN, console.encoding):
+        yield _fact("map", "").append_text(drawn)
     yield _fact("readable", _readable(cold, report, places))
     yield _fact("looks like", _cause(cold, report, places))
     for title, line in zip(("next", *[""] * 9), _next_commands(cold, report), strict=False):
@@ -197,7 +203,7 @@ def _verdict(cold: ColdFile, report: Report) -> Iterator[Text]:
 
 
 def _fact(title: str, text: str) -> Text:
-    return Line.hanging(15, "    ", (f"{title:<11}", "bold"), text)
+    return Line.hanging(MARGIN, "    ", (f"{title:<11}", "bold"), text)
 
 
 def _intact(cold: ColdFile, report: Report) -> str:
@@ -256,7 +262,7 @@ def _next_commands(cold: ColdFile, report: Report) -> Iterator[str]:
         yield f"thawline inspect {name} --finding {number}{option}"
     yield f"thawline explain {first.code.id}"
     hints = (finding.hint for finding in chain([first], (other for _, other in errors)) if finding.hint)
-    if hint := min(hints, key=lambda hint: "salvage" not in hint, default=""):
+    if hint := min(hints, key=lambda hint: ("salvage" not in hint, "--recover" not in hint), default=""):
         yield printable(hint)
     elif report.units and isinstance(cold.kind, Salvaging | ContentNamed):
         yield f"thawline salvage {name} -o {quoted(_intact_name(report))}{option}"

@@ -15,18 +15,19 @@ import pyarrow as pa
 from thawline import formats
 from thawline.errors import ThawlineError, UnknownFormat
 from thawline.folder import Folder
-from thawline.formats.contract import Claim, Foldered
+from thawline.formats.contract import Claim, Foldered, Format
 from thawline.formats.described import Described
 from thawline.formats.recognition import unrecognised
 from thawline.model import Report
 from thawline.source import LocalSource, RemoteSource, Source, open_source
 from thawline.spark.discovery import Work
-from thawline.spark.files import Members
+from thawline.spark.files import File, Members
 from thawline.spark.lake import LakeError, Output
 from thawline.spark.planning import Part
 from thawline.spark.tables import Tables
+from thawline.spark.walks import LAST
 from thawline.values import well_formed
-from thawline.verbs.load import load
+from thawline.verbs.load import Sink, load
 
 PIECE = 4 << 20
 FILES = pa.schema(
@@ -223,7 +224,7 @@ def _file_account(share: Share, members: Members | None, tables: Tables) -> Acco
                 account.apart = "beside"
                 return account
             sink = partial(tables.add, format_.name, share.work.key, source.name)
-            load(format_.kind_of(source), source, sink, account.report, share.part.items)
+            _load(format_, source, share.part, sink, account.report)
     except LakeError:
         raise  # the output failed, not this file
     except MemoryError:
@@ -236,6 +237,19 @@ def _file_account(share: Share, members: Members | None, tables: Tables) -> Acco
     except Exception as error:  # noqa: BLE001 - one file must not prevent the ingestion of the others
         account.error = f"a mistake in thawline, please report it: {type(error).__name__}: {error}"
     return account
+
+
+def _load(format_: Format, source: Source, part: Part, sink: Sink, report: Report) -> None:
+    kind = format_.kind_of(source)
+    if part.range is None:
+        load(kind, source, sink, report)
+        return
+    with LAST.over(part.file, format_, next(iter(kind.tables)), part.range, _opened) as walk:
+        load(kind, walk.source, sink, report, list(walk.take(part.range)))
+
+
+def _opened(file: File) -> LocalSource | RemoteSource:
+    return open_source(file.path)
 
 
 def _identified(source: Source) -> Claim:

@@ -12,19 +12,16 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
-from thawline import formats
 from thawline.errors import FormatError, SourceError, ThawlineError, UnknownFormat
-from thawline.formats import Format
-from thawline.source import open_source
 from thawline.spark.discovery import Work, discover
-from thawline.spark.files import Members, absolute, plain
+from thawline.spark.files import absolute, plain
 from thawline.spark.intake import Account, Intake, Share, Taken, unread
 from thawline.spark.lake import Entry, Lake, LakeError
 from thawline.spark.ledger import Standing, ledgers, mark, standings, supersede
@@ -376,26 +373,7 @@ def _rounds(works: Sequence[Work], cores: int) -> Iterator[list[tuple[Share, ...
 
 
 def _shares(work: Work, size: int) -> list[Share]:
-    """The shares of a work: a whole file, or its parts, cut at the ends of units."""
-    # One task fetches a remote file once. To cut it, the driver would have to fetch it as well.
-    if work.is_folder or "://" in work.file.path or work.file.size <= max(size, LEAST_PARTITION):
+    """The shares of a work: a whole file, or its ranges."""
+    if work.is_folder or work.file.size <= max(size, LEAST_PARTITION):
         return [Share(work, Part(work.file))]
-    try:
-        format_, table = _format_of(work)
-    except (ThawlineError, OSError):
-        return [Share(work, Part(work.file))]  # the task reports the error
-    file = replace(work.file, is_named=True)
-    parts = Planner(format_, table, size).plan([file])
-    return [Share(work, part) for group in parts for part in group]
-
-
-def _format_of(work: Work) -> tuple[Format, str]:
-    if work.format:
-        format_ = Members(formats.get(work.format)).format_of(work.file)
-        return format_, next(iter(format_.tables))
-    with open_source(work.file.path) as source:
-        claim = formats.identify(source)
-        if claim is None:
-            raise UnknownFormat(work.file.path)
-    format_ = formats.get(claim.format)
-    return format_, claim.table or next(iter(format_.tables))
+    return [Share(work, part) for group in Planner(size).plan([work.file]) for part in group]

@@ -11,12 +11,14 @@ from thawline.damage import kept
 from thawline.errors import SourceError
 from thawline.formats.contract import Format, Kind, Reading, read
 from thawline.formats.division import cut
+from thawline.formats.ranges import Range
 from thawline.model import Finding, LeftOut, Run, Span
 from thawline.options import BadOption
 from thawline.source import LocalSource, RemoteSource, Source, open_source
 from thawline.spark.files import File, Members
 from thawline.spark.planning import Part, is_ours
 from thawline.spark.settings import MODES, Settings
+from thawline.spark.walks import LAST
 from thawline.wording import utf8
 
 FILE, START, END = "_file", "_start", "_end"
@@ -70,14 +72,26 @@ class Reader:
     def read(self, part: Part, members: Members) -> Iterator[pa.RecordBatch]:
         """The rows of a part, in file order."""
         try:
-            with self._opened(part.file) as source:
-                format_ = members.format_of(part.file)
-                if part.file.is_named or part.items is not None or is_ours(format_, source, self.settings.table):
-                    yield from self._shaped(source, self._placed(format_, source, part))
-                else:
-                    self.log(f"{part.file.path}: is not {format_.title}; passed over")
+            yield from self._whole(part, members) if part.range is None else self._ranged(part, part.range, members)
         except _Missing:
             self.log(f"{part.file.path}: is gone; passed over")
+
+    def _whole(self, part: Part, members: Members) -> Iterator[pa.RecordBatch]:
+        with self._opened(part.file) as source:
+            yield from self._rows(members.format_of(part.file), source, part)
+
+    def _ranged(self, part: Part, wanted: Range, members: Members) -> Iterator[pa.RecordBatch]:
+        format_ = members.format_of(part.file)
+        with LAST.over(part.file, format_, self.settings.table, wanted, self._opened) as walk:
+            yield from self._rows(format_, walk.source, part, walk.take(wanted))
+
+    def _rows(
+        self, format_: Format, source: Source, part: Part, items: Iterator[Run | Finding] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        if part.file.is_named or is_ours(format_, source, self.settings.table):
+            yield from self._shaped(source, self._placed(format_, source, part, items))
+        elif part.is_first:
+            self.log(f"{part.file.path}: is not {format_.title}; passed over")
 
     def _opened(self, file: File) -> LocalSource | RemoteSource:
         try:
@@ -92,16 +106,17 @@ class Reader:
                 "it must lie where every worker can see it: in a shared folder, or at a URL such as s3://…"
             ) from error
 
-    def _placed(self, format_: Format, source: Source, part: Part) -> Placed:
+    def _placed(self, format_: Format, source: Source, part: Part, items: Iterator[Run | Finding] | None) -> Placed:
         table = self.settings.table
         offered, kind = format_.tables[table], format_.kind_of(source)
         known = [*offered.schema.names, *offered.extras.names]
         columns = [name for name in known if name in self.schema.names]
         pruned = _Pruned()
         if START in self.schema.names or END in self.schema.names:
-            yield from _by_unit(kind, source, part, table, columns, pruned)
+            walked = kind.walk(source, kind.tables[table].depth) if items is None else items
+            yield from _by_unit(kind, source, walked, table, columns, pruned)
         else:
-            yield from _by_run(read(kind, source, table, columns, part.items), pruned)
+            yield from _by_run(read(kind, source, table, columns, items), pruned)
         if pruned.size:
             units = f"{pruned.units} of {pruned.seen} units"
             self.log(f"{source.name}: skipped {units}, {pruned.size} of {part.weight} bytes")
@@ -171,9 +186,10 @@ def _by_run(items: Reading, pruned: _Pruned) -> Placed:
             yield from ((item[0].given or item[0].span, batch) for batch in item[1])
 
 
-def _by_unit(kind: Kind, source: Source, part: Part, table: str, columns: list[str], pruned: _Pruned) -> Placed:
+def _by_unit(
+    kind: Kind, source: Source, items: Iterable[Run | Finding], table: str, columns: list[str], pruned: _Pruned
+) -> Placed:
     """The batches of each unit with the unit's span."""
-    items = kind.walk(source, kind.tables[table].depth) if part.items is None else part.items
     for unit in _units(kind, source, items):
         first = unit[0]
         span = next(kind.units(source, first), first.span) if isinstance(first, Run) else first.span

@@ -51,7 +51,7 @@ class ColdReader(DataSourceReader):
     def partitions(self) -> list[Portion]:
         """What each task reads."""
         settings = self.settings
-        planner = Planner(settings.format, settings.table, settings.max_partition_bytes)
+        planner = Planner(settings.max_partition_bytes)
         read = uuid.uuid4().hex
         return [Portion(parts, read) for parts in planner.plan(self._files())]
 

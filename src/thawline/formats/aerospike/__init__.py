@@ -228,6 +228,10 @@ class Backup(Kind):
         """Intact entries and findings. There are no heads: an entry is found by reading the one before it."""
         return self._readable(source) if depth is Depth.UNITS else self._checked(source)
 
+    def is_undivided(self, source: Source) -> bool:
+        """Whether the file is compressed: where its entries are, only the stream before them tells."""
+        return first_bytes(source)[: len(ZSTD_MAGIC)] == ZSTD_MAGIC
+
     def _checked(self, source: Source) -> Iterator[Run | Finding]:
         tally, rules = self.format.tally, self.format.rules
         is_expected = tally.expects(source.name)

@@ -13,8 +13,9 @@ import pyarrow as pa
 from thawline import native
 from thawline.compiler import kernel_cache
 from thawline.compiler.kernel_cache import NoCache, NoCompiler
-from thawline.compiler.language import Program, compile_module, load
+from thawline.compiler.language import Program, load
 from thawline.compiler.language.declarations import Library
+from thawline.compiler.native_module import NotCompiled, compile_module
 from thawline.formats.described.bundle import Bundle
 from thawline.formats.described.layout import ROOT, Layout, unit_tables, whole_tables
 from thawline.formats.described.parts import UNIT, Parts, leading, magic_of, parts_of
@@ -48,7 +49,7 @@ def _native(name: str, kernels: list[Path], source: str) -> Mapping[str, Any] | 
     try:
         told = partial(_say, f"compiling {name}, once: `thawline spec cache` lists what is kept")
         kernels.append(kernel_cache.kernel(source, compile_module, told))
-    except (NoCache, NoCompiler) as error:
+    except (NoCache, NoCompiler, NotCompiled) as error:
         _say(f"{name} is read without a compiled kernel, which is slower: {error}")
         return None
     return kernel_cache.loaded(kernels[-1])

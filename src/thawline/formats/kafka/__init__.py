@@ -34,7 +34,6 @@ from thawline.formats.kafka.rows import (
 )
 from thawline.formats.kafka.sidecars import SIDECARS, TEXT_FILES
 from thawline.formats.kafka.transactions import (
-    CHECKPOINT,
     Transactions,
     broken_control,
     control_batches,
@@ -197,7 +196,7 @@ class Segment(Kind):
                 yield from portion()
             return
         yield from self._headed(source) if depth is Depth.HEADS else self._units(source)
-        yield from _unfinished(source)
+        yield from unfinished(source)
 
     def _headed(self, source: Source) -> Iterator[Run | Finding]:
         for stretch in Walk(source, nowhere, first_offset=first_offset(source)).stretches():
@@ -208,7 +207,7 @@ class Segment(Kind):
         """Stretches of units: heads and checksums tell where they are, and whoever takes one decodes it."""
         for stretch in explained(source):
             yield from (partial(self._portion, source, part) for part in _parts_of(stretch))
-        yield partial(_unfinished, source)
+        yield partial(unfinished, source)
 
     def _portion(self, source: Source, part: Stretch) -> Iterator[Run | Finding]:
         return in_order(self._decoded_runs(source, part.heads), part.findings)
@@ -414,11 +413,6 @@ def _parts_of(stretch: Stretch) -> Iterator[Stretch]:
         reached = bisect_left(starts, heads.positions[end]) if end < len(heads) else len(findings)
         yield Stretch(heads.slice(first, end), findings[done:reached])
         first, done = end, reached
-
-
-def _unfinished(source: Source) -> Iterator[Finding]:
-    """A finding at the end of a snapshot of KRaft that is not whole."""
-    return unfinished(source) if CHECKPOINT.fullmatch(PurePath(source.name).name) else iter(())
 
 
 def _bundled(items: Iterable[Run | Finding]) -> Iterator[tuple[Heads | None, Run | None, Sequence[Finding]]]:

@@ -231,6 +231,13 @@ SUSPECTS = Code(
     "their offsets are not those of the log. They are given with the column `suspect` set, up to the next compressed "
     "set or batch; `salvage` leaves them out unless it is told to --include-suspects.",
 )
+NO_FOOTER = Code(
+    "KAF210",
+    "a KRaft snapshot without its footer",
+    "warning",
+    "The file begins with the header of a snapshot and does not end with its footer, so records may be missing from "
+    "its end. Under the name of a snapshot, which ends in .checkpoint, it is damaged (KAF126).",
+)
 PREALLOCATED = Code(
     "KAF301",
     "zeros to the end of the file",
@@ -271,7 +278,7 @@ CODES = (
     BAD_CHECKSUM, TORN_TAIL, NO_BATCH, DAMAGED_LENGTH, DAMAGED_MAGIC, BAD_OFFSET, BAD_CODEC, BAD_RECORDS, TOO_LARGE,
     BAD_WRAPPER, MISSING_SEGMENT, BAD_INDEX, BAD_TIME_INDEX, BAD_TRANSACTION_INDEX, BAD_SNAPSHOT, BAD_EPOCHS,
     BAD_METADATA, BAD_CHECKPOINT, EPOCH_FALLS, OFFSETS_RESTART, NAME_MISMATCH, INDEX_LEFT_OVER, EPOCHS_MISMATCH,
-    SNAPSHOT_MISMATCH, UNFINISHED_FILE, CUT_WRAPPER, SUSPECTS, PREALLOCATED, DELETED_FILE, OPEN_TRANSACTION,
+    SNAPSHOT_MISMATCH, UNFINISHED_FILE, CUT_WRAPPER, SUSPECTS, NO_FOOTER, PREALLOCATED, DELETED_FILE, OPEN_TRANSACTION,
     MISSING_INDEX, BELOW_START,
 )  # fmt: skip
 

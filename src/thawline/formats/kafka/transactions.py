@@ -14,6 +14,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import PurePath
 from threading import Lock
 from typing import Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary, ref
@@ -29,10 +30,16 @@ from thawline.folder import Folder
 from thawline.formats.building import Origins, batch_of
 from thawline.formats.contract import Reading
 from thawline.formats.kafka import records
-from thawline.formats.kafka.findings import BAD_CHECKPOINT, BAD_TRANSACTION_INDEX, SNAPSHOT_MISMATCH, Misfits
+from thawline.formats.kafka.findings import (
+    BAD_CHECKPOINT,
+    BAD_TRANSACTION_INDEX,
+    NO_FOOTER,
+    SNAPSHOT_MISMATCH,
+    Misfits,
+)
 from thawline.formats.kafka.rows import SEQUENCES, BadRecord, Request, Selection
 from thawline.formats.kafka.sidecars import PRODUCER_SNAPSHOT, TRANSACTION_INDEX, base_offset
-from thawline.formats.kafka.units import Heads
+from thawline.formats.kafka.units import Heads, head_at
 from thawline.formats.kafka.walk import Walk, nowhere
 from thawline.generated.kernels.constants import (
     KAFKA_CONTROL_KEY_CONTROL_TYPE_AT,
@@ -449,7 +456,13 @@ FIRST_AND_LAST = ("snapshot_header", "snapshot_footer")
 
 
 def unfinished(source: Source) -> Iterator[Finding]:
-    """A finding unless a snapshot of KRaft begins with its header and ends with its footer."""
+    """A finding unless a snapshot of KRaft begins with its header and ends with its footer.
+
+    A snapshot is told by its name, under which KRaft trusts it, or by its header.
+    """
+    is_named = CHECKPOINT.fullmatch(PurePath(source.name).name) is not None
+    if not is_named and not _has_header(source):
+        return
     types: list[str | None] = []
     for item in Walk(source, nowhere).items():
         if isinstance(item, Heads):
@@ -457,7 +470,15 @@ def unfinished(source: Source) -> Iterator[Finding]:
     found = (types[0], types[-1]) if types else (None, None)
     if found != FIRST_AND_LAST:
         detail = {"first": found[0] or "no header", "last": found[1] or "no footer"}
-        yield Finding(BAD_CHECKPOINT, Span(source.size, source.size), detail)
+        yield Finding(BAD_CHECKPOINT if is_named else NO_FOOTER, Span(source.size, source.size), detail)
+
+
+def _has_header(source: Source) -> bool:
+    """Whether a file begins with the header of a snapshot."""
+    head = head_at(source, 0) if source.size else None
+    if not isinstance(head, Heads) or head.is_legacy or not head.rows["is_control"][0].as_py():
+        return False
+    return _first_and_last(source, head)[0] == FIRST_AND_LAST[0]
 
 
 def _first_and_last(source: Source, heads: Heads) -> list[str | None]:

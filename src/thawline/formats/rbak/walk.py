@@ -384,9 +384,10 @@ def is_outside(source: Source, window: Window, *, is_strict: bool) -> bool:
 
 
 def unproven(source: Source, span: Span) -> Finding:
-    """What is wrong with a stretch that no checksum proves."""
-    is_beside = span.start > 0 and source.view(span.start, span.end)[: len(MAGIC)] != MAGIC
-    if not is_beside:
+    """What is wrong with a stretch that no checksum proves: beside a proven segment, it need not be one."""
+    view = source.view(span.start, span.end)
+    is_cut = view[: len(MAGIC)] == MAGIC or view[-len(END_MAGIC) :] == END_MAGIC
+    if is_cut or span.size == source.size:
         return broken_rule(source, span)
     lost = {"lost": f"nothing of a segment; {counted(span.size, 'byte')}"}
     return Finding(findings.TRAILING, span, lost, salvage_hint(source))

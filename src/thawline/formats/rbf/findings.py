@@ -113,6 +113,8 @@ CODES = (
     UNREACHABLE, OVERLAPPED,
 )  # fmt: skip
 
+PROVEN = (UNFENCED, DAMAGED_LENGTH, UNREACHABLE)
+"""Findings about frames whose content may be proven, although a reader must not return them."""
 SLACK = 1 << 12
 """The most bytes that may have been inserted into a frame that is searched for by its TailLen."""
 EXPLAIN_BUDGET = 2
@@ -261,7 +263,7 @@ class Gaps:
         return self._found(code, span, {**(detail or {}), "lost": lost})
 
     def _found(self, code: Code, span: Span, detail: Mapping[str, object] | None = None) -> Finding:
-        return Finding(code, span, detail or {}, self.hint)
+        return Finding(code, span, detail or {}, f"{self.hint} --recover" if code in PROVEN else self.hint)
 
     def _fences(self, rest: Span) -> int:
         """The number of fences at the start of the rest of a gap."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from thawline.engine.encoding import mended
 from thawline.errors import ThawlineError
-from thawline.formats.rbf.findings import DAMAGED_LENGTH, UNFENCED, UNREACHABLE
+from thawline.formats.rbf.findings import PROVEN
 from thawline.formats.rbf.frame import (
     ALIGNMENT,
     FENCE,
@@ -21,8 +21,6 @@ from thawline.formats.rbf.frame import (
 from thawline.model import Finding, Payload, Run, Span
 from thawline.source import Source
 
-PROVEN = (UNFENCED, DAMAGED_LENGTH, UNREACHABLE)
-"""Findings about frames whose content may be proven, although a reader must not return them."""
 PIECE = 4 << 20
 """Bytes that are copied at once."""
 
