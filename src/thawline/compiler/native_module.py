@@ -1,4 +1,4 @@
-"""A source in Cython's pure Python mode, compiled into a shared object. Cython and a C compiler are needed only here."""
+"""A source in Cython's pure Python mode, compiled: nothing else needs Cython and a C compiler."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import os
 import shlex
 import subprocess
 import sysconfig
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from thawline.errors import ThawlineError
 
@@ -21,13 +23,12 @@ class NotCompiled(ThawlineError):
 
 def compile_module(source: str, folder: Path, name: str) -> Path:
     """The shared object of a source, as a module of this name, made in a folder."""
-    from Cython.Compiler import Errors  # noqa: PLC0415 - it is optional
-    from Cython.Compiler.Main import CompilationOptions, compile_single  # noqa: PLC0415 - as above
-
+    main: Any = import_module("Cython.Compiler.Main")  # it is optional
+    errors: Any = import_module("Cython.Compiler.Errors")
     text, translated, made = (folder / f"{name}.{suffix}" for suffix in ("py", "c", "so"))
     text.write_text(source, encoding="utf-8")
-    Errors.LEVEL = 2  # errors only: what it warns of is what a spec leaves unused
-    result = compile_single(str(text), CompilationOptions(output_file=str(translated)), None)
+    errors.LEVEL = 2  # errors only: what it warns of is what a spec leaves unused
+    result = main.compile_single(str(text), main.CompilationOptions(output_file=str(translated)), None)
     if result.num_errors:
         raise NotCompiled(f"Cython refused the reader in {result.num_errors} places; please report this spec")
     compiler = shlex.split(os.environ.get("CC") or "cc")
