@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from leveldb_logs import BLOCK, SPEC, fragments, written
-from pyspark.errors import PythonException
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from thawline.cli import run
@@ -53,7 +53,7 @@ def test_damage_is_a_row_with_its_bytes(spark: SparkSession, folder: Path) -> No
 
 
 def test_a_spec_is_asked_for(spark: SparkSession, folder: Path) -> None:
-    with pytest.raises(PythonException, match="which format is it"):
+    with pytest.raises(AnalysisException, match="which format is it"):
         spark.read.format("ksy").load(str(folder)).collect()
 
 
