@@ -14,8 +14,8 @@ from pyspark.sql.types import StructType
 
 from thawline import formats
 from thawline.formats.described import Described
+from thawline.lake.place import plain
 from thawline.options import BadOption
-from thawline.spark.files import plain
 from thawline.spark.settings import Settings, understood
 from thawline.spark.sources import ColdSource
 
