@@ -68,7 +68,8 @@ def test_files_of_several_formats_are_joined(partition: Path, tmp_path: Path) ->
     with RbfWriter(tmp_path / "tags.rbf") as log:
         for number in (3, 500):
             log.append(number, b"payload %d" % number)
-    query = f"select tag, octet_length(value) as n from '{tmp_path}/tags.rbf' join 'orders-3/*.log' on tag = offset order by tag"  # noqa: S608
+    files = f"'{tmp_path}/tags.rbf' join 'orders-3/*.log' on tag = offset"
+    query = f"select tag, octet_length(value) as n from {files} order by tag"  # noqa: S608
     assert rows(query, partition.parent) == [{"tag": 3, "n": 3}, {"tag": 500, "n": 500}]
 
 

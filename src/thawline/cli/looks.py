@@ -124,10 +124,10 @@ def stats(run: Session) -> int:
 def glance(run: Session) -> int:
     """Say what files are, at once, and what can be done with them. This is what `thawline FILE` does."""
     from thawline.verbs.info import glance as facts
+    from thawline.verbs.verify import needed_option
 
     def show(cold: WatchedFile) -> None:
-        option = "" if cold.claim else f" --input-format {cold.format.name}"
-        run.console.print(_glance_text(facts(cold), cold.schema.names, option))
+        run.console.print(_glance_text(facts(cold), cold.schema.names, needed_option(cold)))
 
     return run.each_file(show)
 
