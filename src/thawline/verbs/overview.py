@@ -93,10 +93,10 @@ class _Values(_Answer):
 
 
 class _Distinct(_Values):
-    """How many different values there are."""
+    """How many different values there are, or the number after which nobody counts."""
 
-    def told(self) -> int | None:  # type: ignore[override]
-        return len(self.found) or None
+    def told(self) -> Any:
+        return {"at least": MOST_VALUES} if len(self.found) == MOST_VALUES else len(self.found) or None
 
 
 class _Sum(_Answer):
