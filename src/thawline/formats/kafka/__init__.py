@@ -23,6 +23,7 @@ from thawline.errors import CodecError, SourceError
 from thawline.folder import Folder
 from thawline.formats.contract import (
     Ask,
+    Chart,
     Claim,
     Content,
     Depth,
@@ -84,6 +85,16 @@ TABLES = {
     "batches": Table.of(BATCHES),
     "control": Table.of(CONTROL),
 }
+CHART = Chart(
+    "batches",
+    size="size",
+    codec="compression",
+    earliest="base_timestamp",
+    latest="max_timestamp",
+    noun="offset",
+    first="base_offset",
+    last="last_offset",
+)
 LONGEST_RUN = 4 << 20
 """Bytes after which a run ends at the next unit."""
 HARMLESS = (PREALLOCATED, EPOCH_FALLS)
@@ -194,6 +205,7 @@ class Segment(Kind):
             Ask("transactions", "values", ("transaction",), ("none",)),
         ),
     )
+    chart = CHART
 
     @property
     def tables(self) -> Mapping[str, Table]:
