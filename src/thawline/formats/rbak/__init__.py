@@ -133,6 +133,7 @@ class SegmentFile(Kind):
             Ask("codecs", "values", ("compression",)),
             Ask("payload bytes", "sum", ("payload_bytes",)),
         ),
+    )
     chart = Chart(
         "segments", size="size_bytes", codec="compression", earliest="first_timestamp", latest="last_timestamp"
     )
