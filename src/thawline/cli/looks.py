@@ -88,7 +88,7 @@ def _info_text(facts: dict[str, Any]) -> str:
 
 
 @click.command()
-@takes(FILES, ROWS[:1], DAMAGE, READING, OFFERED, FORMAT, JOBS, TALKING, EXIT_ZERO)
+@takes(FILES, ROWS[0], ROWS[2:], DAMAGE, READING, OFFERED, FORMAT, JOBS, TALKING, EXIT_ZERO)
 @session
 def stats(run: Session) -> int:
     """Say what is in each column: nulls, range, sizes, frequent values.
@@ -102,14 +102,19 @@ def stats(run: Session) -> int:
 
     sink = run.records()
 
+    rows = 0
+
     def add(cold: WatchedFile, records: list[dict[str, Any]]) -> None:
+        nonlocal rows
+        rows += records[0]["rows"] if records else 0
         for record in records:
             shown = for_table(record) if run.kind in {"table", "vertical"} else record
             sink.add({"file": cold.name, **shown} if run.has_many else shown)
         say_skipped(run, cold)
 
-    run.each_studied(lambda cold: list(columns(cold)), add)
+    run.each_studied(lambda cold: list(columns(cold, run.filter)), add)
     sink.close()
+    run.say_none(rows)
     return run.exit_code
 
 
