@@ -34,6 +34,7 @@ PER_FILE = {
     "diff": ["{file} {file}", "{file} {file} --format csv --limit 2"],
     "convert": ["{file} -o {out}.parquet", "{file} -o {out}.csv"],
     "verify": ["{file}", "-v {file} --format csv", "- < {file}"],
+    "report": ["{file} -o {out}.html", "{file} --format json", "- --format md < {file}"],
     "inspect": ["{file}", "{file} --finding 1", "{file} --unit 1 --spec-names", "- < {file}"],
     "salvage": ["{file} -o {out}", "{file} -o {out}.whole --recover --include-suspects"],
     "glance": ["{file}"],
@@ -57,6 +58,7 @@ ONCE = {
     "completion": ["bash", "zsh", "fish", "nosuch"],
     "spec diff": [f"--structure {GOLDEN.parents[1] / 'schemas'} {GOLDEN.parents[1] / 'schemas'}", "nosuch nosuch"],
     "spec check": [f"{GOLDEN.parents[1] / 'schemas' / 'rbf_frame.ksy'}", "nosuch"],
+    "spec cache": ["", "--clear"],
     "spec lint": ["", "nosuch"],
     "spec show": [*FORMATS, "kafka_record_batch", "nosuch"],
 }
