@@ -8,7 +8,7 @@ from importlib import resources
 from thawline.compiler.language.analysis import Analysis
 from thawline.compiler.language.declarations import Field, Library, Type
 from thawline.compiler.language.failures import Refused
-from thawline.compiler.language.kinds import Label, c_type, default, is_object
+from thawline.compiler.language.kinds import Kind, Label, c_type, default, is_object
 from thawline.compiler.language.reading import Places, Reader, has_flag, stored, stream_code
 from thawline.compiler.language.storing import Storer
 from thawline.compiler.language.values import Scope, comparison
@@ -56,6 +56,12 @@ def emit(analysis: Analysis, library: Library) -> Emitted:
     emitter.name_enums(types)
     emitter.enter_root(storer)
     return Emitted(writer.text, tuple(places.paths), frozenset(analysis.reads))
+
+
+def _argument(kind: Kind) -> str:
+    """How a function declares an argument of a kind, which may be None where it is an object."""
+    found = c_type(kind)
+    return f"{found} | None" if found in ("Structure", "Stream") else found
 
 
 def _refuse(analysis: Analysis) -> None:
@@ -233,11 +239,13 @@ class _Emitter:
         """The functions that make, read and recognise structures of a type."""
         writer, name = self.writer, type_.ident
         params = [(item, self.analysis.kind(item)) for item in type_.params.values()]
-        given = "".join(f", p_{item.name}: {c_type(kind)}" for item, kind in params)
-        head = f"io: Stream, parent: Structure, root: Structure, little: cython.int{given}"
+        given = "".join(f", p_{item.name}: {_argument(kind)}" for item, kind in params)
+        head = f"io: Stream, parent: Structure | None, root: Structure | None, little: cython.int{given}"
         with writer.function(f"new_{name}({head}) -> T_{name}", fails=""):
             writer.add(f"x: T_{name} = T_{name}.__new__(T_{name})")
-            writer.add("x.io = io", "x.ctx = io.ctx", "x.parent = parent", "x.little = little")
+            writer.add("x.io = io", "x.ctx = io.ctx", "x.little = little")
+            if type_ in self.analysis.children:
+                writer.add("x.parent = parent")
             writer.add("x.root = x if root is None else root")
             writer.add("x.start = io.pos", "x.end = io.pos")
             for item, _ in params:
@@ -271,6 +279,11 @@ class _Emitter:
                 writer.add("return 0")
             if "repeat" in item.data:
                 self._some(reader, item)
+        with writer.function("release(self)", is_native=False):
+            for name, _, value in self._variables(type_):
+                if value == "None":
+                    writer.add(f"self.{name} = None")
+            writer.add("self.root = None")
         with writer.function("step(self, index)", is_native=False):
             for index, _ in enumerate(type_.seq):
                 writer.add(f"if index == {index}: self.step_{index}()")

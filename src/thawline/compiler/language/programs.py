@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ from thawline.native.plain.cython_names import executed
 
 ROOT = "root"
 MAX_ROWS = 65_536
-MAX_BYTES = 64 << 20
+MAX_BYTES = 8 << 20
 """A batch of a repetition ends after this many rows, or with the rows that cross this many bytes."""
 STEP = 1024
 """Items that are read between two looks at how many bytes there are."""
@@ -123,6 +124,7 @@ class _Reading:
         failure = self.attempt(lambda: self.program.reader["read_whole"](self.root))
         if failure is None:
             failure = self.attempt(lambda: self.program.reader["put_root"](self.root, column))
+        self.root.release()
         if failure is None:
             yield table(node, column)
         yield from self.notes()
@@ -137,15 +139,10 @@ class _Reading:
             if failure is not None:
                 yield failure
                 return
-        some, put = getattr(self.root, f"some_{name}"), reader[f"put_{name}_rows"]
-        first, is_done = 0, False
-        while not is_done:
-            found: list[bool] = []
-            failure = self.attempt(lambda: found.append(some(min(STEP, max_rows))))  # noqa: B023 - called at once
-            kept: list[int] = []
-            failure = self.attempt(lambda: kept.append(put(self.root, column, first))) or failure  # noqa: B023 - as above
-            first = kept[0] if kept else first
-            is_done = failure is not None or found[0]
+        state = _Progress(getattr(self.root, f"some_{name}"), reader[f"put_{name}_rows"], min(STEP, max_rows))
+        while not state.is_done:
+            failure = self.attempt(lambda: state.advance(self.root, column))
+            is_done = state.is_done = state.is_done or failure is not None
             if column.count() and (is_done or column.count() >= max_rows or column.bytes_held() >= MAX_BYTES):
                 yield table(node, column)
             yield from self.notes()
@@ -162,7 +159,8 @@ class _Reading:
 
     def attempt(self, action: Callable[[], object]) -> Failure | None:
         """Do it, and say why it could not be done. A reader never raises anything else."""
-        limit = sys.getrecursionlimit()
+        limit, was_collecting = sys.getrecursionlimit(), gc.isenabled()
+        gc.disable()  # a reading makes many objects and no garbage: what it looks through is all in use
         try:
             if not self.program.is_compiled:
                 sys.setrecursionlimit(max(limit, depth_of_stack() + FRAMES * self.program.reader["MAX_DEPTH"]))
@@ -171,11 +169,32 @@ class _Reading:
             return self.failure(error, *self.ctx.state(), is_fatal=True)
         finally:
             sys.setrecursionlimit(limit)
+            if was_collecting:
+                gc.enable()
         return None
 
     def failure(self, error: BaseException, at: int, began: int, *, is_fatal: bool) -> Failure:
         position = getattr(error, "position", -1)
         return Failure(position if position >= 0 else began, self.program.paths[at], str(error), _kind(error), is_fatal)
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far a repetition has been read."""
+
+    some: Callable[[int], bool]
+    put: Callable[[Any, Any, int], int]
+    step: int
+    first: int = 0
+    """The first item that is not in the columns yet."""
+    is_done: bool = False
+
+    def advance(self, root: Any, column: Any) -> None:
+        """Read some items, and put those that were read into their columns."""
+        try:
+            self.is_done = self.some(self.step)
+        finally:
+            self.first = self.put(root, column, self.first)
 
 
 def depth_of_stack() -> int:
