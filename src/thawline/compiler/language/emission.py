@@ -39,6 +39,11 @@ def runtime() -> str:
     return FUTURE + "\n".join(texts)
 
 
+def module(*texts: str) -> str:
+    """The readers of some libraries as one module."""
+    return "\n\n".join((DIRECTIVES + runtime(), *texts))
+
+
 def emit(analysis: Analysis, library: Library) -> Emitted:
     """The reader of a library."""
     writer, places = Writer(), Places()
@@ -310,11 +315,9 @@ class _Emitter:
         """What Python calls: a reading of the root, and its rows."""
         writer, root = self.writer, self.library.root
         given = "".join(f", {item.name}" for item in root.params.values())
-        with writer.function(f"root(io: Stream{given})", is_native=False):
+        with writer.function(f"root_{root.ident}(io: Stream{given})", is_native=False):
             writer.add(f"return new_{root.ident}(io, None, None, -1{given})")
-        with writer.function("read_whole(x: Structure)", is_native=False):
-            writer.add("enter(x)")
-        with writer.function(f"put_root(x: T_{root.ident}, c: Column)", is_native=False):
+        with writer.function(f"put_root_{root.ident}(x: T_{root.ident}, c: Column)", is_native=False):
             writer.add(f"put_{root.ident}(x, c)")
         for item in root.seq:
             if "repeat" in item.data:
@@ -327,7 +330,7 @@ class _Emitter:
         is_kept = name in self.analysis.reads
         given = f"x: T_{self.library.root.ident}, c: Column, first: cython.longlong"
         given = f"x: T_{self.library.root.ident}, c: Column, first: cython.longlong"
-        with writer.function(f"put_{name}_rows({given})", is_native=False):
+        with writer.function(f"put_{name}_rows_of_{self.library.root.ident}({given})", is_native=False):
             writer.add("ctx: Context = x.ctx", f"items: list = x.f_{name} or []")
             with writer.block("for v in items[first:]:"):
                 storer.store(self.analysis.item_kind(item), "v", "c", self.places.number(item), 1)

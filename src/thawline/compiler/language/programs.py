@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from thawline.compiler.language.analysis import Analysis
 from thawline.compiler.language.declarations import Field, Library
-from thawline.compiler.language.emission import DIRECTIVES, Emitted, emit, runtime
+from thawline.compiler.language.emission import Emitted, emit, module
 from thawline.compiler.language.failures import Failure, Refusal, Refused
 from thawline.compiler.language.kinds import List, Struct
 from thawline.compiler.language.layout import GROUP, Node, TooManyColumns, layout, table
@@ -43,8 +43,8 @@ class Program:
     """A spec that was compiled."""
 
     spec: Spec
-    source: str
-    """The text of the reader, complete: Cython in pure Python mode."""
+    text: str
+    """The text of the reader, without what all readers start with."""
     is_compiled: bool
     reader: Mapping[str, Any] = field(repr=False)
     paths: tuple[str, ...] = field(repr=False)
@@ -53,12 +53,19 @@ class Program:
     """Repetitions in the root: the index of the field, and the columns of an item."""
     nested: Mapping[str, str] = field(repr=False)
     """Other repetitions that are not in another: the path of the field."""
+    ident: str
+    """What names of the root in the reader end with."""
     params: tuple[Any, ...] = ()
 
     @property
     def id(self) -> str:
         """The id of the spec."""
         return self.spec.id
+
+    @property
+    def source(self) -> str:
+        """The text of the reader, complete: Cython in pure Python mode."""
+        return module(self.text)
 
     @property
     def key(self) -> str:
@@ -106,7 +113,7 @@ class Program:
         view = memoryview(data).cast("B")[start:end]
         made = self.reader
         ctx = made["context"](LEAST_WORK + WORK * len(view), PROCESSES)
-        root = made["root"](made["stream"](ctx, view, start), *self.params)
+        root = made[f"root_{self.ident}"](made["stream"](ctx, view, start), *self.params)
         return _Reading(self, ctx, root, start)
 
 
@@ -123,13 +130,16 @@ class _Reading:
         column = node.build(self.program.reader["column"])
         failure = self.attempt(lambda: self.program.reader["read_whole"](self.root))
         if failure is None:
-            failure = self.attempt(lambda: self.program.reader["put_root"](self.root, column))
+            failure = self.attempt(lambda: self.put_root(column))
         self.root.release()
         if failure is None:
             yield table(node, column)
         yield from self.notes()
         if failure is not None:
             yield failure
+
+    def put_root(self, column: Any) -> None:
+        self.program.reader[f"put_root_{self.program.ident}"](self.root, column)
 
     def repetition(self, name: str, index: int, node: Node, max_rows: int) -> Iterator[pa.RecordBatch | Failure]:
         reader = self.program.reader
@@ -139,7 +149,8 @@ class _Reading:
             if failure is not None:
                 yield failure
                 return
-        state = _Progress(getattr(self.root, f"some_{name}"), reader[f"put_{name}_rows"], min(STEP, max_rows))
+        put = reader[f"put_{name}_rows_of_{self.program.ident}"]
+        state = _Progress(getattr(self.root, f"some_{name}"), put, min(STEP, max_rows))
         while not state.is_done:
             failure = self.attempt(lambda: state.advance(self.root, column))
             is_done = state.is_done = state.is_done or failure is not None
@@ -239,25 +250,38 @@ def _flat(batch: pa.RecordBatch, path: str) -> pa.RecordBatch:
 # From a file to a program
 
 
-def load(file: Path | str, params: Mapping[str, Any] | None = None, kernel: Mapping[str, Any] | None = None) -> Program:
+def load(
+    file: Path | str,
+    params: Mapping[str, Any] | None = None,
+    kernel: Mapping[str, Any] | None = None,
+    prefix: str = "",
+) -> Program:
     """A spec, compiled; `SpecError` says what is refused and where.
 
     `params` are the parameters of the root. `kernel` is what a compiled module of the same source defines; without it
-    the reader runs as Python.
+    the reader runs as Python. With prefixes, readers of several specs can be one module.
     """
-    library, analysis, emitted, whole = _compiled(Path(file))
+    library, analysis, emitted, whole = _compiled(Path(file), prefix)
     root = library.root
-    text = DIRECTIVES + runtime() + "\n\n" + emitted.text
-    made = dict(kernel) if kernel is not None else _executed(text)
+    made = dict(kernel) if kernel is not None else _executed(module(emitted.text))
+    repeated = {item.name for item in root.seq if "repeat" in item.data}
     return Program(
-        root.spec, text, kernel is not None, made, emitted.paths, whole, _streamed(analysis, library),
-        _nested(whole, {item.name for item in root.seq if "repeat" in item.data}), _given(library, params or {}),
-    )  # fmt: skip
+        spec=root.spec,
+        text=emitted.text,
+        is_compiled=kernel is not None,
+        reader=made,
+        paths=emitted.paths,
+        whole=whole,
+        streamed=_streamed(analysis, library),
+        nested=_nested(whole, repeated),
+        ident=root.ident,
+        params=_given(library, params or {}),
+    )
 
 
-def _compiled(file: Path) -> tuple[Library, Analysis, Emitted, Node]:
+def _compiled(file: Path, prefix: str = "") -> tuple[Library, Analysis, Emitted, Node]:
     """The text of the reader of a spec, and the columns of its root."""
-    library = Library(file)
+    library = Library(file, prefix)
     analysis = Analysis(library)
     emitted = emit(analysis, library)
     try:

@@ -142,7 +142,8 @@ class Storer:
 
     def union(self, kind: Union) -> str:
         """The name of the function that appends a value of a union."""
-        return self.unions.setdefault(kind.alternatives, f"put_union_{len(self.unions)}")
+        name = f"put_union_{len(self.unions)}_of_{self.analysis.library.root.ident}"
+        return self.unions.setdefault(kind.alternatives, name)
 
     def store_unions(self) -> None:
         """The functions for all unions that were named. They may name more."""

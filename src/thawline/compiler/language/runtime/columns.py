@@ -405,3 +405,8 @@ def parent_of(made: Structure | None) -> Structure:
 def is_structure(value):
     """Whether a value is a structure."""
     return isinstance(value, Structure)
+
+
+def read_whole(made: Structure):
+    """Read a structure from Python."""
+    enter(made)
