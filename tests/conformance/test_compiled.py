@@ -31,8 +31,8 @@ def built(texts: Sequence[str], folder: Path) -> dict[str, Any]:
 
     source = folder / "readers.py"
     source.write_text(module(*texts), encoding="utf-8")
-    options = CompilationOptions(default_options, output_file=str(folder / "readers.c"))
-    assert compile_single(str(source), options, full_module_name="readers").num_errors == 0
+    how = CompilationOptions(default_options, output_file=str(folder / "readers.c"))
+    assert compile_single(str(source), how, full_module_name="readers").num_errors == 0
     library = folder / "readers.so"
     include = sysconfig.get_paths()["include"]
     command = [
@@ -60,6 +60,11 @@ def rows_and_failures(program: Program, case: Case) -> tuple[list[Any], list[Fai
     items = list(program.read(case.data.read_bytes()))
     batches = [item.to_pylist() for item in items if not isinstance(item, Failure)]
     return batches, [item for item in items if isinstance(item, Failure)]
+
+
+def places(failures: list[Failure]) -> list[Any]:
+    """What failures say, but for the words, which are C's or Python's."""
+    return [(one.kind, one.path, one.position, one.is_fatal) for one in failures]
 
 
 def compare(chosen: Sequence[Case], folder: Path) -> None:
