@@ -12,7 +12,12 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from conformance.assertions import Case, broken, cases, moved  # noqa: E402 - it is among the tests
+from conformance.assertions import (  # type: ignore[import-not-found] # noqa: E402 - it is among the tests
+    Case,
+    broken,
+    cases,
+    moved,
+)
 
 from thawline.compiler.language import Failure, check, load, register  # noqa: E402 - as above
 from thawline.errors import ThawlineError  # noqa: E402 - as above
@@ -77,7 +82,8 @@ def outcome(case: Case) -> list[str]:
     except ThawlineError as error:
         return [str(error)]
     rows = [row for item in items if not isinstance(item, Failure) for row in item.to_pylist()]
-    return broken(case, rows[0] if rows else None, [item for item in items if isinstance(item, Failure)])
+    lines: list[str] = broken(case, rows[0] if rows else None, [it for it in items if isinstance(it, Failure)])
+    return lines
 
 
 def rows(found: list[tuple[Case, list[str]]]) -> Iterator[str]:
