@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from thawline.cli.options import EXIT_ZERO, TALKING, takes
+from thawline.cli.options import EXIT_ZERO, SPEC, TALKING, takes
 
 if TYPE_CHECKING:
     from thawline.spark.ledger import Standing
@@ -51,7 +51,7 @@ SHOWN = 20
     show_default=True,
     help="Shape of the summary; auto is a table on a terminal and JSON in a pipe.",
 )
-@takes(TALKING, EXIT_ZERO)
+@takes(SPEC, TALKING, EXIT_ZERO)
 def ingest(sources: tuple[str, ...], to: str, **arguments: Any) -> int:
     """Take in everything below SOURCE: identify, verify and decode it on Spark, and write Delta tables below LAKE.
 

@@ -88,7 +88,7 @@ def _info_text(facts: dict[str, Any]) -> str:
 
 
 @click.command()
-@takes(FILES, ROWS[:1], DAMAGE, READING, OFFERED, FORMAT, JOBS, TALKING, EXIT_ZERO)
+@takes(FILES, ROWS[0], ROWS[2:], DAMAGE, READING, OFFERED, FORMAT, JOBS, TALKING, EXIT_ZERO)
 @session
 def stats(run: Session) -> int:
     """Say what is in each column: nulls, range, sizes, frequent values.
@@ -102,14 +102,19 @@ def stats(run: Session) -> int:
 
     sink = run.records()
 
+    rows = 0
+
     def add(cold: WatchedFile, records: list[dict[str, Any]]) -> None:
+        nonlocal rows
+        rows += records[0]["rows"] if records else 0
         for record in records:
             shown = for_table(record) if run.kind in {"table", "vertical"} else record
             sink.add({"file": cold.name, **shown} if run.has_many else shown)
         say_skipped(run, cold)
 
-    run.each_studied(lambda cold: list(columns(cold)), add)
+    run.each_studied(lambda cold: list(columns(cold, run.filter)), add)
     sink.close()
+    run.say_none(rows)
     return run.exit_code
 
 
@@ -119,10 +124,10 @@ def stats(run: Session) -> int:
 def glance(run: Session) -> int:
     """Say what files are, at once, and what can be done with them. This is what `thawline FILE` does."""
     from thawline.verbs.info import glance as facts
+    from thawline.verbs.verify import needed_option
 
     def show(cold: WatchedFile) -> None:
-        option = "" if cold.claim else f" --input-format {cold.format.name}"
-        run.console.print(_glance_text(facts(cold), cold.schema.names, option))
+        run.console.print(_glance_text(facts(cold), cold.schema.names, needed_option(cold)))
 
     return run.each_file(show)
 

@@ -243,6 +243,16 @@ class Charted(Protocol):
 
 
 @runtime_checkable
+class Specified(Format, Protocol):
+    """A format that a spec of a user describes."""
+
+    @property
+    def spec_file(self) -> str:
+        """The path of the spec."""
+        ...
+
+
+@runtime_checkable
 class Learning(Protocol):
     """A format whose schema depends on the files."""
 

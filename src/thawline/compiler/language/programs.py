@@ -254,16 +254,22 @@ def load(
     file: Path | str,
     params: Mapping[str, Any] | None = None,
     kernel: Mapping[str, Any] | None = None,
+    *,
+    spec: Spec | None = None,
+    native: Callable[[str], Mapping[str, Any] | None] = lambda _text: None,
     prefix: str = "",
 ) -> Program:
     """A spec, compiled; `SpecError` says what is refused and where.
 
-    `params` are the parameters of the root. `kernel` is what a compiled module of the same source defines; without it
-    the reader runs as Python. With prefixes, readers of several specs can be one module.
+    `params` are the parameters of the root. `kernel` is what a compiled module of the same source defines, or `native`
+    gives that for a source; without either the reader runs as Python. `spec` is read in place of the file, whose folder
+    still has the imports. With prefixes, readers of several specs can be one module.
     """
-    library, analysis, emitted, whole = _compiled(Path(file), prefix)
+    library, analysis, emitted, whole = _compiled(Path(file), spec, prefix)
     root = library.root
-    made = dict(kernel) if kernel is not None else _executed(module(emitted.text))
+    text = module(emitted.text)
+    kernel = native(text) if kernel is None else kernel
+    made = dict(kernel) if kernel is not None else _executed(text)
     repeated = {item.name for item in root.seq if "repeat" in item.data}
     return Program(
         spec=root.spec,
@@ -279,9 +285,9 @@ def load(
     )
 
 
-def _compiled(file: Path, prefix: str = "") -> tuple[Library, Analysis, Emitted, Node]:
+def _compiled(file: Path, spec: Spec | None = None, prefix: str = "") -> tuple[Library, Analysis, Emitted, Node]:
     """The text of the reader of a spec, and the columns of its root."""
-    library = Library(file, prefix)
+    library = Library(file, spec, prefix)
     analysis = Analysis(library)
     emitted = emit(analysis, library)
     try:
