@@ -56,16 +56,17 @@ RAISED = (
 
 
 def register(spark: SparkSession) -> None:
-    """Register the sources with a session: rbak, rbf, aerospike_backup, borg_pack, kafka_segment.
+    """Register the sources with a session: rbak, rbf, aerospike_backup, borg_pack, kafka_segment, ksy.
 
     Spark discovers the sources of installed packages itself, and warns when one is registered again. A Spark Connect
     session has no local JVM to query, so all sources are registered there.
     """
-    from thawline.spark.sources import SOURCES  # noqa: PLC0415 - after the check that pyspark is installed
+    from thawline.spark.ksy import KsySource  # noqa: PLC0415 - after the check that pyspark is installed
+    from thawline.spark.sources import SOURCES  # noqa: PLC0415 - as above
 
     session = getattr(spark, "_jsparkSession", None)
     known = session.sessionState().dataSourceManager() if session else None
-    for source in SOURCES:
+    for source in (*SOURCES, KsySource):
         if known is None or not known.dataSourceExists(source.name()):
             spark.dataSource.register(source)
 
@@ -85,11 +86,13 @@ def session(
 ) -> SparkSession:
     """A session with the sources registered: the active one, or a new one, by default on all cores of this machine.
 
-    Workers run the same Python as the driver unless PYSPARK_PYTHON is set. `thawline.spark.java` finds Java.
+    Workers run the same Python as the driver unless spark.pyspark.python or PYSPARK_PYTHON is set.
     """
     from pyspark.sql import SparkSession  # noqa: PLC0415 - as above
 
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)  # not needed here
+    if python := (configuration or {}).get("spark.pyspark.python"):
+        os.environ["PYSPARK_PYTHON"] = python  # the setting alone is for spark-submit
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if SparkSession.getActiveSession() is None and (home := find_java()):
