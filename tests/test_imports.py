@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -35,7 +36,7 @@ def modules_of_command(*arguments: str) -> set[str]:
     """The modules that a command has imported when it ends."""
     code = (
         "import atexit, sys\n"
-        "from thawline.cli import main\n"
+        "from thawline.__main__ import main\n"
         "loaded = lambda: [name for name, module in sys.modules.items() if module]\n"
         "atexit.register(lambda: print(*loaded(), file=sys.stderr))\n"
         f"sys.argv = ['thawline', *{arguments!r}]\n"
@@ -46,13 +47,18 @@ def modules_of_command(*arguments: str) -> set[str]:
     return set(run.stderr.split())
 
 
-def test_the_version_is_told_without_any_library_but_click() -> None:
+def test_the_version_is_told_without_any_library() -> None:
     loaded = modules_of_command("--version")
-    assert {name.partition(".")[0] for name in loaded} & {*HEAVY, "orjson", "fsspec"} == set()
-    assert {name for name in loaded if name.startswith("thawline.cli.")} <= {
-        "thawline.cli.memory",
-        "thawline.cli.streams",
-    }
+    assert {name.partition(".")[0] for name in loaded} & {*HEAVY, "orjson", "fsspec", "click"} == set()
+    assert {name for name in loaded if name.startswith("thawline.")} <= {"thawline.__main__"}
+
+
+@pytest.mark.parametrize("redirection", [">&-", ">/dev/full"])
+def test_a_version_that_cannot_be_written_is_an_error(redirection: str) -> None:
+    command = f"{shlex.quote(sys.executable)} -m thawline --version {redirection}"
+    run = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr.startswith("thawline: stdout: cannot be written")
 
 
 @pytest.mark.parametrize(
