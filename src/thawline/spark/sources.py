@@ -23,6 +23,7 @@ from thawline.spark.filters import Condition, chosen, conditions_of, may_hold, n
 from thawline.spark.planning import Part, Planner, is_ours
 from thawline.spark.rows import Reader, schema_of
 from thawline.spark.settings import Settings, understood
+from thawline.spark.streaming import GrowingReader
 from thawline.spark.worker import freeze
 
 LOG = logging.getLogger("thawline.spark")
@@ -121,6 +122,10 @@ class ColdSource(DataSource):
         is_planned = sys._getframe(1).f_globals["__name__"] == PLANNER  # noqa: SLF001 - nothing public tells them apart
         reader = ColdReader if is_planned else FilteringReader
         return reader(self.settings, to_arrow_schema(schema, timezone="UTC"))
+
+    def streamReader(self, schema: StructType) -> GrowingReader:  # noqa: N802 - as Spark calls it
+        """A reader of files that grow."""
+        return GrowingReader(self.settings, to_arrow_schema(schema, timezone="UTC"))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:  # noqa: ARG002, FBT001 - as Spark has it
         """A writer of files of the format."""
