@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup generate check-generated spec-diff golden lint test smoke fuzz fuzz-native oracle sanitize bench demo dist
+.PHONY: help setup generate check-generated spec-diff golden lint test smoke fuzz fuzz-native oracle sanitize bench demo dist docs
 
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # Says what is going on, and shows what the command prints only if it fails: $(call quietly,what,command)
@@ -31,6 +31,7 @@ $(READY): pyproject.toml $(NATIVE)
 generate: $(READY) ## compile the specs in schemas/ into generated/ (needs Node.js)
 	$(BIN)/python -m tools.generate
 	$(BIN)/python -m tools.stubs
+	$(BIN)/python -m tools.manual
 
 check-generated: $(READY) ## fail where generated/ is not what the specs give (needs Node.js)
 	$(BIN)/python -m tools.generate --check
@@ -67,6 +68,9 @@ fuzz-native: $(READY) ## feed the native module by what it covers, under sanitiz
 
 demo: $(READY) ## sample files of all formats, some damaged, taken in on Spark, and three queries
 	@$(BIN)/python -m tools.demo
+
+docs: $(READY) ## build the site into build/site; a link that leads nowhere is an error
+	$(BIN)/python -m mkdocs build --strict --quiet
 
 dist: $(READY) ## build sdist and wheel into dist/
 	@rm -rf dist

@@ -37,6 +37,7 @@ ON_A_FILE = [
     "verify --format jsonl FILE",
     "verify --format table FILE",
     "inspect FILE",
+    "diff FILE FILE",
     "convert FILE -o out/rows.jsonl",
     "convert FILE -o out/rows.parquet",
     "salvage FILE -o out/intact",

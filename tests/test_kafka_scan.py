@@ -147,6 +147,29 @@ def test_a_batch_with_an_offset_that_cannot_be_is_not_returned() -> None:
         assert rows_of(data) == rows_without(3)
 
 
+@pytest.mark.parametrize("rows", [(0,), (1,), (0, 1), (1, 2), (0, 1, 2)])
+def test_an_offset_below_zero_is_never_returned_however_few_batches_there_are(rows: tuple[int, ...]) -> None:
+    batches = [bytearray(Batch(base_offset=n, records=(Record(None, b""),)).build()) for n in range(3)]
+    for row in rows:
+        batches[row][0] |= 0x80
+    data = b"".join(batches)
+    for some in (data, data[: len(batches[0]) * 2]):
+        kept = [n for n in range(3) if n not in rows and n * len(batches[0]) < len(some)]
+        assert [row[0] for row in rows_of(some)] == kept
+        assert set(codes_of(some)) == {"KAF106"}
+
+
+def test_a_compressed_set_with_an_offset_below_zero_is_damaged_for_whoever_does_not_open_it() -> None:
+    data = bytearray(next(golden for golden in golden_files("kafka") if golden.name == "kafka/v1-gzip.log").data)
+    data[253] |= 0x80
+    with open_source(bytes(data)) as source:
+        kind = get("kafka").kind_of(source)
+        for table in ("records", "batches", "control"):
+            found = read(kind, source, table, kind.tables[table].schema.names)
+            items = [item if isinstance(item, Finding) else (item, *item[1])[0] for item in found]
+            assert [item.code.id for item in items if isinstance(item, Finding)] == ["KAF106"]
+
+
 def test_offsets_that_start_again_are_returned_with_a_warning() -> None:
     assert codes_of(LOG + LOG) == ["KAF202"]
     assert rows_of(LOG + LOG) == ROWS + ROWS

@@ -31,6 +31,7 @@ PER_FILE = {
     "cat": ["{file}", "{file} --vertical", "- < {file}", "{file} --on-error keep"],
     "head": ["{file}", "-n 2 {file} --vertical"],
     "tail": ["{file}", "-n 1 - < {file}"],
+    "diff": ["{file} {file}", "{file} {file} --format csv --limit 2"],
     "convert": ["{file} -o {out}.parquet", "{file} -o {out}.csv"],
     "verify": ["{file}", "-v {file} --format csv", "- < {file}"],
     "inspect": ["{file}", "{file} --finding 1", "{file} --unit 1 --spec-names", "- < {file}"],
@@ -55,6 +56,7 @@ ONCE = {
     "explain": ["", *(code.id for name in FORMATS for code in get(name).codes), "nosuch"],
     "completion": ["bash", "zsh", "fish", "nosuch"],
     "spec diff": [f"--structure {GOLDEN.parents[1] / 'schemas'} {GOLDEN.parents[1] / 'schemas'}", "nosuch nosuch"],
+    "spec check": [f"{GOLDEN.parents[1] / 'schemas' / 'rbf_frame.ksy'}", "nosuch"],
     "spec lint": ["", "nosuch"],
     "spec show": [*FORMATS, "kafka_record_batch", "nosuch"],
 }

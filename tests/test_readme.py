@@ -1,4 +1,4 @@
-"""Every block of the README runs, on files under the names that it uses.
+"""Every block of the README and of the pages that go on from it runs, on files under the names that it uses.
 
 `pycon` blocks are run by doctest, the `python` block about Spark by tests/spark/test_readme.py, all others here. In
 what is shown, a line with nothing but … stands for any lines.
@@ -23,7 +23,11 @@ from transcripts import on_terminal
 
 from thawline import cli
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+CUT = ("python", "ingest", "contracts", "performance", "review")
+"""Pages of what is too long for the README."""
+PAGES = {
+    name: (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", *(f"docs/{page}.md" for page in CUT))
+}
 LOG = "00000000000000000000.log"
 EDITS = (
     ("kafka_record_batch.ksy", "      min: 49\n", "      min: 70\n"),
@@ -86,6 +90,7 @@ FILES: dict[str, Callable[[Path], None]] = {
 class Block:
     """A fenced block, and the line that it starts on."""
 
+    page: str
     kind: str
     text: str
     line: int
@@ -102,8 +107,11 @@ class Block:
 
 
 def blocks() -> list[Block]:
-    found = re.finditer(r"^```(\w*)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
-    return [Block(match[1], match[2], README.count("\n", 0, match.start()) + 1) for match in found]
+    return [
+        Block(name, match[1], match[2], page.count("\n", 0, match.start()) + 1)
+        for name, page in PAGES.items()
+        for match in re.finditer(r"^```(\w*)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    ]
 
 
 def of_kind(*kinds: str, spark: bool = False) -> list[Block]:
@@ -111,7 +119,7 @@ def of_kind(*kinds: str, spark: bool = False) -> list[Block]:
 
 
 def named(block: Block) -> str:
-    return f"line {block.line}"
+    return f"{block.page} line {block.line}"
 
 
 @pytest.fixture
@@ -141,7 +149,9 @@ def test_somebody_runs_every_block() -> None:
     on_spark = of_kind("python", spark=True)
     pictures = of_kind("")
     assert {*run_here, *by_doctest, *on_spark, *pictures} == set(blocks())
+    assert {block.page for block in by_doctest} == {"README.md", "docs/python.md"}
     assert "--doctest-glob=README.md" in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert "--doctest-glob=python.md" in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert not on_spark or (ROOT / "tests/spark/test_readme.py").exists()
     assert not any("$ " in block.text or ">>>" in block.text for block in pictures)
 
@@ -203,10 +213,10 @@ def test_objects_are_what_is_shown(block: Block, folder: Path) -> None:
 
 def test_targets_that_are_named_are_there() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in re.findall(r"`make ([a-z-]+)", README):
+    for target in re.findall(r"`make ([a-z-]+)", "".join(PAGES.values())):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
 def test_commands_that_are_named_are_there() -> None:
-    for name in re.findall(r"`thawline ([a-z]+)", README):
+    for name in re.findall(r"`thawline ([a-z]+)", "".join(PAGES.values())):
         assert name in cli.COMMANDS or name in cli.GROUPS, name

@@ -249,3 +249,23 @@ def test_a_review_of_tables_alone_compiles_nothing_and_changes_no_wire(tmp_path:
 def test_a_single_spec_is_reviewed_without_tables(tmp_path: Path) -> None:
     old, new = write(tmp_path / "old", declaration()), write(tmp_path / "new", None)
     assert compared(load_version(str(old / "toy_entry.ksy")), load_version(str(new / "toy_entry.ksy"))).changes == ()
+
+
+# What identifies a row.
+
+
+def test_a_key_is_columns_of_the_table_and_facts_of_files_say_where_a_row_lies(tmp_path: Path) -> None:
+    identity = entries(tmp_path, declaration(head="rows: toy_entries\n    key: [count]\n    place: [seen]")).identity
+    assert (identity.key, identity.place, identity.facts) == (("count",), {"seen", "place"}, {"place"})
+
+
+@pytest.mark.parametrize("head", ["key: [nothing]", "key: count", "place: [letters]"])
+def test_a_key_that_is_no_list_of_columns_is_refused(tmp_path: Path, head: str) -> None:
+    with pytest.raises(SpecError, match="must list columns of the table that are no lists or extras"):
+        entries(tmp_path, declaration(head=f"rows: toy_entries\n    {head}"))
+
+
+def test_every_table_of_a_format_says_what_identifies_a_row() -> None:
+    for name in FORMATS:
+        for table in get(name).tables.values():
+            assert table.identity.key, (name, table.doc)

@@ -12,6 +12,9 @@
 The commands of a file run one after another in a temporary folder, in which `golden/` are the golden files. stdout is
 a terminal, so that a transcript shows what a person sees; in a pipe a command prints what it prints in a pipe.
 `pytest --update` writes what the commands print now.
+
+The `console` blocks of a page in `docs/` with a line `<!-- $ command -->` are a transcript, too (`test_pages.py`): that
+command makes the files, and readers do not see it.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import difflib
 import fcntl
 import os
 import pty
+import re
 import struct
 import subprocess
 import sys
@@ -33,6 +37,9 @@ import pytest
 from accounts import GOLDEN
 
 COLUMNS = 100
+GIVEN = re.compile(r"^<!-- \$ (.*) -->$", re.MULTILINE)
+"""What makes the files that a page is about."""
+BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -78,6 +85,24 @@ def replay(transcript: str) -> str:
     with tempfile.TemporaryDirectory(prefix="transcript-") as folder:
         Path(folder, "golden").symlink_to(GOLDEN)
         return "".join(_entry(line, folder) for line in _script(transcript)).rstrip("\n") + "\n"
+
+
+def replay_page(page: str) -> str:
+    """The page with what the commands in its blocks print now, on stdout and then on stderr."""
+    with tempfile.TemporaryDirectory(prefix="transcript-") as folder:
+        Path(folder, "golden").symlink_to(GOLDEN)
+        for command in GIVEN.findall(page):
+            assert on_terminal(command, folder)[0] == 0, command
+        return BLOCK.sub(lambda block: f"```console\n{_printed(block[1], folder)}```", page)
+
+
+def _printed(block: str, folder: str) -> str:
+    """The commands of a block with what each prints, an empty line between them."""
+    entries = []
+    for line in (line for line in block.splitlines() if line.startswith("$ ")):
+        _, out, err = on_terminal(line.removeprefix("$ "), folder)
+        entries.append(f"{line}\n{_ended(out)}{_ended(err)}")
+    return "\n".join(entries)
 
 
 def _script(transcript: str) -> Iterator[str]:

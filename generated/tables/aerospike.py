@@ -92,6 +92,7 @@ RECORDS = PublicTable(
             is_extra=True,
         ),
     ),
+    key=('namespace', 'digest'),
 )
 
 INDEXES = PublicTable(
@@ -171,6 +172,7 @@ INDEXES = PublicTable(
             is_extra=True,
         ),
     ),
+    key=('namespace', 'set', 'name'),
 )
 
 UDFS = PublicTable(
@@ -205,6 +207,7 @@ UDFS = PublicTable(
             is_extra=True,
         ),
     ),
+    key=('name',),
 )
 
 TABLES = {'records': RECORDS, 'indexes': INDEXES, 'udfs': UDFS}

@@ -157,6 +157,8 @@ BLOBS = PublicTable(
             is_extra=True,
         ),
     ),
+    key=('chunk_id',),
+    place=('offset', 'verified_by'),
 )
 
 INDEX = PublicTable(
@@ -200,6 +202,8 @@ INDEX = PublicTable(
             source='size',
         ),
     ),
+    key=('chunk_id',),
+    place=('pack_id', 'offset'),
 )
 
 TABLES = {'blobs': BLOBS, 'index': INDEX}

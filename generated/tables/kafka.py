@@ -130,6 +130,8 @@ RECORDS = PublicTable(
             is_extra=True,
         ),
     ),
+    key=('topic', 'partition', 'offset'),
+    place=('offset',),
 )
 
 BATCHES = PublicTable(
@@ -278,6 +280,8 @@ BATCHES = PublicTable(
             is_extra=True,
         ),
     ),
+    key=('base_offset',),
+    place=('batch_start',),
 )
 
 CONTROL = PublicTable(
@@ -350,6 +354,8 @@ CONTROL = PublicTable(
             source='from the value (`kafka_control_value`)',
         ),
     ),
+    key=('offset',),
+    place=('batch_start',),
 )
 
 INDEX = PublicTable(
@@ -379,6 +385,7 @@ INDEX = PublicTable(
             source='position',
         ),
     ),
+    key=('relative_offset',),
 )
 
 TIMEINDEX = PublicTable(
@@ -411,6 +418,7 @@ TIMEINDEX = PublicTable(
             source='relative_offset',
         ),
     ),
+    key=('timestamp',),
 )
 
 TXNINDEX = PublicTable(
@@ -446,6 +454,7 @@ TXNINDEX = PublicTable(
             source='last_stable_offset',
         ),
     ),
+    key=('producer_id', 'first_offset'),
 )
 
 PRODUCERS = PublicTable(
@@ -501,6 +510,7 @@ PRODUCERS = PublicTable(
             null=-1,
         ),
     ),
+    key=('producer_id',),
 )
 
 TABLES = {'records': RECORDS, 'batches': BATCHES, 'control': CONTROL, 'index': INDEX, 'timeindex': TIMEINDEX, 'txnindex': TXNINDEX, 'producers': PRODUCERS}

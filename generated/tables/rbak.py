@@ -220,6 +220,8 @@ MESSAGES = PublicTable(
             is_extra=True,
         ),
     ),
+    key=('vhost', 'queue', 'message_id', 'body'),
+    place=('delivery_tag', 'redelivered', 'backed_up_at', 'record_index'),
 )
 
 SEGMENTS = PublicTable(
@@ -286,6 +288,7 @@ SEGMENTS = PublicTable(
             source='footer.crc32',
         ),
     ),
+    key=('segment',),
 )
 
 TABLES = {'messages': MESSAGES, 'segments': SEGMENTS}

@@ -52,6 +52,8 @@ FRAMES = PublicTable(
             source='whether it was found inside a broken frame',
         ),
     ),
+    key=('address',),
+    place=('address',),
 )
 
 TABLES = {'frames': FRAMES}

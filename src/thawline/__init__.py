@@ -5,19 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from thawline.api import convert, identify, salvage, verify
+    from thawline.api import convert, diff, identify, salvage, verify
     from thawline.cold import ColdFile, ColdFolder, open_folder
     from thawline.cold import open_cold as open  # noqa: A004 - the public name is `thawline.open`
 
 __version__ = "0.2.0.dev0"
 """The version; the build reads it from here."""
 
-__all__ = ["ColdFile", "ColdFolder", "convert", "identify", "open", "open_folder", "salvage", "verify"]
+__all__ = ["ColdFile", "ColdFolder", "convert", "diff", "identify", "open", "open_folder", "salvage", "verify"]
 
 _HOMES = {
     "ColdFile": "cold:ColdFile",
     "ColdFolder": "cold:ColdFolder",
     "convert": "api:convert",
+    "diff": "api:diff",
     "identify": "api:identify",
     "open": "cold:open_cold",
     "open_folder": "cold:open_folder",

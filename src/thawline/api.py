@@ -1,16 +1,16 @@
-"""The functions `thawline.identify`, `verify`, `salvage` and `convert`: one call for one job."""
+"""The functions `thawline.identify`, `verify`, `salvage`, `convert` and `diff`: one call for one job."""
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thawline import formats
-from thawline.cold import ColdFolder, open_cold, open_folder
+from thawline.cold import ColdFile, ColdFolder, open_cold, open_folder
 from thawline.damage import OnError
 from thawline.errors import UnknownFormat
 from thawline.formats import Claim
@@ -19,12 +19,13 @@ from thawline.model import Report
 from thawline.source import Readable, open_source
 
 if TYPE_CHECKING:
+    from thawline.verbs.diff import Difference
     from thawline.verbs.salvage import Salvaged
 
 NAMED = 5
 """At most this many files are named in a warning."""
 
-__all__ = ["convert", "identify", "salvage", "verify"]
+__all__ = ["convert", "diff", "identify", "salvage", "verify"]
 
 
 def identify(source: Readable, *, spec: str | os.PathLike[str] | None = None) -> Claim:
@@ -119,6 +120,37 @@ def convert(
         return write(folder.files(), path, named=named, **shared)
     with open_cold(source, format, table, on_error, jobs, spec=spec, **options) as cold:
         return write([cold], path, **shared)
+
+
+def diff(
+    a: Readable,
+    b: Readable,
+    format: str | None = None,  # noqa: A002 - as above
+    *,
+    table: str | None = None,
+    key: Sequence[str] = (),
+    columns: Sequence[str] = (),
+    jobs: int = 1,
+    **options: Any,
+) -> Difference:
+    """What differs between the rows of two files, or of two folders whose files belong together.
+
+    Rows are compared by the identity that their format declares, or by `key`; in all columns, or in `columns`. The
+    result has `counts`, `is_same` and `batches()`; closing it, or leaving its `with` block, removes its files. Warnings
+    name files in a folder that do not belong to it, and files that cannot be opened.
+    """
+    from thawline.verbs.diff import diff as compare  # noqa: PLC0415 - only `diff` needs it
+
+    def opened(side: Readable) -> Iterator[ColdFile]:
+        if isinstance(side, str | os.PathLike) and os.path.isdir(side):  # noqa: PTH112 - as above
+            folder = open_folder(side, format, table, jobs=jobs, **options)
+            _warn(folder)
+            yield from folder.files()
+        else:
+            with open_cold(side, format, table, jobs=jobs, **options) as cold:
+                yield cold
+
+    return compare(opened(a), opened(b), key, columns)
 
 
 def _warn(folder: ColdFolder) -> None:

@@ -82,6 +82,27 @@ class PublicColumn:
         return pa.int64() if self.timestamp else arrow_type(self.type)
 
 
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which columns tell a row from others, and which only say where it lies."""
+
+    key: tuple[str, ...] = ()
+    """The columns that identify a row for the owner of the format; empty where nothing is declared."""
+    place: frozenset[str] = frozenset()
+    """Columns that, unless they are of the key, may differ while the row is the same: they say where it was found."""
+    facts: frozenset[str] = frozenset()
+    """Columns that are facts of a file or its folder. Where all rows have the same, they tell no row from another."""
+
+    def by(self, key: tuple[str, ...]) -> Identity:
+        """The same with another key."""
+        return Identity(key, self.place, self.facts)
+
+    def without(self, columns: frozenset[str]) -> Identity:
+        """The same without some columns."""
+        key = tuple(name for name in self.key if name not in columns)
+        return Identity(key, self.place - columns, self.facts - columns)
+
+
 @dataclass(frozen=True, eq=False)
 class PublicTable:
     """A table that users see: its columns in order, extras last."""
@@ -89,6 +110,10 @@ class PublicTable:
     name: str
     doc: str
     columns: tuple[PublicColumn, ...]
+    key: tuple[str, ...] = ()
+    """The columns that identify a row."""
+    place: tuple[str, ...] = ()
+    """The columns that say where a row lies, besides facts of files."""
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -99,6 +124,12 @@ class PublicTable:
     def extras(self) -> pa.Schema:
         """The columns that are given only when they are requested by name."""
         return _schema(column for column in self.columns if column.is_extra)
+
+    @cached_property
+    def identity(self) -> Identity:
+        """What tells a row from others."""
+        facts = frozenset(column.name for column in self.columns if column.origin == "file")
+        return Identity(self.key, facts.union(self.place), facts)
 
     def column(self, name: str) -> PublicColumn:
         """The column of a name."""

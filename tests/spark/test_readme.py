@@ -1,4 +1,4 @@
-"""What the README says about Spark is run as it is written, on files under the names that it uses."""
+"""What the pages say about Spark is run as it is written, on files under the names that it uses."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from pyspark.sql import SparkSession
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden"
 LOG = GOLDEN / "rbf" / "many-frames.rbf"
-SECTION = re.compile(r"^## On Spark$(.*?)^## ", re.DOTALL | re.MULTILINE)
 BLOCK = re.compile(r"^```python$(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def blocks() -> list[str]:
     """The blocks of Python about Spark."""
-    section = SECTION.search((ROOT / "README.md").read_text())
-    assert section
-    return [block for block in BLOCK.findall(section[1]) if "import" in block and "thawline.spark" in block]
+    return [
+        block
+        for block in BLOCK.findall((ROOT / "docs" / "ingest.md").read_text())
+        if "import" in block and "thawline.spark" in block
+    ]
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def test_the_sample_works_as_written(spark: SparkSession, mnt: Path) -> None:
     assert len(blocks()) == 1
     made: dict[str, Any] = {}
     for block in blocks():
-        exec(block.replace("/mnt/", f"{mnt}/"), made)  # noqa: S102 - our own README
+        exec(block.replace("/mnt/", f"{mnt}/"), made)  # noqa: S102 - our own page
     assert made["spark"] is spark
     assert [row["offset"] for row in made["orders"].collect()] == list(range(100, 107))
     assert spark.sql("SELECT count(*) AS n FROM log").collect()[0]["n"] == 2 * 40

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
+from thawline.generated.encoders.inputs import ENCODERS
 from thawline.generated.kernels.tables import SYNCS, TABLES
 
 from thawline.engine.arrays import OFFSET
@@ -31,6 +32,7 @@ from thawline.native.constants.kernels import COPY_STEP as ROOM_BEHIND
 from thawline.native.constants.kernels import PROBE_CELLS
 from thawline.ripemd160 import SIZE
 from tools.fuzz.scans import LONGEST, NATIVE, How, Scan, block, filled, gather, zeros
+from tools.fuzz.writing import Encoding, text_rows
 
 Entry = Callable[[memoryview, How], None]
 
@@ -39,6 +41,8 @@ MOST = 4
 """Values that bytes are cut into."""
 LARGE = 600
 """Bytes of a bytearray that has a block of its own."""
+TOLD_AS_TEXT = "rbf"
+"""The format with the fewest ways of its own, which has that to text besides."""
 LETTERS = b"SGXBDILMNYZJCPRHE"
 """Of keys and bins of Aerospike."""
 
@@ -49,7 +53,9 @@ def entries(name: str) -> tuple[Entry, ...]:
     tables = [table for key, table in TABLES.items() if key.startswith(name)]
     scans = [_scan(table, is_gathered=is_gathered) for table in tables for is_gathered in _ways(table)]
     starts = (_starts(sync) for key, sync in SYNCS.items() if key.startswith(name))
-    return (*scans, *(_probe(table) for table in tables), *OTHERS[name], *starts)
+    encodings = (Encoding(encoder) for key, encoder in ENCODERS.items() if key.startswith(name))
+    texts = (text_rows,) if name == TOLD_AS_TEXT else ()
+    return (*scans, *(_probe(table) for table in tables), *OTHERS[name], *starts, *encodings, *texts)
 
 
 def _ways(table: Table) -> tuple[bool, ...]:

@@ -28,6 +28,7 @@ ALIASES = {"check": "verify", "validate": "verify"}
 SECTIONS = {
     "Look": ("identify", "info", "stats"),
     "Read": ("cat", "head", "tail", "convert"),
+    "Compare": ("diff",),
     "Check and salvage": ("verify", "inspect", "salvage"),
     "On Spark": ("ingest",),
     "Reference": ("formats", "schema", "help", "explain", "completion"),
@@ -35,6 +36,7 @@ SECTIONS = {
 MODULES = {
     "Look": "thawline.cli.looks",
     "Read": "thawline.cli.rows",
+    "Compare": "thawline.cli.diff",
     "Check and salvage": "thawline.cli.checks",
     "On Spark": "thawline.cli.ingest",
     "Reference": "thawline.cli.reference",

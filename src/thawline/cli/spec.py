@@ -1,4 +1,4 @@
-"""Commands about the specs themselves: diff, lint, show."""
+"""Commands about the specs themselves: check, diff, lint, show."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from thawline.cli.options import OVERWRITE, TALKING, session, takes
+from thawline.wording import printable
 
 if TYPE_CHECKING:
     from thawline.cli.session import Session
+    from thawline.compiler.language import Refusal
     from thawline.ksy.versions import Version
 
 
@@ -27,7 +29,7 @@ def spec_names(_context: click.Context, _param: click.Parameter, incomplete: str
 
 @click.group()
 def spec() -> None:
-    """Review, check and show the Kaitai specs: diff, lint, show."""
+    """Review, check and show the Kaitai specs: check, diff, lint, show."""
 
 
 @spec.command()
@@ -124,6 +126,52 @@ def lint(paths: tuple[str, ...], shape: str) -> int:
         number = sum(len(version.asked) + len(version.documents) for version in versions)
         click.echo(f"{counted(number, 'spec')}, {counted(len(flaws), 'flaw')}", file=sys.stderr)
     return 1 if flaws else 0
+
+
+@spec.command()
+@click.argument("paths", nargs=-1, required=True, metavar="SPEC…", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--format",
+    "shape",
+    type=click.Choice(["text", "jsonl"]),
+    default="text",
+    show_default=True,
+    help="Lines, or a JSON object for each spec.",
+)
+def check(paths: tuple[Path, ...], shape: str) -> int:
+    """Say of each .ksy whether thawline compiles it, and otherwise every reason.
+
+    SPEC is a .ksy file, or a folder with some. A reason starts with file:line:column. Exit codes: 0 all compile, 1 some
+    do not, 2 a file that cannot be read.
+
+    \b
+      thawline spec check my.ksy
+      thawline spec check formats --format jsonl
+    """  # noqa: D301 - click does not wrap the paragraph after a \b
+    import sys
+
+    from thawline.compiler.language import check as refusals_of
+    from thawline.rendering.words import counted
+
+    files = [file for path in paths for file in (sorted(path.rglob("*.ksy")) if path.is_dir() else [path])]
+    refused = 0
+    for file in files:
+        refusals = refusals_of(file)
+        refused += bool(refusals)
+        for line in _check_lines(file, refusals, shape):
+            click.echo(line)
+    if shape == "text":
+        click.echo(f"{counted(len(files), 'spec')}, {len(files) - refused} compile", file=sys.stderr)
+    return 1 if refused else 0
+
+
+def _check_lines(file: Path, refusals: list[Refusal], shape: str) -> list[str]:
+    if shape == "text":
+        return [printable(f"{it.place}: {it.reason}") for it in refusals] or [printable(f"{file}: compiles")]
+    import json
+
+    places = [{"place": it.place, "reason": it.reason} for it in refusals]
+    return [json.dumps({"spec": str(file), "compiles": not refusals, "refusals": places})]
 
 
 @spec.command()

@@ -25,7 +25,7 @@ from thawline.ksy.versions import TABLES_SUFFIX
 from thawline.tables import DECIMAL, TYPES, Origin, PublicColumn, PublicTable
 
 ORIGINS: tuple[Origin, ...] = get_args(Origin)
-TABLE_KEYS = {"doc", "rows", "unit", "columns", "extras"}
+TABLE_KEYS = {"doc", "rows", "unit", "key", "place", "columns", "extras"}
 COLUMN_KEYS = {"id", "doc", "type", "items", "of", "null", "timestamp", "years", *ORIGINS}
 YEARS = "1 to 9999"
 MOST_TABLES = 100
@@ -81,9 +81,21 @@ class _Declaration:
             raise self.document.error(keys, f"{' refers to '.join([*self.resolving, name])}")
         if name not in self.found:
             self.resolving.append(name)
-            self.found[name] = PublicTable(name, _text(data.get("doc")), tuple(self._columns(keys, data)))
+            columns = tuple(self._columns(keys, data))
+            names = [self._listed(keys, data, of, columns) for of in ("key", "place")]
+            self.found[name] = PublicTable(name, _text(data.get("doc")), columns, *names)
             self.resolving.pop()
         return self.found[name]
+
+    def _listed(
+        self, keys: Keys, table: Mapping[str, Any], of: str, columns: tuple[PublicColumn, ...]
+    ) -> tuple[str, ...]:
+        """Columns that the key of a table lists: given ones, and no lists."""
+        listed = table.get(of, [])
+        known = {column.name for column in columns if not column.is_extra and not column.type.startswith("list<")}
+        if not isinstance(listed, list) or not {*map(str, listed)} <= known:
+            raise self.document.error((*keys, of), f"{of} must list columns of the table that are no lists or extras")
+        return tuple(map(str, listed))
 
     def _columns(self, keys: Keys, table: Mapping[str, Any]) -> Iterator[PublicColumn]:
         names = set[str]()

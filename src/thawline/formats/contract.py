@@ -19,7 +19,7 @@ from thawline.faults import readable, with_faults
 from thawline.folder import Folder
 from thawline.model import Code, Finding, Report, Run, Salvage, Span
 from thawline.source import Source
-from thawline.tables import PublicTable
+from thawline.tables import Identity, PublicTable
 
 Confidence = Literal["certain", "likely", "possible"]
 CONFIDENCE: tuple[Confidence, ...] = ("certain", "likely", "possible")
@@ -67,12 +67,14 @@ class Table:
     """What its rows are, as far as it is declared."""
     meanings: Mapping[str, str] = field(default_factory=dict)
     """What columns mean, by name."""
+    identity: Identity = field(default_factory=Identity)
+    """What tells its rows from each other."""
 
     @classmethod
     def of(cls, declared: PublicTable, depth: Depth = Depth.UNITS) -> Table:
         """The table that a declaration describes."""
         meanings = {column.name: column.doc for column in declared.columns}
-        return cls(declared.schema, declared.extras, depth, declared.doc, meanings)
+        return cls(declared.schema, declared.extras, depth, declared.doc, meanings, declared.identity)
 
 
 class Kind(Protocol):

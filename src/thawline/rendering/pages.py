@@ -34,11 +34,17 @@ def filled(page: str, tables: Mapping[str, Table]) -> str:
 
     def listed(mark: re.Match[str]) -> str:
         table = tables[mark[2]]
-        intro, fields = (table.doc, table.schema) if mark[1] == "columns" else (BY_NAME, table.extras)
+        intro, fields = (_intro(table), table.schema) if mark[1] == "columns" else (BY_NAME, table.extras)
         rows = (f"| `{field.name}` | {_type(field.type)} | {table.meanings[field.name]} |" for field in fields)
         return "\n".join([intro, "", "| column | type | |", "| --- | --- | --- |", *rows])
 
     return MARK.sub(listed, page)
+
+
+def _intro(table: Table) -> str:
+    """What the rows of a table are, and what identifies one."""
+    key = ", ".join(f"`{name}`" for name in table.identity.key)
+    return f"{table.doc} `thawline diff` compares rows by {key}." if key else table.doc
 
 
 def _type(kind: pa.DataType) -> str:

@@ -111,6 +111,12 @@ class _Comparison:
             else:
                 yield from self._column(pairs[column], column)
         yield from self._order(pairs)
+        for of in ("key", "place"):
+            before, after = (", ".join(getattr(table, of)) for table in (self.before, self.after))
+            if before != after:
+                reason = "thawline diff compares rows by it"
+                place = self.new.place(name)
+                yield Change(of, self.path, before, after, Verdict.DOCUMENTATION, reason, place=place)
 
     def _at(self, column: PublicColumn) -> str:
         return f"{self.path}.{column.name}"

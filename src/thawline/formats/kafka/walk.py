@@ -277,16 +277,20 @@ class Walk:
             return
         rows = kept.rows.filter(_mask(end - first, [row - first for row in outliers]))
         lasts = heads.rows["last_offset"]
-        befores = [lasts[row - 1].as_py() if row else self.floor for row in outliers]
+        befores: list[int] = []
+        for row, before in zip(outliers, (-1, *outliers), strict=False):
+            follows = bool(befores) and before == row - 1
+            befores.append(befores[-1] if follows else lasts[row - 1].as_py() if row else self.floor)
         wrong = Heads(heads.rows.take(pa.array(outliers, pa.int64())))
         yield Stretch(Heads(rows) if rows.num_rows else None, tuple(self._bad_offsets(wrong, befores)))
 
     def _bad_offsets(self, heads: Heads, befores: list[int]) -> Iterator[Finding]:
-        """Findings about units whose offset does not fit; outliers are single, so the units before them do."""
-        counts = (heads.rows[name].to_pylist() for name in ("base_offset", "num_records"))
-        for span, base, count, before in zip(heads.spans(), *counts, befores, strict=True):
+        """Findings about units whose offset does not fit."""
+        counts = (heads.rows[name].to_pylist() for name in ("base_offset", "last_offset", "num_records"))
+        for span, base, last, count, before in zip(heads.spans(), *counts, befores, strict=True):
             lost = "1 compressed message set" if count is None else f"1 batch of {counted(count, 'record')}"
-            detail = {"base_offset": base, "last_offset_before": before, "lost": lost}
+            offset = {"offset": last} if base is None else {"base_offset": base}
+            detail = {**offset, "last_offset_before": before, "lost": lost}
             yield damage(self.search.source, BAD_OFFSET, span, detail)
 
     def _falling_epochs(self, heads: Heads) -> Iterator[tuple[int, Finding]]:
@@ -358,12 +362,15 @@ def disorder(heads: Heads, floor: int, ceiling: int | None) -> Disorder:
     Which of two units is wrong, only the others tell: the longest series of rising offsets is right. `floor` is the
     last offset before these units, `ceiling` the first one after them. Where more than single units stand out, offsets
     start again, as in files that were put together by hand. So they do where the last unit of a file also has a lower
-    leader epoch: damage to one field does not explain both.
+    leader epoch: damage to one field does not explain both. No log has offsets below 0, whatever is around them.
     """
     last = heads.rows["last_offset"]
     first = pc.coalesce(heads.rows["base_offset"], last)
     if _rises(first, last, floor, ceiling):
         return Disorder()
+    is_possible = pc.greater_equal(pc.min_element_wise(first, last), 0)
+    if not pc.all(is_possible).as_py():
+        return _among_possible(heads, is_possible, floor, ceiling)
     ends = [] if ceiling is None else [ceiling]
     firsts, lasts = [floor, *first.to_pylist(), *ends], [floor, *last.to_pylist(), *ends]
     kept = set(_joined(firsts, lasts, rising(firsts, lasts)))
@@ -374,6 +381,15 @@ def disorder(heads: Heads, floor: int, ceiling: int | None) -> Disorder:
         falls = [index - 1 for index in range(1, len(heads) + 1) if firsts[index] <= lasts[index - 1]]
         return Disorder(restarts=tuple(falls))
     return Disorder(outliers=tuple(single))
+
+
+def _among_possible(heads: Heads, is_possible: pa.BooleanArray, floor: int, ceiling: int | None) -> Disorder:
+    """The disorder of the units whose offsets are possible; all others are outliers."""
+    impossible: list[int] = pc.indices_nonzero(pc.invert(is_possible)).to_pylist()
+    places: list[int] = pc.indices_nonzero(is_possible).to_pylist()
+    found = disorder(Heads(heads.rows.filter(is_possible)), floor, ceiling) if places else Disorder()
+    outliers = sorted([*impossible, *(places[row] for row in found.outliers)])
+    return Disorder(tuple(outliers), tuple(places[row] for row in found.restarts))
 
 
 def _rises(first: pa.Int64Array, last: pa.Int64Array, floor: int, ceiling: int | None) -> bool:
