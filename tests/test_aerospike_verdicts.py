@@ -19,6 +19,7 @@ from thawline.errors import FormatError
 from thawline.formats.aerospike import Aerospike, Backup
 from thawline.formats.contract import Depth, read
 from thawline.formats.ranges import Range
+from thawline.lake import Place
 from thawline.model import Finding, Run
 from thawline.source import LocalSource
 from thawline.spark.discovery import Work
@@ -132,12 +133,11 @@ def test_head_says_so_as_soon_as_it_gives_such_a_row_and_not_before(tmp_path: Pa
 
 @each_doubt
 def test_ingest_counts_such_a_file_as_damaged(doubt: str, tmp_path: Path) -> None:
-    path, staging = tmp_path / "a.asb", tmp_path / "staging"
+    path, lake = tmp_path / "a.asb", tmp_path / "lake"
     path.write_bytes(backup(doubt))
-    staging.mkdir()
     file = File(str(path), path.stat().st_size)
     for part in (Part(file), Part(file, Range(0, file.size))):
-        taken = Intake(str(staging), "parquet").take((Share(Work(file), part),))
+        taken = Intake(Place(str(lake)), "run").take((Share(Work(file), part),))
         (account,) = taken.accounts
         report = thawline.open(path).verify()
         assert (account.status, account.report.rows) == ("damaged", 3)

@@ -14,7 +14,7 @@ from thawline.formats.aerospike.write import AsbWriter, Bin, Key, Record, digest
 from thawline.formats.kafka.write import KafkaSegmentWriter
 from thawline.formats.rbak.write import RbakWriter, record
 from thawline.formats.rbf.write import RbfWriter
-from thawline.spark import session
+from thawline.spark import read_lake, session
 from tools.damage import damaged
 
 ROOT = Path(__file__).parents[1]
@@ -102,8 +102,8 @@ def main() -> int:
     code = run(["ingest", str(cold), "--to", str(lake), "--format", "table", "--exit-zero"])
     with talking_to(lake / "_ingest" / "spark.log"):
         spark = session(configuration={"spark.log.level": "ERROR", "spark.sql.shuffle.partitions": "2"})
-    for folder in [lake / "files", lake / "findings", *sorted((lake / "tables").iterdir())]:
-        spark.read.parquet(str(folder)).createOrReplaceTempView(folder.name)
+    for name in ["files", "findings", *sorted(folder.name for folder in (lake / "tables").iterdir())]:
+        read_lake(spark, lake, name).createOrReplaceTempView(name)
     for title, query in QUERIES.items():
         print(f"\n{title}", flush=True)
         spark.sql(query).show(20, 60)

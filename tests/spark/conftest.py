@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import boto3
 import pytest
-from moto.server import ThreadedMotoServer
 from pyspark.sql import SparkSession
 
 from thawline.spark import session
@@ -36,10 +38,17 @@ def s3_port() -> int:
 @pytest.fixture(scope="session")
 def s3(s3_port: int) -> Iterator[Any]:
     """A client of an S3 server on loopback, which workers find, too."""
-    server = ThreadedMotoServer("127.0.0.1", s3_port)
-    server.start()
+    # In a process of its own: delta-rs holds Python's lock while it waits for an answer.
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(s3_port)]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while server.poll() is None:
+        with socket.socket() as attempt:
+            if attempt.connect_ex(("127.0.0.1", s3_port)) == 0:
+                break
+        time.sleep(0.05)
     yield boto3.client("s3")
-    server.stop()
+    server.terminate()
+    server.wait()
 
 
 @pytest.fixture(scope="session")

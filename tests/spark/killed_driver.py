@@ -1,13 +1,12 @@
-"""A program that kills the driver of the pipeline in front of every step it takes on disk, and says who could tell.
+"""A program that kills the driver of the pipeline in front of steps that it takes on disk, and says who could tell.
 
-A step is a file or folder that is made, written, renamed or removed; Python announces each. Every run is a process of
-its own, forked from this one, which has everything imported and no thread. The tasks are done by the driver, so that
-they are interrupted, too. There are no hard links here, as on some network drives.
+A step is a file or folder that is made, written, renamed or removed, which Python announces, or a commit of a table.
+Every run is a process of its own, forked from this one, which has everything imported and no thread. The tasks are done
+by the driver, so that they are interrupted, too.
 """
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
@@ -21,11 +20,15 @@ from typing import Any
 from lakes import Alone, everything, leftovers
 
 from thawline import formats
-from thawline.spark import pipeline
+from thawline.lake import upkeep
+from thawline.lake.delta import Table
+from thawline.spark import bundles, pipeline
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 LOG = (GOLDEN / "rbf" / "many-frames.rbf").read_bytes()
 STEPS = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link"}
+POINTS = int(os.environ.get("POINTS", "14"))
+"""Steps in front of which a run is killed, of all that it takes."""
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
@@ -51,57 +54,74 @@ def ingest(cold: Path, lake: Path) -> None:
     pipeline.ingest(Alone(), [str(cold)], lake, prune_missing=True)  # type: ignore[arg-type]
 
 
-def killed(cold: Path, lake: Path, step: int) -> None:
-    """Run the pipeline, and die in front of a step; return if it takes fewer."""
-    left = step
+def killed(cold: Path, lake: Path, step: int) -> int:
+    """Run the pipeline, and die in front of a step; the number of steps, if it takes fewer."""
+    taken = 0
+
+    def count() -> None:
+        nonlocal taken
+        taken += 1
+        if taken == step:
+            os.kill(os.getpid(), signal.SIGKILL)
 
     def watch(event: str, given: tuple[Any, ...]) -> None:
-        nonlocal left
         if event in STEPS or (event == "open" and isinstance(given[2], int) and given[2] & WRITES):
-            left -= 1
-            if not left:
-                os.kill(os.getpid(), signal.SIGKILL)
+            count()
 
+    commit = Table.commit
+
+    def counted(table: Table, *given: Any, **how: Any) -> None:
+        count()
+        commit(table, *given, **how)
+        count()
+
+    Table.commit = counted  # type: ignore[method-assign]
     sys.addaudithook(watch)
     ingest(cold, lake)
+    return taken
 
 
 def gone_on(cold: Path, lake: Path, clean: Path) -> list[str]:
     """Run the pipeline again; tables that are not what a clean run gives, and what was left behind."""
     ingest(cold, lake)
     found, wanted = everything(lake), everything(clean)
-    return [table for table in {*found, *wanted} if found.get(table) != wanted.get(table)] + leftovers(lake)
+    wrong = [table for table in {*found, *wanted} if found.get(table) != wanted.get(table)]
+    upkeep.vacuum(lake, 0)
+    return wrong + leftovers(lake) + ([] if everything(lake) == found else ["vacuum took too much"])
 
 
 def clean_run(cold: Path, clean: Path) -> None:
-    """Run the pipeline, all in one round: that there are several is nobody's business."""
-    pipeline.A_CORE = 1 << 20
+    """Run the pipeline, all in one commit: that there are several is nobody's business."""
+    pipeline.MANY = 1 << 20
     ingest(cold, clean)
 
 
 def sweep(cold: Path, begun: Path | None, folder: Path) -> dict[str, Any]:
     """Kill runs that go on from a lake, each at its own step; how many steps there are, and what came of it."""
     lake, clean = folder / "lake", folder / "clean"
-    for path in (lake, clean):
-        shutil.rmtree(path, ignore_errors=True)
+    shutil.rmtree(clean, ignore_errors=True)
     in_a_process(lambda: clean_run(cold, clean))
     wrong: dict[int, Any] = {}
-    step = 0
-    while True:
-        step += 1
-        shutil.rmtree(lake, ignore_errors=True)
-        if begun:
-            shutil.copytree(begun, lake)
-        status, _ = in_a_process(lambda: killed(cold, lake, step))  # noqa: B023 - it is called at once
-        if not os.WIFSIGNALED(status):
-            return {"steps": step - 1, "status": status, "wrong": wrong}
-        status, found = in_a_process(lambda: gone_on(cold, lake, clean))
-        if status or found:
-            wrong[step] = found if status == 0 else "the next run failed"
+    restore(lake, begun)
+    status, steps = in_a_process(lambda: killed(cold, lake, 0))
+    for step in sorted({1 + number * steps // POINTS for number in range(POINTS)}):
+        restore(lake, begun)
+        in_a_process(lambda: killed(cold, lake, step))  # noqa: B023 - it is called at once
+        end, found = in_a_process(lambda: gone_on(cold, lake, clean))
+        if end or found:
+            wrong[step] = found if end == 0 else "the next run failed"
+    return {"steps": steps, "status": status, "wrong": wrong}
+
+
+def restore(lake: Path, begun: Path | None) -> None:
+    """The lake before a run that is killed."""
+    shutil.rmtree(lake, ignore_errors=True)
+    if begun:
+        shutil.copytree(begun, lake)
 
 
 def build(cold: Path) -> None:
-    """Logs, one of them damaged, and a partition with files beside its segment, so that there are several rounds."""
+    """Logs, one of them damaged, and a partition with files beside its segment, so that there are several commits."""
     for number in range(4):
         log = bytearray(LOG[:400])
         log[200] ^= number == 1
@@ -129,17 +149,11 @@ def remove(cold: Path) -> None:
     shutil.rmtree(cold / "orders-0")
 
 
-def no_links(*_: object, **__: object) -> None:
-    """What `os.link` does where there are none."""
-    raise OSError(errno.EPERM, "no hard links")
-
-
 def main(folder: Path) -> dict[str, Any]:
     """What came out, of runs that have everything to do and of runs that find some of it changed or gone."""
     for name in formats.FORMATS:
         formats.get(name)
-    pipeline.OPEN_COST, pipeline.MOST_PARTITION, pipeline.A_CORE = 4, 4, 3
-    os.link = no_links
+    bundles.OPEN_COST, bundles.MOST_PARTITION, pipeline.MANY = 4, 4, 4
     cold = folder / "cold"
     build(cold)
     first = sweep(cold, None, folder)

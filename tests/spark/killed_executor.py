@@ -18,7 +18,7 @@ from threading import Thread
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.dataset as ds
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from thawline.formats.rbf.write import RbfWriter
@@ -53,8 +53,9 @@ class Meeting:
 class Interrupted:
     """What a task of the pipeline does, with a meeting behind it: its files are written, and nobody knows yet."""
 
-    def __init__(self, meeting: Meeting, *given: str) -> None:
+    def __init__(self, meeting: Meeting, *given: Any) -> None:
         self.meeting, self.intake = meeting, Intake(*given)
+        self.run = self.intake.run
 
     def take(self, shares: tuple[Share, ...]) -> Taken:
         """Take in some files."""
@@ -124,7 +125,7 @@ def everything(lake: Path) -> dict[str, Counter[str]]:
     """The rows of all tables below a lake, and how often each is there."""
     found: dict[str, Counter[str]] = {}
     for table in ("tables/rbf_frames", "files", "findings"):
-        rows = ds.dataset(lake / table, format="parquet").to_table().to_pylist() if (lake / table).exists() else []
+        rows = DeltaTable(str(lake / table)).to_pyarrow_table().to_pylist()
         found[table] = Counter(json.dumps(row, sort_keys=True, default=str) for row in rows)
     return found
 

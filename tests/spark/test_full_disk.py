@@ -5,18 +5,21 @@ from __future__ import annotations
 import resource
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
+from typing import BinaryIO
 
+import deltalake
 import pytest
 from lakes import Alone, everything, leftovers
 from pyspark.sql import SparkSession
 
 from thawline.cli import run
-from thawline.errors import SourceError
+from thawline.lake import LakeError, Place
+from thawline.lake.lake import Lake
+from thawline.lake.place import writing
 from thawline.spark import pipeline
-from thawline.spark.lake import Entry, Lake, LakeError, Output
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 LOG = GOLDEN / "rbf" / "many-frames.rbf"
@@ -42,53 +45,59 @@ def no_file_larger_than(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def ingest(cold: Path, lake: Path, output_format: str = "parquet") -> pipeline.Summary:
-    return pipeline.ingest(Alone(), [str(cold)], lake, output_format=output_format)  # type: ignore[arg-type]
+def ingest(cold: Path, lake: Path) -> pipeline.Summary:
+    return pipeline.ingest(Alone(), [str(cold)], lake)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("output_format", ["parquet", "orc", "arrow"])
-def test_a_full_disk_is_one_sentence_and_nothing_is_left(cold: Path, tmp_path: Path, output_format: str) -> None:
+def test_a_full_disk_is_one_sentence_and_nothing_is_left(cold: Path, tmp_path: Path) -> None:
     lake = tmp_path / "lake"
+    Lake.open(lake)
+    before = everything(lake)
     with no_file_larger_than(1000), pytest.raises(LakeError) as caught:
-        ingest(cold, lake, output_format)
+        ingest(cold, lake)
     assert str(caught.value) == (
         f"{lake}: cannot be written: File too large; what is done so far is kept, run it again to go on"
     )
     assert (caught.value.exit_code, leftovers(lake)) == (2, [])
-    assert sorted(path.name for path in lake.iterdir()) == ["_ingest"], "nothing was committed"
+    assert everything(lake) == before == {}
 
 
 def test_what_a_full_disk_kept_from_the_lake_is_taken_in_by_the_next_run(cold: Path, tmp_path: Path) -> None:
-    with no_file_larger_than(1000), pytest.raises(LakeError):
+    with no_file_larger_than(2500), pytest.raises(LakeError):
         ingest(cold, tmp_path / "lake")
     assert ingest(cold, tmp_path / "lake").unreadable == 0
     ingest(cold, tmp_path / "clean")
     assert everything(tmp_path / "lake") == everything(tmp_path / "clean")
 
 
-@pytest.mark.parametrize("step", ["staging", "_publish", "commit"])
+@pytest.mark.parametrize("step", ["a table file", "what a commit does", "the log of a table"])
 def test_a_disk_that_is_full_at_any_step_is_one_sentence(
     cold: Path, tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     lake = tmp_path / "lake"
+    create = Place.create
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device", str(lake / "x"))
+
+    def creates(place: Place, name: str) -> AbstractContextManager[BinaryIO]:
+        if ("commits/" in name) == (step == "what a commit does"):
+            with writing():
+                full()
+        return create(place, name)
 
     ingest(cold, lake)
     shutil.copy(LOG, cold / "new.rbf")
     with monkeypatch.context() as patched:
         patched.setattr("thawline.spark.session", lambda *_: SimpleNamespace(**vars(Alone()), stop=lambda: None))
-        if step == "_publish":
-            patched.setattr(Path, "replace", lambda *given: full() if "staging" in str(given[0]) else None)
-        elif step == "commit":
-            patched.setattr("thawline.spark.lake._sync", full)
+        if step == "the log of a table":
+            patched.setattr(deltalake.DeltaTable, "create_write_transaction", full)
         else:
-            mkdir = Path.mkdir
-            patched.setattr(Path, "mkdir", lambda at, **how: full() if "staging" in str(at) else mkdir(at, **how))
+            patched.setattr(Place, "create", creates)
         assert run(["ingest", str(cold), "--to", str(lake)]) == 2
     said = capfd.readouterr().err
-    assert said.startswith(f"thawline: {lake}: cannot be written: No space left on device; what is done so far is kept")
+    assert said.startswith(f"thawline: {lake}: ")
+    assert "No space left on device; what is done so far is kept" in said
     assert len(said.splitlines()) == 1
     ingest(cold, lake)
     ingest(cold, tmp_path / "clean")
@@ -102,31 +111,8 @@ def test_a_worker_whose_disk_is_full_is_the_same_sentence(
     def fails(_shares: object) -> None:
         raise LakeError("cannot be written: No space left on device")
 
-    monkeypatch.setattr(pipeline, "Intake", lambda *_: SimpleNamespace(take=fails))
+    monkeypatch.setattr(pipeline, "Intake", lambda *_: SimpleNamespace(run="run", take=fails))
     with pytest.raises(LakeError) as caught:
         pipeline.ingest(spark, [str(cold)], tmp_path / "lake")
     assert str(caught.value).startswith(f"{tmp_path / 'lake'}: cannot be written: No space left on device; what is")
     assert "\n" not in str(caught.value)
-
-
-def test_what_is_staged_for_a_commit_that_counts_is_kept(tmp_path: Path) -> None:
-    lake = Lake(tmp_path / "lake", "parquet")
-    lake._publish = lambda _: None  # type: ignore[method-assign]
-    found: list[Path] = []
-
-    def interrupted() -> None:
-        with lake.opened():
-            found.extend([lake.staging(), lake.staging()])
-            (found[0] / "part").touch()
-            lake.commit(Entry({}, [Output(str(found[0] / "part"), "tables/x/part", ())]))
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert [folder.exists() for folder in found] == [True, False]
-
-
-def test_a_lake_that_refuses_still_says_why(cold: Path, tmp_path: Path) -> None:
-    ingest(cold, tmp_path / "lake")
-    with pytest.raises(SourceError, match="go on with --output-format parquet"):
-        ingest(cold, tmp_path / "lake", "orc")

@@ -10,9 +10,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pyarrow.dataset as ds
 import pytest
-from lakes import Alone, everything
+from lakes import Alone, everything, table
 from pyspark.sql import SparkSession
 
 from thawline.cli import run
@@ -36,23 +35,18 @@ def cold(tmp_path: Path) -> Path:
     return made
 
 
-def told(lake: Path, table: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = ds.dataset(lake / table).to_table().to_pylist()
-    return found
-
-
 def exact(row: dict[str, Any], name: str) -> str:
     """The name of a file, as the README says that it is to be had."""
     return os.fsdecode(b64decode(row[f"{name}_b64"])) if row[f"{name}_b64"] else str(row[name])
 
 
 def check(cold: Path, lake: Path) -> None:
-    files = told(lake, "files")
+    files = table(lake, "files")
     paths = sorted(str(path) for path in cold.rglob("*.rbf"))
     assert sorted(exact(row, "path") for row in files) == paths
-    (damaged,) = (row for row in told(lake, "findings") if row["severity"] == "error")
+    (damaged,) = (row for row in table(lake, "findings") if row["severity"] == "error")
     assert exact(damaged, "file") == str(cold / ODD / f"{ODD}-flipped.rbf")
-    rows = told(lake, "tables/rbf_frames")
+    rows = table(lake, "tables/rbf_frames")
     known = {row["path"]: row["rows"] for row in files}
     assert {name: sum(row["_file"] == name for row in rows) for name in known} == known
 
@@ -116,7 +110,7 @@ def both(tmp_path: Path) -> Path:
 def test_a_folder_of_two_formats_has_an_account_of_each(both: Path, tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     first = pipeline.ingest(Alone(), [str(both.parent)], lake)  # type: ignore[arg-type]
-    wholes = [row["format"] for row in told(lake, "files") if row["path"] == str(both)]
+    wholes = [row["format"] for row in table(lake, "files") if row["path"] == str(both)]
     assert sorted(wholes) == ["aerospike", "kafka"]
     again = pipeline.ingest(Alone(), [str(both.parent)], lake)  # type: ignore[arg-type]
     assert (first.ingested, again.ingested, again.unchanged) == (3, 0, 3)
@@ -132,4 +126,4 @@ def test_a_folder_that_is_left_to_one_of_its_formats_has_one_account(both: Path,
     pipeline.ingest(Alone(), [str(both.parent)], clean)  # type: ignore[arg-type]
     forget = lambda rows: [{**row, "_work": ""} for row in rows]  # noqa: E731 - which of two comes first is not told
     key = lambda row: (row["path"], row["format"] or "")  # noqa: E731
-    assert sorted(forget(told(lake, "files")), key=key) == sorted(forget(told(clean, "files")), key=key)
+    assert sorted(forget(table(lake, "files")), key=key) == sorted(forget(table(clean, "files")), key=key)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pyarrow.dataset as ds
 import pytest
-from lakes import Alone
+from lakes import Alone, table
 
 import thawline
 from thawline.cli import run
@@ -31,7 +30,7 @@ def statuses(source: Path, lake: Path) -> dict[str, list[str]]:
     """The statuses of all files below a folder after one run."""
     pipeline.ingest(Alone(), [str(source)], lake)  # type: ignore[arg-type]
     found: dict[str, list[str]] = {}
-    for row in ds.dataset(lake / "files").to_table().to_pylist():
+    for row in table(lake, "files"):
         found.setdefault(row["path"], []).append(row["status"])
     return found
 

@@ -52,9 +52,11 @@ FORMAT_COMMANDS: dict[str, str] = {
     "rbak": "thawline.cli.rbak",
 }
 """Modules of the command groups of single formats, by format; a group is imported on first use."""
+LAKE_COMMANDS = {"lake": "thawline.cli.lake"}
+"""The module of the command group about lakes that `ingest` has written."""
 SPEC_COMMANDS = {"spec": "thawline.cli.spec"}
 """The module of the command group for authors and reviewers of specs."""
-GROUPS = {**FORMAT_COMMANDS, **SPEC_COMMANDS}
+GROUPS = {**FORMAT_COMMANDS, **LAKE_COMMANDS, **SPEC_COMMANDS}
 UNUSED = ("numpy", "pandas")
 """Libraries that pyarrow imports where they are installed. No command needs them, and they take long to import."""
 INTERRUPTED = 130
@@ -95,7 +97,8 @@ class Thawline(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands in sections, in the order in which a user needs them."""
         others = {"For one format": tuple(FORMAT_COMMANDS), "For reviewers of specs": tuple(SPEC_COMMANDS)}
-        for title, names in (SECTIONS | others).items():
+        sections = {**SECTIONS, "On Spark": (*SECTIONS["On Spark"], *LAKE_COMMANDS)}
+        for title, names in (sections | others).items():
             with formatter.section(title):
                 found = [(name, self.get_command(ctx, name)) for name in names]
                 formatter.write_dl([(name, item.get_short_help_str(limit=80)) for name, item in found if item])

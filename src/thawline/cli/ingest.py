@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -27,15 +28,15 @@ SHOWN = 20
 
 @click.command()
 @click.argument("sources", nargs=-1, required=True, type=click.Path(), metavar="SOURCE…")
-@click.option("--to", required=True, type=click.Path(), metavar="DIR", help="The folder to write to; made if needed.")
+@click.option(
+    "--to", required=True, type=click.Path(), metavar="LAKE", help="The folder, or s3://…, to write to; made if needed."
+)
 @click.option("--master", metavar="URL", help="The Spark cluster; by default all cores of this machine, local[*].")
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting for Spark; may be given more than once.")
 @click.option(
-    "--output-format",
-    type=click.Choice(["parquet", "orc", "arrow"]),
-    default="parquet",
-    show_default=True,
-    help="The kind of files that tables are written as.",
+    "--partition-by",
+    metavar="COLUMNS",
+    help="Columns by which new tables are partitioned where they have them, such as topic,queue.",
 )
 @click.option(
     "--prune-missing",
@@ -52,19 +53,23 @@ SHOWN = 20
 )
 @takes(TALKING, EXIT_ZERO)
 def ingest(sources: tuple[str, ...], to: str, **arguments: Any) -> int:
-    """Take in everything below SOURCE: identify, verify and decode it on Spark, and write tables below DIR.
+    """Take in everything below SOURCE: identify, verify and decode it on Spark, and write Delta tables below LAKE.
 
-    DIR/tables/<format>_<table> has the rows, DIR/findings everything that is wrong, with its file and bytes, and
-    DIR/files every file with its checksum and how much of it is intact, or why it was not looked at. Run it again, and
-    only files that are new or have changed are taken in. It may be killed at any moment: the next run resumes. Spark's
-    own log is DIR/_ingest/spark.log.
+    LAKE/tables/<format>_<table> has the rows, LAKE/findings everything that is wrong, with its file and bytes, and
+    LAKE/files every file with its checksum and how much of it is intact, or why it was not looked at. DuckDB, Polars,
+    Spark and others read them while they grow; `thawline lake` tells of them and keeps them in order.
+
+    Run it again, and only files that are new or have changed are taken in. It may be killed at any moment: what is
+    committed counts, once, and the next run goes on from there. Several runs may write to one lake. Of a file that
+    cannot be read to its end, no row is taken in.
 
     The exit code is about the lake: 1 as long as it holds damaged files, 2 if a file below SOURCE cannot be read,
     3 if one that looks like a known format is of none.
 
     Needs `pip install 'thawline[spark]'`. Java is found by JAVA_HOME or on the PATH, else it is the one that comes with
-    that. SOURCE is a folder, a file, or a URL such as s3://bucket/prefix, with credentials by the usual environment.
-    DIR is a folder. On a cluster, both must be where every worker sees them.
+    that. SOURCE is a folder, a file, or a URL such as s3://bucket/prefix, with credentials by the usual environment,
+    and so is LAKE. On a cluster, both must be where every worker sees them. Spark's own log is LAKE/_ingest/spark.log,
+    or among temporary files if LAKE is a URL.
     """
     from thawline.spark import session
     from thawline.spark.pipeline import ingest as run
@@ -72,10 +77,11 @@ def ingest(sources: tuple[str, ...], to: str, **arguments: Any) -> int:
 
     progress = _ProgressLine(arguments["progress"], is_quiet=arguments["quiet"])
     settings = {"spark.log.level": "ERROR", **dict(_settings(arguments["conf"]))}
-    log = Path(target(sources, to), "_ingest", "spark.log")
+    log = log_of(target(sources, to))
     with talking_to(log), starting(log):
         spark = session(arguments["master"], settings, "thawline ingest")
-    options = {name: arguments[name] for name in ("output_format", "prune_missing")}
+    by = arguments["partition_by"]
+    options = {"partition_by": by and by.split(","), "prune_missing": arguments["prune_missing"]}
     try:
         summary = run(spark, sources, to, on_progress=progress.show, **options)
     finally:
@@ -84,6 +90,13 @@ def ingest(sources: tuple[str, ...], to: str, **arguments: Any) -> int:
             spark.stop()
     _print(summary, arguments["shape"], is_verbose=arguments["verbose"])
     return 0 if arguments["exit_zero"] and summary.exit_code == DAMAGED else summary.exit_code
+
+
+def log_of(to: str) -> Path:
+    """Where Spark's log goes: into the lake, or, if that is behind a URL, beside temporary files."""
+    if "://" in to:
+        return Path(tempfile.gettempdir(), f"thawline-spark-{os.getuid()}.log")
+    return Path(to, "_ingest", "spark.log")
 
 
 @contextmanager
@@ -237,21 +250,10 @@ def _problem(standing: Standing) -> str:
 
 def _by_format(summary: Summary) -> list[tuple[str, int, int, int, int, int, int]]:
     """Files, damaged files, rows, intact and damaged bytes, and findings of each format."""
-    rows = []
-    for name in sorted({account.report.format for account in summary.accounts}):
-        accounts = [account for account in summary.accounts if account.report.format == name]
-        rows.append(
-            (
-                name or "(unknown)",
-                len(accounts),
-                sum(account.status in {"damaged", "unreadable"} for account in accounts),
-                sum(account.report.rows for account in accounts if account.work.startswith("file:")),
-                sum(account.report.intact_bytes for account in accounts),
-                sum(account.report.damaged_bytes for account in accounts),
-                sum(len(account.report.findings) for account in accounts),
-            )
-        )
-    return rows
+    return [
+        (name or "(unknown)", one.files, one.damaged, one.rows, one.intact_bytes, one.damaged_bytes, one.findings)
+        for name, one in sorted(summary.formats.items())
+    ]
 
 
 def _facts(summary: Summary) -> dict[str, object]:

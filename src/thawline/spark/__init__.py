@@ -27,9 +27,9 @@ from thawline.spark.java import find_java
 from thawline.spark.worker import hush
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["CONFIGURATION", "register", "session"]
+__all__ = ["CONFIGURATION", "read_lake", "register", "session"]
 
 CONFIGURATION = {
     "spark.sql.python.filterPushdown.enabled": "true",
@@ -68,6 +68,16 @@ def register(spark: SparkSession) -> None:
     for source in SOURCES:
         if known is None or not known.dataSourceExists(source.name()):
             spark.dataSource.register(source)
+
+
+def read_lake(spark: SparkSession, to: str | os.PathLike[str], table: str, *, commit: int | None = None) -> DataFrame:
+    """A table of a lake, such as `kafka_records`, `findings` or `files`, as it is or as it was after a commit.
+
+    All tables that are read without a commit in between go together, also while an ingest runs.
+    """
+    from thawline.spark.reading import read  # noqa: PLC0415 - after the check that pyspark is installed
+
+    return read(spark, to, table, commit)
 
 
 def session(

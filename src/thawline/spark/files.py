@@ -15,10 +15,8 @@ from thawline.errors import SourceError
 from thawline.files import Group, Tree, places
 from thawline.folder import Folder
 from thawline.formats.contract import Foldered, Format, Member
+from thawline.lake.place import plain
 from thawline.spark.settings import Settings
-
-SCHEMES = re.compile(r"^s3[an]://")
-"""Hadoop's names of the scheme s3."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +88,6 @@ class Listing:
         if file.modified is None:
             return True
         return (after is None or file.modified > after) and (before is None or file.modified < before)
-
-
-def plain(path: str) -> str:
-    """A path or URL without Hadoop's schemes.
-
-    >>> plain("s3a://cold/logs"), plain("file:///mnt/cold")
-    ('s3://cold/logs', '/mnt/cold')
-    """
-    return re.sub(r"^file:(//)?", "", SCHEMES.sub("s3://", path))
 
 
 def absolute(path: str) -> str:

@@ -7,73 +7,25 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
 
 from thawline import formats
 from thawline.errors import ThawlineError, UnknownFormat
 from thawline.folder import Folder
 from thawline.formats.contract import Claim, Foldered, Format
 from thawline.formats.recognition import unrecognised
+from thawline.lake.place import LakeError, Place
 from thawline.model import Report
 from thawline.source import LocalSource, RemoteSource, Source, open_source
 from thawline.spark.discovery import Work
 from thawline.spark.files import File, Members
-from thawline.spark.lake import LakeError, Output
 from thawline.spark.planning import Part
-from thawline.spark.tables import Tables
+from thawline.spark.tables import Output, Tables
 from thawline.spark.walks import LAST
 from thawline.values import well_formed
 from thawline.verbs.load import Sink, load
 
 PIECE = 4 << 20
-FILES = pa.schema(
-    [
-        ("path", pa.string()),
-        ("size", pa.int64()),
-        ("sha256", pa.string()),
-        ("format", pa.string()),
-        ("version", pa.string()),
-        ("units", pa.int64()),
-        ("rows", pa.int64()),
-        ("intact_bytes", pa.int64()),
-        ("damaged_bytes", pa.int64()),
-        ("findings", pa.int64()),
-        ("status", pa.string()),
-        ("error", pa.string()),
-        ("_work", pa.string()),
-        ("path_b64", pa.string()),
-    ]
-)
-"""The table `files`. A status is one of:
-
-* intact;
-* damaged;
-* unknown: no format recognises the file; `error` names the format that it resembles;
-* unreadable: `error` says why;
-* left out: not a regular file, such as a socket;
-* beside: in a folder of its format but not a member of the group, such as a segment that Kafka has deleted;
-* missing: ingested by an earlier run, and gone from its source.
-"""
-FINDINGS = pa.schema(
-    [
-        ("file", pa.string()),
-        ("format", pa.string()),
-        ("code", pa.string()),
-        ("severity", pa.string()),
-        ("start", pa.int64()),
-        ("end", pa.int64()),
-        ("message", pa.string()),
-        ("lost", pa.string()),
-        ("detail", pa.string()),
-        ("hint", pa.string()),
-        ("_work", pa.string()),
-        ("file_b64", pa.string()),
-    ]
-)
-"""The table `findings`; `detail` is JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +70,7 @@ class Account:
             return "unknown"
         return "intact" if self.report.ok else "damaged"
 
-    def row(self) -> dict[str, Any]:
+    def row(self, signature: str) -> dict[str, Any]:
         """Its row in `files`."""
         report = self.report
         return {
@@ -135,6 +87,7 @@ class Account:
             "status": self.status,
             "error": self.error,
             "_work": self.work,
+            "_signature": signature,
         }
 
     def findings(self) -> Iterator[dict[str, Any]]:
@@ -172,22 +125,34 @@ class Taken:
 class Intake:
     """Ingests the shares of a task."""
 
-    staging: str
-    output_format: str
+    place: Place
+    run: str
+    by: tuple[str, ...] = ()
+    """Columns by which tables are partitioned."""
 
     def take(self, shares: tuple[Share, ...]) -> Taken:
         """Read all shares, and write their rows."""
-        tables = Tables(Path(self.staging), self.output_format)
-        known: dict[str, Members] = {}
-        accounts: list[Account] = []
-        for share in shares:
-            format_name = share.work.format
-            members = known.setdefault(format_name, Members(formats.get(format_name))) if format_name else None
-            if share.work.is_folder:
-                accounts += _folder_accounts(share.work)
-            else:
-                accounts.append(_file_account(share, members, tables))
-        return Taken(accounts, tables.close())
+        tables = Tables(self.place, self.run, self.by)
+        try:
+            accounts = _accounts(shares, tables)
+            return Taken(accounts, tables.close())
+        except BaseException:
+            tables.discard()
+            raise
+
+
+def _accounts(shares: tuple[Share, ...], tables: Tables) -> list[Account]:
+    """The accounts of all shares; their rows are in the tables."""
+    known: dict[str, Members] = {}
+    accounts: list[Account] = []
+    for share in shares:
+        format_name = share.work.format
+        members = known.setdefault(format_name, Members(formats.get(format_name))) if format_name else None
+        if share.work.is_folder:
+            accounts += _folder_accounts(share.work)
+        else:
+            accounts.append(_file_account(share, members, tables))
+    return accounts
 
 
 def _folder_accounts(work: Work) -> Iterator[Account]:

@@ -1,24 +1,19 @@
-"""The tables `files` and `findings` of a lake, and changes to single rows of them."""
+"""The tables `files` and `findings`: what they say of files that are not intact, and changes to their rows."""
 
 from __future__ import annotations
 
-import os
-from base64 import b64decode
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 
-from thawline.packed import PAGE
-from thawline.spark.intake import FILES, FINDINGS, Account
-from thawline.spark.lake import Entry, Lake, Output
-from thawline.spark.tables import SUFFIXES, Writer
-from thawline.values import well_formed
+from thawline.lake.accounts import FILES, FINDINGS, table_of
+from thawline.lake.commits import Change
+from thawline.lake.delta import TableFile
+from thawline.lake.lake import Lake, exact_path
+from thawline.spark.intake import Account
 from thawline.wording import utf8
 
 UNREAD = ("unreadable", "left out", "unknown")
@@ -47,14 +42,14 @@ class Standing:
 
 def standings(lake: Lake) -> list[Standing]:
     """Every file that is damaged, missing or unread, sorted by path."""
-    names = ["path", "path_b64", "status", "error", "damaged_bytes", "_work"]
-    rows = _rows(lake, FILES, names, ~pc.field("status").isin(["intact", "beside"]))
-    missing = sorted({row["_work"] for row in rows if row["status"] == "missing"})
-    errors = pc.field("_work").isin(missing) & (pc.field("severity") == "error")
-    damaged = {row["file"] for row in _rows(lake, FINDINGS, ["file"], errors)} if missing else set()
+    sound = pa.array(["intact", "beside"])
+    columns = ["path", "path_b64", "status", "error", "damaged_bytes", "_work"]
+    rows = _rows(lake, "files", columns, lambda batch: pc.invert(pc.is_in(batch["status"], sound)))
+    missing = pa.array(sorted({row["_work"] for row in rows if row["status"] == "missing"}), pa.string())
+    damaged = {row["file"] for row in _errors(lake, missing)} if len(missing) else set()
     unsorted = [
         Standing(
-            _exact(row),
+            exact_path(row),
             row["status"],
             row["error"] or REASONS.get(row["status"], ""),
             row["damaged_bytes"],
@@ -67,106 +62,56 @@ def standings(lake: Lake) -> list[Standing]:
     return sorted(unsorted, key=lambda standing: standing.path)
 
 
+def _errors(lake: Lake, works: pa.Array) -> list[dict[str, Any]]:
+    """The errors that findings tell of some works."""
+    return _rows(
+        lake,
+        "findings",
+        ["file", "severity", "_work"],
+        lambda batch: pc.and_(pc.is_in(batch["_work"], works), pc.equal(batch["severity"], "error")),
+    )
+
+
+def _rows(lake: Lake, table: str, columns: list[str] | None, mask: Any) -> list[dict[str, Any]]:
+    return [row for batch in lake.batches(table, columns) for row in batch.filter(mask(batch)).to_pylist()]
+
+
 def _is_folder(row: Mapping[str, Any]) -> bool:
     """Whether a row of `files` is about a folder as a whole."""
     kind, _, path = row["_work"].partition(":")
     return bool(kind.startswith("folder") and path == row["path"])
 
 
-def _exact(row: Mapping[str, Any]) -> str:
-    """The name of a file as the file system spells it, even if it is not UTF-8."""
-    return os.fsdecode(b64decode(row["path_b64"])) if row["path_b64"] else row["path"]
+def settled(
+    lake: Lake, marks: Mapping[str, tuple[Account, str]], again: Collection[str], removed: Collection[str]
+) -> Change:
+    """A change that takes works out, sets status, error and signature of others, and makes further ones new again.
+
+    All other columns of a row stay as they are, and so do the rows of tables.
+    """
+    by_work = {utf8(key): mark for key, mark in marks.items()}
+    renewed = sorted({*by_work, *map(utf8, again)})
+    wanted = pa.array(renewed, pa.string())
+    rows = _rows(lake, "files", None, lambda batch: pc.is_in(batch["_work"], wanted)) if renewed else []
+    changed = [_marked(row, by_work.get(row["_work"])) for row in rows]
+    known = {row["_work"] for row in rows}
+    new = [account.row(signature) for key, (account, signature) in marks.items() if utf8(key) not in known]
+    adds = lake.add("files", pa.concat_tables([pa.Table.from_pylist(changed, FILES), table_of(new, FILES)]))
+    facts = {"run": lake.run, "marked": len(marks), "removed": len(removed)}
+    return Change(tuple(adds), tuple(sorted(map(utf8, removed))), tuple(renewed), facts=facts)
 
 
-def _rows(lake: Lake, schema: pa.Schema, columns: list[str], condition: pc.Expression) -> list[dict[str, Any]]:
-    table = "files" if schema is FILES else "findings"
-    places = [lake.path / place for place in lake.outputs if place.startswith(f"{table}/")]
-    if not places:
-        return []
-    dataset = ds.dataset([str(place) for place in places], schema, format=_kind(lake))
-    rows: list[dict[str, Any]] = dataset.to_table(columns=columns, filter=condition).to_pylist()
-    return rows
+def _marked(row: dict[str, Any], mark: tuple[Account, str] | None) -> dict[str, Any]:
+    """A row with a new status; without one, its work is to be taken in again."""
+    if mark is None:
+        return {**row, "_signature": ""}
+    account, signature = mark
+    return {**row, "status": account.status, "error": account.error, "_signature": signature}
 
 
-def _kind(lake: Lake) -> str:
-    return "ipc" if lake.output_format == "arrow" else lake.output_format
-
-
-def supersede(lake: Lake, entry: Entry, stale: Collection[str], staging: Path) -> None:
-    """Make an entry remove everything that the lake holds of stale works."""
-    for place, output in lake.outputs.items():
-        if stale_here := set(stale).intersection(output.works):
-            entry.removed.append(place)
-            entry.outputs += _without(lake, output, stale_here, staging)
-
-
-def _without(lake: Lake, output: Output, stale: set[str], staging: Path) -> Iterator[Output]:
-    """A file of a table without the rows of stale works; nothing if no other rows remain."""
-    kept = tuple(work for work in output.works if work not in stale)
-    if not kept:
-        return
-    dataset = ds.dataset(lake.path / output.place, format=_kind(lake))
-    if "_work" in dataset.schema.names:
-        condition = ~pc.field("_work").isin([utf8(key) for key in sorted(stale)])
-    else:
-        condition = ~pc.field("_file").isin([utf8(key.partition(":")[2]) for key in sorted(stale)])
-    yield _replacement(lake, output, kept, dataset.to_table(filter=condition), staging)
-
-
-def mark(lake: Lake, entry: Entry, marks: Mapping[str, Account], staging: Path) -> None:
-    """Make an entry set the status and the error of files; all other columns stay as they are."""
-    works: set[str] = set()
-    paths: set[str] = set()
-    by_work = {utf8(key): account for key, account in marks.items()}
-    for place, output in lake.outputs.items():
-        if place.startswith("files/") and set(marks).intersection(output.works):
-            rows = ds.dataset(lake.path / place, format=_kind(lake)).to_table().to_pylist()
-            works |= {row["_work"] for row in rows}
-            paths |= {row["path"] for row in rows}
-            changed = pa.Table.from_pylist([_marked(row, by_work.get(row["_work"])) for row in rows], FILES)
-            entry.removed.append(place)
-            entry.outputs.append(_replacement(lake, output, output.works, changed, staging))
-    new = [one for key, one in marks.items() if utf8(key) not in works and utf8(one.path) not in paths]
-    entry.outputs += ledgers(new, staging, lake)
-
-
-def _marked(row: dict[str, Any], account: Account | None) -> dict[str, Any]:
-    return {**row, "status": account.status, "error": account.error} if account else row
-
-
-def _replacement(lake: Lake, output: Output, works: tuple[str, ...], rows: pa.Table, staging: Path) -> Output:
-    """A file of a table with changed rows, under a new name."""
-    place = Path(output.place)
-    name = f"{place.stem.partition('~')[0]}~{os.urandom(4).hex()}{place.suffix}"
-    with Writer(staging / name, rows.schema, lake.output_format) as writer:
-        writer.write(rows)
-    return Output(str(staging / name), str(place.with_name(name)), works, rows.num_rows)
-
-
-def ledgers(accounts: Iterable[Account], staging: Path, lake: Lake) -> Iterator[Output]:
-    """New rows of `files` and `findings`."""
+def ledgers(lake: Lake, accounts: Iterable[Account], signatures: Mapping[str, str]) -> list[TableFile]:
+    """Files with new rows of `files` and `findings`."""
     listed = list(accounts)
-    tables = {
-        "files": _table((account.row() for account in listed), FILES),
-        "findings": _table((row for account in listed for row in account.findings()), FINDINGS),
-    }
-    works = tuple(sorted({account.work for account in listed}))
-    for name, rows in tables.items():
-        if rows.num_rows:
-            file = f"part-{os.urandom(8).hex()}.{SUFFIXES[lake.output_format]}"
-            with Writer(staging / f"{name}-{file}", rows.schema, lake.output_format) as writer:
-                writer.write(rows)
-            yield Output(str(staging / f"{name}-{file}"), f"{name}/{file}", works, rows.num_rows)
-
-
-def _table(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
-    """Rows as a table; names that are not UTF-8 are escaped, and their bytes are kept in base64."""
-    return pa.Table.from_batches(
-        [pa.RecordBatch.from_pylist([well_formed(row) for row in page], schema=schema) for page in _pages(rows)], schema
-    )
-
-
-def _pages(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
-    waiting = iter(rows)
-    while page := list(islice(waiting, PAGE)):
-        yield page
+    rows = table_of((account.row(signatures[account.work]) for account in listed), FILES)
+    findings = table_of((row for account in listed for row in account.findings()), FINDINGS)
+    return [*lake.add("findings", findings), *lake.add("files", rows)]

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from fsspec.utils import glob_translate
 
 from thawline.errors import SourceError
+from thawline.lake.lake import State
+from thawline.lake.place import plain
 from thawline.spark.discovery import PROBLEM, Work
-from thawline.spark.files import plain
-from thawline.spark.lake import Lake
 
 MISSING = "missing"
 """The signature of a work that is gone. It matches no file, so a file that returns is ingested again."""
@@ -29,21 +29,20 @@ class Gone:
     do not form a group any more."""
 
 
-def gone(works: Sequence[Work], lake: Lake, sources: Sequence[str]) -> Gone:
+def gone(works: Sequence[Work], state: State, sources: Sequence[str]) -> Gone:
     """The works of a lake that are gone from the sources; none below a folder that cannot be read."""
     present = {work.key for work in works}
     closed = _Paths(work.file.path for work in works if work.problem)
     places = _Paths(work.file.path for work in works)
     is_covered = covering(sources)
-    with_rows = {key for place, output in lake.outputs.items() if place.startswith("tables/") for key in output.works}
     missing: list[str] = []
     void: list[str] = []
-    for key, signature in lake.works.items():
+    for key, entry in state.works.items():
         kind, _, path = key.partition(":")
         if key in present or not is_covered(path) or closed.has_above(path):
             continue
-        was_read = signature and not signature.startswith(PROBLEM)
-        is_void = places.has_below(path) if kind.startswith("folder") else not was_read and key not in with_rows
+        was_read = entry.signature and not entry.signature.startswith(PROBLEM)
+        is_void = places.has_below(path) if kind.startswith("folder") else not was_read and not entry.has_rows
         (void if is_void else missing).append(key)
     return Gone(tuple(missing), tuple(void))
 

@@ -1,54 +1,54 @@
 """The pipeline of `thawline ingest`: everything below some sources, verified, decoded and written as tables.
 
-It works in rounds. Each round is one commit, so the run after a killed one resumes after its last round.
+Tasks are submitted as cores become free. What they have done is committed every now and then, so the run after a killed
+one resumes after its last commit.
 """
 
 from __future__ import annotations
 
 import os
-import re
-import shutil
-import threading
+import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark.errors import PySparkException
-
-from thawline.errors import FormatError, SourceError, ThawlineError, UnknownFormat
+from thawline.errors import FormatError, SourceError, UnknownFormat
+from thawline.lake.accounts import column_of
+from thawline.lake.commits import Change
+from thawline.lake.delta import TableFile
+from thawline.lake.files import new_name, without
+from thawline.lake.lake import Entry, Lake, Overtaken
+from thawline.lake.place import LakeError, Place, plain
+from thawline.lake.upkeep import pack
+from thawline.spark.bundles import bundles, bytes_of, files_of
 from thawline.spark.discovery import Work, discover
-from thawline.spark.files import absolute, plain
-from thawline.spark.intake import Account, Intake, Share, Taken, unread
-from thawline.spark.lake import Entry, Lake, LakeError
-from thawline.spark.ledger import Standing, ledgers, mark, standings, supersede
+from thawline.spark.files import absolute
+from thawline.spark.intake import Account, Intake, unread
+from thawline.spark.ledger import Standing, ledgers, settled, standings
 from thawline.spark.missing import MISSING, at_or_below, covering, gone, refuse_empty, size_of
-from thawline.spark.planning import LEAST_PARTITION, MOST_PARTITION, OPEN_COST, Part, Planner
-from thawline.spark.tables import SUFFIXES
+from thawline.spark.submission import AGAIN, Done, SparkEnded, Submission, cause
+from thawline.spark.tables import Output
+from thawline.wording import utf8
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["OUTPUT_FORMATS", "Progress", "SparkEnded", "Summary", "cause", "ingest", "target"]
+__all__ = ["Progress", "SparkEnded", "Summary", "Tally", "cause", "ingest", "target"]
 
-OUTPUT_FORMATS = tuple(SUFFIXES)
-A_CORE = 8
-"""Tasks of a round per core."""
-AGAIN = "what is done so far is kept, run it again to go on"
-LOST = ("Python worker exited unexpectedly", "ExecutorLostFailure")
-"""Spark's messages about a task whose process has ended."""
-
-
-class SparkEnded(ThawlineError):
-    """Spark does not start, or has ended or failed during a run; the next run resumes."""
+OFTEN = 20.0
+"""Seconds after which what is done is committed."""
+MUCH = 4 << 30
+"""Bytes of sources that are committed at once, at the most."""
+MANY = 20_000
+"""Files that are committed at once, at the most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of a run: committed files and bytes, and completed tasks of the round, each with its total."""
+    """The progress of a run: committed files and bytes, each with its total, and tasks that are done, and under way."""
 
     done: int
     total: int
@@ -56,6 +56,27 @@ class Progress:
     bytes_total: int
     tasks_done: int = 0
     tasks: int = 0
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a run took in of a format."""
+
+    files: int = 0
+    damaged: int = 0
+    rows: int = 0
+    intact_bytes: int = 0
+    damaged_bytes: int = 0
+    findings: int = 0
+
+    def add(self, account: Account) -> None:
+        """Add the account of a file or folder."""
+        self.files += 1
+        self.damaged += account.status in {"damaged", "unreadable"}
+        self.rows += account.report.rows if account.work.startswith("file:") else 0
+        self.intact_bytes += account.report.intact_bytes
+        self.damaged_bytes += account.report.damaged_bytes
+        self.findings += len(account.report.findings)
 
 
 @dataclass(slots=True)
@@ -69,7 +90,9 @@ class Summary:
     """Files that this run ingested."""
     unchanged: int = 0
     """Files that an earlier run ingested and that have not changed since."""
-    accounts: list[Account] = field(default_factory=list)
+    damaged: int = 0
+    """Damaged files and folders that this run ingested."""
+    formats: dict[str, Tally] = field(default_factory=dict)
     rows: Counter[str] = field(default_factory=Counter)
     """Rows written, by table."""
     pruned: int = 0
@@ -77,10 +100,10 @@ class Summary:
     standings: list[Standing] = field(default_factory=list)
     """Every damaged or missing file of the lake, and the unread files of the sources."""
 
-    @property
-    def damaged(self) -> int:
-        """The number of damaged files and folders that this run ingested."""
-        return sum(account.status == "damaged" for account in self.accounts)
+    def add(self, account: Account) -> None:
+        """Count the account of a file or folder."""
+        self.damaged += account.status == "damaged"
+        self.formats.setdefault(account.report.format, Tally()).add(account)
 
     @property
     def unreadable(self) -> int:
@@ -109,7 +132,7 @@ def ingest(
     sources: Sequence[str],
     to: str | os.PathLike[str],
     *,
-    output_format: str = "parquet",
+    partition_by: Sequence[str] | None = None,
     prune_missing: bool = False,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Summary:
@@ -118,115 +141,106 @@ def ingest(
     A file that is gone since an earlier run keeps its rows and gets the status missing. With `prune_missing` its rows
     are removed.
 
-    Sources are folders, files, and URLs that fsspec supports. Tables are below `to`: `tables/<format>_<table>`,
-    `findings` and `files`. `to` must be a folder that the driver and all workers see, not a URL: commits depend on
-    atomic renames. A source inside of `to`, or `to` inside of a source, is refused: the lake would ingest itself.
+    Sources are folders, files, and URLs that fsspec supports. `to` is a folder or a URL, where Delta tables grow:
+    `tables/<format>_<table>`, `findings` and `files`. The driver and all workers must see it. A source inside of `to`,
+    or `to` inside of a source, is refused: the lake would ingest itself. Several runs may write to one lake at once.
     """
-    if output_format not in OUTPUT_FORMATS:
-        raise SourceError(f"there is no output format {output_format!r}; there are {', '.join(OUTPUT_FORMATS)}")
     to = target(sources, to)
-    lake = Lake(to, output_format)
-    with _explaining(lake), lake.opened():
+    with _explaining(to):
         works = list(discover(sources))
+        lake = Lake.open(to, partition_by)
         summary = Summary(to, frozenset(map(absolute, sources)))
-        summary.pruned = _settle(works, sources, lake, prune=prune_missing)
-        readable = [work for work in works if not work.problem]
-        pending = list(_pending(readable, lake))
-        summary.unchanged = _files(readable) - _files(pending)
-        run = _Run(spark, lake, summary, on_progress, _files(pending), _bytes(pending))
-        cores = spark.sparkContext.defaultParallelism
-        for tasks in _rounds(pending, cores):
-            run.round(tasks)
+        try:
+            summary.pruned = _settle(works, sources, lake, prune=prune_missing)
+            readable = [work for work in works if not work.problem]
+            pending = list(_pending(readable, lake))
+            summary.unchanged = files_of(readable) - files_of(pending)
+            _Run(spark, lake, summary, on_progress, files_of(pending), bytes_of(pending)).take_in(pending)
+        finally:
+            lake.clear()
+        pack(lake.place)
         is_covered = covering(sources)
         summary.standings = [one for one in standings(lake) if not one.is_unread or is_covered(one.path)]
     return summary
 
 
 @contextmanager
-def _explaining(lake: Lake) -> Iterator[None]:
-    """Add to a `LakeError` the path of the lake, and that committed rounds are kept."""
+def _explaining(to: str) -> Iterator[None]:
+    """Add to a `LakeError` the path of the lake, and that what is committed is kept."""
     try:
         yield
     except LakeError as error:
-        raise LakeError(f"{lake.path}: {error}; {AGAIN}") from error
+        raise LakeError(f"{to}: {error}; {AGAIN}") from error
 
 
 def _settle(works: Sequence[Work], sources: Sequence[str], lake: Lake, *, prune: bool) -> int:
     """Record in the lake what is gone and what cannot be read; returns the number of files pruned."""
-    if prune:
-        refuse_empty(works, lake.works, sources)
-    lost = gone(works, lake, sources)
-    removed = (*lost.void, *(lost.missing if prune else ()))
-    if removed:
+    while True:
+        known = lake.refresh().works
+        if prune:
+            refuse_empty(works, known, sources)
+        lost = gone(works, lake.state, sources)
+        removed = {*lost.void, *(lost.missing if prune else ())}
         # Files of a folder that is not a group any more are ingested again, one by one.
-        again = at_or_below(lost.void, works)
-        entry = Entry(dict.fromkeys(again.keys() & lake.works.keys(), ""), forgotten=list(removed))
-        with _staged(lake) as staging:
-            supersede(lake, entry, removed, staging)
-            lake.commit(entry)
-    marks = {account.work: account for account in _unread(works, lake)}
-    marks |= {} if prune else {account.work: account for account in _missing(lost.missing, lake)}
-    if marks:
-        problems = {work.key: work.signature for work in works if work.problem}
-        entry = Entry({key: problems.get(key, MISSING) for key in marks})
-        with _staged(lake) as staging:
-            mark(lake, entry, marks, staging)
-            lake.commit(entry)
-    return sum(key.startswith("file:") for key in lost.missing) if prune else 0
+        again = (at_or_below(lost.void, works).keys() & known.keys()) - removed
+        again = {key for key in again if known[key].signature}
+        marks = dict(_unread(works, lake))
+        marks |= {} if prune else dict(_missing(lost.missing, lake))
+        if removed or again or marks:
+            touched = {*removed, *again, *marks}
+            expected = {key: known[key].signature if key in known else None for key in touched}
+            try:
+                lake.commit(settled(lake, marks, again - marks.keys(), removed), expected)
+            except Overtaken:
+                continue  # another run has looked at the same sources
+        return sum(key.startswith("file:") for key in lost.missing) if prune else 0
 
 
-@contextmanager
-def _staged(lake: Lake) -> Iterator[Path]:
-    staging = lake.staging()
-    yield staging
-    shutil.rmtree(staging, ignore_errors=True)
-
-
-def _unread(works: Iterable[Work], lake: Lake) -> Iterator[Account]:
-    """Accounts of works that are not read, unless the lake has them already."""
+def _unread(works: Iterable[Work], lake: Lake) -> Iterator[tuple[str, tuple[Account, str]]]:
+    """Accounts and signatures of works that are not read, unless the lake has them already."""
+    known = lake.state.works
     for work in works:
-        if work.problem and lake.works.get(work.key) != work.signature:
-            yield unread(work.file.path, work.key, error=work.problem, apart="" if work.is_failure else "left out")
+        if work.problem and not (work.key in known and known[work.key].signature == work.signature):
+            apart = "" if work.is_failure else "left out"
+            yield work.key, (unread(work.file.path, work.key, error=work.problem, apart=apart), work.signature)
 
 
-def _missing(keys: Iterable[str], lake: Lake) -> Iterator[Account]:
-    """Accounts of works that are gone, unless the lake has them already."""
+def _missing(keys: Iterable[str], lake: Lake) -> Iterator[tuple[str, tuple[Account, str]]]:
+    """Accounts and signatures of works that are gone, unless the lake has them already."""
     for key in keys:
-        if lake.works[key] != MISSING:
-            yield unread(key.partition(":")[2], key, size_of(lake.works[key]), apart="missing")
+        signature = lake.state.works[key].signature
+        if signature != MISSING:
+            path = key.partition(":")[2]
+            yield key, (unread(path, key, size_of(signature), apart="missing"), MISSING)
 
 
 def target(sources: Sequence[str], to: str | os.PathLike[str]) -> str:
-    """The folder to write to, checked before anything is written; `SourceError` if it is not allowed."""
+    """The folder or URL to write to, checked before anything is written; `SourceError` if it is not allowed."""
     to = plain(os.fspath(to))
-    if "://" in to:
-        raise SourceError(
-            f"{to}: tables are written to a folder that this machine and all workers see, not behind a URL, where "
-            "files cannot be renamed; write them to a folder and copy that"
-        )
-    _refuse_itself(sources, Path(to))
+    _refuse_itself(sources, to)
     return to
 
 
 def _pending(works: Iterable[Work], lake: Lake) -> Iterator[Work]:
     """Works that are new or have changed, and the files beside a changed group, which its report covers."""
+    known = lake.refresh().works
     is_folder_pending = False
     for work in works:
-        is_pending = lake.works.get(work.key) != work.signature
+        is_pending = work.key not in known or known[work.key].signature != work.signature
         if work.is_folder:
             is_folder_pending = is_pending
         if is_pending or (work.beside and is_folder_pending):
             yield work
 
 
-def _refuse_itself(sources: Iterable[str], to: Path) -> None:
-    target = to.absolute()
-    for source in map(plain, sources):
-        if "://" in source:
-            continue
-        path = Path(source).absolute()
-        if target.is_relative_to(path) or path.is_relative_to(target):
-            raise SourceError(f"{to}: {source} is read, so nothing is written there; choose a folder beside it")
+def _refuse_itself(sources: Iterable[str], to: str) -> None:
+    target = Place.of(to).root
+    for source in sources:
+        path = Place.of(source).root
+        if target.partition("://")[0] == path.partition("://")[0] or ("://" not in target + path):
+            one, other = Path(target), Path(path)
+            if one.is_relative_to(other) or other.is_relative_to(one):
+                raise SourceError(f"{to}: {source} is read, so nothing is written there; choose a folder beside it")
 
 
 @dataclass(slots=True)
@@ -240,87 +254,131 @@ class _Run:
     total: int
     bytes_total: int
     bytes_done: int = 0
+    tasks_done: int = 0
+    _done: list[Done] = field(default_factory=list)
+    _since: float = field(default_factory=time.monotonic)
 
-    def round(self, tasks: list[tuple[Share, ...]]) -> None:
-        """Run the tasks of a round, and commit their results."""
-        staging = self.lake.staging()
-        self._show(0, len(tasks))
-        taken = self._ran(Intake(str(staging), self.lake.output_format), tasks)
-        works = {share.work.key: share.work for shares in tasks for share in shares}
-        accounts = _added_up(account for done in taken for account in done.accounts)
-        outputs = [output for done in taken for output in done.outputs]
+    def take_in(self, works: Sequence[Work]) -> None:
+        """Submit all works, and commit what is done."""
+        if not works:
+            return
+        cores = self.spark.sparkContext.defaultParallelism
+        intake = Intake(self.lake.place, self.lake.run, self.lake.by)
+        submission = Submission(self.spark, intake, self._show)
+        for done in submission.results(bundles(works, cores)):
+            if done:
+                self._done.append(done)
+                self.tasks_done += len(done.bundle.tasks)
+                self.lake.written.update(_places(output for taken in done.taken for output in taken.outputs))
+            if self._is_time():
+                self._commit()
+        self._commit()
+
+    def _is_time(self) -> bool:
+        works = [work for done in self._done for work in done.bundle.works.values()]
+        is_late = time.monotonic() - self._since > OFTEN
+        return bool(works) and (is_late or len(works) > MANY or bytes_of(works) > MUCH)
+
+    def _show(self, running: int) -> None:
+        tasks = self.tasks_done + running
+        done, total = self.summary.ingested, self.total
+        self.on_progress(Progress(done, total, self.bytes_done, self.bytes_total, self.tasks_done, tasks))
+
+    def _commit(self) -> None:
+        """Commit the bundles that are done."""
+        works = {key: work for done in self._done for key, work in done.bundle.works.items()}
+        results = [taken for done in self._done for taken in done.taken]
+        self._done = []
+        accounts = _added_up(account for taken in results for account in taken.accounts)
+        outputs = [output for taken in results for output in taken.outputs]
+        while works:
+            try:
+                self._commit_of(works, accounts, outputs)
+                break
+            except Overtaken as error:  # another run has taken in some of them
+                works = {key: work for key, work in works.items() if key not in error.works}
+                accounts = [account for account in accounts if account.work not in error.works]
+                outputs = list(self._without(outputs, error.works))
+                self.total -= len(error.works)
+        self._since = time.monotonic()
+        self._show(0)
+
+    def _commit_of(self, works: dict[str, Work], accounts: list[Account], outputs: list[Output]) -> None:
+        """Commit works; of those that failed only that they have. What the lake has of them stays."""
+        known = self.lake.refresh().works
+        expected = {key: known[key].signature if key in known else None for key in works}
+        self._check_new(works)
         failed = {account.work for account in accounts if account.status == "unreadable"}
+        kept = {account.work: account for account in accounts if account.work in failed and _has_rows(known, account)}
+        new = [account for account in accounts if account.work not in kept]
         # A failed work gets an empty signature, so the next run tries it again.
-        entry = Entry({key: "" if key in failed else work.signature for key, work in works.items()})
-        entry.outputs = [*outputs, *ledgers(accounts, staging, self.lake)]
-        supersede(self.lake, entry, entry.works.keys() & self.lake.works.keys(), staging)
+        signatures = {key: "" if key in failed else work.signature for key, work in works.items()}
+        adds = [output.file for output in self._without(outputs, frozenset(failed))]
+        adds += ledgers(self.lake, map(_without_rows, new), signatures)
+        marks = settled(self.lake, {key: (account, "") for key, account in kept.items()}, (), ())
+        stale = set(map(utf8, (works.keys() & known.keys()) - kept.keys()))
+        facts = {"run": self.lake.run, "files": files_of(list(works.values())), "rows": _rows_of(adds)}
+        change = Change((*adds, *marks.adds), tuple(sorted(stale)), marks.renewed, facts=facts)
+        self.lake.commit(change, expected)
+        self._count(works, accounts, adds)
+
+    def _check_new(self, works: dict[str, Work]) -> None:
+        """Raise `Overtaken` for works that the lake has already as they are now."""
+        known = self.lake.state.works
+        same = {key for key, work in works.items() if key in known and known[key].signature == work.signature}
+        done = {key for key in same if not works[key].beside}
+        if done:
+            raise Overtaken(frozenset(same))
+
+    def _count(self, works: dict[str, Work], accounts: list[Account], adds: list[TableFile]) -> None:
+        self.summary.rows.update(_rows_of(adds))
+        for account in accounts:
+            self.summary.add(account)
+        self.summary.ingested += files_of(list(works.values()))
+        self.bytes_done += bytes_of(list(works.values()))
+
+    def _without(self, outputs: Iterable[Output], works: frozenset[str]) -> Iterator[Output]:
+        """Output files without the rows of some works."""
         for output in outputs:
-            self.summary.rows[output.place.split("/")[1]] += output.rows
-        self.lake.commit(entry)
-        shutil.rmtree(staging, ignore_errors=True)
-        self.summary.accounts += accounts
-        self.summary.ingested += _files(works.values())
-        self.bytes_done += _bytes(works.values())
-        self._show(0, 0)
-
-    def _show(self, tasks_done: int, tasks: int) -> None:
-        done = Progress(self.summary.ingested, self.total, self.bytes_done, self.bytes_total, tasks_done, tasks)
-        self.on_progress(done)
-
-    def _ran(self, intake: Intake, tasks: list[tuple[Share, ...]]) -> list[Taken]:
-        """The results of the tasks; progress is shown while they run."""
-        context = self.spark.sparkContext
-        over = threading.Event()
-
-        def watch() -> None:
-            tracker = context.statusTracker()
-            while not over.wait(0.5):
-                with suppress(Py4JError, OSError):  # `_translating_errors` reports that Spark has ended
-                    stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-                    self._show(sum(stage.numCompletedTasks for stage in stages if stage), len(tasks))
-
-        watcher = threading.Thread(target=watch, daemon=True)
-        watcher.start()
-        try:
-            with _translating_errors():
-                taken: list[Taken] = context.parallelize(tasks, len(tasks)).map(intake.take).collect()
-        finally:
-            over.set()
-            watcher.join()
-        return taken
+            bad = works.intersection(output.works)
+            kept = tuple(work for work in output.works if work not in works)
+            if bad and kept:
+                names = {utf8(work.partition(":")[2]) for work in bad}
+                file, table = output.file, output.file.table
+                again = without(
+                    self.lake.place, file, table, column_of(table), names, new_name(self.lake.run, [file.path])
+                )
+                if again:
+                    made = Output(again, kept)
+                    self.lake.written.update(_places([made]))
+                    yield made
+            elif kept:
+                yield output
 
 
-@contextmanager
-def _translating_errors() -> Iterator[None]:
-    """Raise errors of Spark as `SparkEnded` or `LakeError`, with the end of a process distinct from a failed task."""
-    try:
-        yield
-    except (Py4JJavaError, PySparkException) as error:
-        if any(words in _text(error) for words in LOST):
-            why = "a worker of Spark has ended during a task, as happens where memory is short"
-            raise SparkEnded(f"{why}; {AGAIN}") from error
-        kind, _, why = cause(error).partition(": ")
-        if kind.endswith(LakeError.__name__):
-            raise LakeError(why) from error
-        raise SparkEnded(f"a task of Spark has failed: {cause(error)}; {AGAIN}") from error
-    except (Py4JError, OSError) as error:
-        why = "the Java that Spark runs in has ended, as happens where memory is short"
-        raise SparkEnded(f"{why}; {AGAIN}") from error
+def _places(outputs: Iterable[Output]) -> Iterator[str]:
+    return (f"{output.file.table}/{output.file.path}" for output in outputs)
 
 
-def cause(error: Exception) -> str:
-    r"""The line that matters among those of Java and Python.
-
-    >>> cause(ValueError("Job aborted: Traceback:\n  File …\nOSError: no space left\n\n\tat org.x"))
-    'OSError: no space left'
-    """
-    lines = [line.strip() for line in _text(error).partition("\n\tat ")[0].splitlines() if line.strip()]
-    causes = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
-    return (causes or lines or [type(error).__name__])[-1 if causes else 0]
+def _rows_of(adds: Iterable[TableFile]) -> dict[str, int]:
+    rows: Counter[str] = Counter()
+    for one in adds:
+        if one.table.startswith("tables/"):
+            rows[one.table.removeprefix("tables/")] += one.rows
+    return dict(rows)
 
 
-def _text(error: Exception) -> str:
-    return str(error.java_exception) if isinstance(error, Py4JJavaError) else str(error)
+def _has_rows(known: Mapping[str, Entry], account: Account) -> bool:
+    """Whether tables have rows of a file from an earlier run."""
+    return account.work in known and known[account.work].has_rows
+
+
+def _without_rows(account: Account) -> Account:
+    """The account of a file that failed says nothing of what was read up to there: none of that is committed."""
+    if account.status != "unreadable":
+        return account
+    report = account.report
+    return replace(account, report=type(report)(report.file, report.format, report.size))
 
 
 def _added_up(accounts: Iterable[Account]) -> list[Account]:
@@ -332,48 +390,14 @@ def _added_up(accounts: Iterable[Account]) -> list[Account]:
             sums[key].add(account)
         else:
             sums[key] = account
-    covered = {account.path for account in sums.values() if account.work.startswith("folder") and not account.error}
-    replaceable = {"unknown", "beside"}
-    return [account for account in sums.values() if account.status not in replaceable or account.path not in covered]
+    return list(_replaced(list(sums.values())))
 
 
-def _files(works: Iterable[Work]) -> int:
-    return sum(not work.is_folder for work in works)
-
-
-def _bytes(works: Iterable[Work]) -> int:
-    return sum(work.file.size for work in works)
-
-
-def _rounds(works: Sequence[Work], cores: int) -> Iterator[list[tuple[Share, ...]]]:
-    """The tasks of each round; a work's shares are in one round, and so are a folder and the files beside its group.
-
-    The ends of rounds depend on where an earlier run was killed. The result must not.
-    """
-    tasks: list[tuple[Share, ...]] = []
-    group: list[Share] = []
-    weight = 0
-    size = max(min(_bytes(works) // (4 * cores), MOST_PARTITION), OPEN_COST)
-    for work in works:
-        if len(tasks) >= A_CORE * cores and not work.beside:
-            yield [*tasks, tuple(group)] if group else tasks
-            tasks, group, weight = [], [], 0
-        shares = _shares(work, size)
-        if len(shares) > 1 or work.file.size > size:
-            tasks += [(share,) for share in shares]
-        else:
-            group, weight = [*group, *shares], weight + work.file.size + OPEN_COST // 4
-        if weight >= size:
-            tasks.append(tuple(group))
-            group, weight = [], 0
-    if group:
-        tasks.append(tuple(group))
-    if tasks:
-        yield tasks
-
-
-def _shares(work: Work, size: int) -> list[Share]:
-    """The shares of a work: a whole file, or its ranges."""
-    if work.is_folder or work.file.size <= max(size, LEAST_PARTITION):
-        return [Share(work, Part(work.file))]
-    return [Share(work, part) for group in Planner(size).plan([work.file]) for part in group]
+def _replaced(accounts: list[Account]) -> Iterator[Account]:
+    own = {account.path: account for account in accounts if account.status in {"unknown", "beside"}}
+    covering_ones = {one.path for one in accounts if one.work.startswith("folder") and not one.error}
+    for account in accounts:
+        if account.path in own and account.work.startswith("folder") and not account.error:
+            yield replace(account, work=own[account.path].work)  # the file's row tells whether it has changed
+        elif account is not own.get(account.path) or account.path not in covering_ones:
+            yield account

@@ -1,141 +1,65 @@
-"""Files of rows that a task of the pipeline writes: one per table and value of its partitioning column."""
+"""Files of rows that a task of the pipeline writes: one per table and value of its partitioning columns."""
 
 from __future__ import annotations
 
-import io
-import secrets
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.orc
-import pyarrow.parquet as pq
 
 from thawline.batches import Waiting
-from thawline.spark.lake import Output, writing
+from thawline.lake.delta import TableFile
+from thawline.lake.files import FileWriter, new_name
+from thawline.lake.place import Place
 from thawline.wording import utf8
 
-if TYPE_CHECKING:
-    from typing_extensions import Buffer  # collections.abc has it from Python 3.12 on
-
-BY = ("topic", "queue", "namespace")
-"""Partitioning columns; a table uses the first that it has. The folders are named `by_topic=…`, and the files keep the
-column, because readers turn a folder's value that looks like a number into one."""
 BUFFERED = 96 << 20
 """Bytes of rows that a task buffers before it writes them: small batches make small row groups."""
 MOST_OPEN = 64
-SUFFIXES = {"parquet": "parquet", "orc": "orc", "arrow": "arrow"}
+NONE = "__HIVE_DEFAULT_PARTITION__"
+"""The folder of rows without a value."""
 
 
-class _File(io.RawIOBase):
-    """A new file that stores its first error instead of raising it: Arrow's ORC writer crashes on an exception."""
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A file that a task has written, and the works whose rows it holds."""
 
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("xb", buffering=0)
-        self._size = 0
-        self.error: OSError | None = None
-
-    def writable(self) -> bool:
-        """True."""
-        return True
-
-    def tell(self) -> int:
-        """The number of bytes written."""
-        return self._size
-
-    def write(self, data: Buffer, /) -> int:
-        """Write all data, unless an earlier write has failed."""
-        view = memoryview(data).cast("B")
-        try:
-            while view and not self.error:
-                view = view[self._file.write(view) :]
-        except OSError as error:
-            self.error = error
-        self._size += memoryview(data).nbytes
-        return memoryview(data).nbytes
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-        super().close()
-
-
-class Writer:
-    """A writer of tables to a new file; `LakeError` if writing fails."""
-
-    def __init__(self, path: Path, schema: pa.Schema, output_format: str) -> None:
-        with writing():
-            self._file = _File(path)
-        self._writer = _writer(self._file, schema, output_format)
-
-    def write(self, rows: pa.Table) -> None:
-        """Write rows."""
-        self._writer.write(rows)
-        self._check()
-
-    def close(self) -> None:
-        """Complete the file."""
-        self._writer.close()
-        self._file.close()
-        self._check()
-
-    def _check(self) -> None:
-        if self._file.error:
-            with writing():
-                raise self._file.error
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.close()
-
-
-def _writer(file: _File, schema: pa.Schema, output_format: str) -> Any:
-    match output_format:
-        case "parquet":
-            return pq.ParquetWriter(file, schema, compression="zstd", compression_level=1)
-        case "orc":
-            return pyarrow.orc.ORCWriter(file, compression="zstd")
-    return pa.ipc.new_file(file, schema)
+    file: TableFile
+    works: tuple[str, ...]
 
 
 @dataclass(slots=True)
 class _Open:
     """A file that is being written, and the rows that wait to be written to it."""
 
-    path: Path
-    place: str
-    writer: Writer
+    writer: FileWriter
     waiting: Waiting = field(default_factory=Waiting)
     works: set[str] = field(default_factory=set)
-    rows: int = 0
 
     def flush(self) -> None:
         if self.waiting.rows:
-            self.writer.write(pa.Table.from_batches([self.waiting.take()]))
+            self.writer.write(self.waiting.take())
 
 
 class Tables:
     """The files of a task; they are complete once it is closed."""
 
-    def __init__(self, staging: Path, output_format: str) -> None:
-        self.staging, self.output_format = staging, output_format
-        self._open: dict[str, _Open] = {}
-        self._done: list[_Open] = []
+    def __init__(self, place: Place, run: str, by: Sequence[str] = ()) -> None:
+        self.place, self.run, self.by = place, run, tuple(by)
+        self._open: dict[tuple[str, tuple[str | None, ...]], _Open] = {}
+        self._done: list[Output] = []
         self._buffered = 0
 
     def add(self, format_name: str, work: str, file: str, table: str, batch: pa.RecordBatch) -> None:
         """Add rows from a file to a table of its format."""
         batch = batch.append_column("_file", pa.repeat(pa.scalar(utf8(file)), batch.num_rows))
-        for place, rows in _partitioned(f"{format_name}_{table}", batch):
-            target = self._file(place, rows.schema)
+        by = {name: str(batch[name].type) for name in self.by if name in batch.schema.names and _is_key(batch[name])}
+        for values, rows in _partitioned(batch, list(by)):
+            target = self._file(f"tables/{format_name}_{table}", by, values, rows.schema)
             target.waiting.add(rows)
             target.works.add(work)
-            target.rows += rows.num_rows
             self._buffered += rows.nbytes
         if self._buffered > BUFFERED:
             self._flush()
@@ -143,16 +67,25 @@ class Tables:
     def close(self) -> list[Output]:
         """The files, complete."""
         self._finish()
-        return [Output(str(done.path), done.place, tuple(sorted(done.works)), done.rows) for done in self._done]
+        return self._done
 
-    def _file(self, folder: str, schema: pa.Schema) -> _Open:
-        if folder not in self._open:
+    def discard(self) -> None:
+        """Remove what was written: the task has failed."""
+        for file in self._open.values():
+            file.writer.discard()
+        for output in self._done:
+            self.place.remove(f"{output.file.table}/{output.file.path}")
+
+    def _file(self, table: str, by: dict[str, str], values: tuple[str | None, ...], schema: pa.Schema) -> _Open:
+        key = table, values
+        if key not in self._open:
             if len(self._open) >= MOST_OPEN:
                 self._finish()
-            name = f"part-{secrets.token_hex(8)}.{SUFFIXES[self.output_format]}"
-            path = self.staging / name
-            self._open[folder] = _Open(path, f"{folder}/{name}", Writer(path, schema, self.output_format))
-        return self._open[folder]
+            folders = [f"{name}={_named(value)}/" for name, value in zip(by, values, strict=True)]
+            path = "".join(folders) + new_name(self.run, [table, *folders])
+            partition = dict(zip(by, values, strict=True))
+            self._open[key] = _Open(FileWriter(self.place, table, path, schema, partition, by))
+        return self._open[key]
 
     def _flush(self) -> None:
         for file in self._open.values():
@@ -161,30 +94,31 @@ class Tables:
 
     def _finish(self) -> None:
         self._flush()
-        for file in self._open.values():
-            file.writer.close()
-        self._done += self._open.values()
-        self._open = {}
+        while self._open:
+            file = self._open[next(iter(self._open))]
+            self._done.append(Output(file.writer.close(), tuple(sorted(file.works))))
+            del self._open[next(iter(self._open))]
 
 
-def _partitioned(table: str, batch: pa.RecordBatch) -> list[tuple[str, pa.RecordBatch]]:
-    """The rows of each value of the partitioning column, with their folder."""
-    folder = f"tables/{table}"
-    by = next((name for name in BY if name in batch.schema.names), None)
-    if by is None:
-        return [(folder, batch)]
-    values = pc.unique(batch[by]).to_pylist()
-    if len(values) == 1:
-        return [(_named(folder, by, values[0]), batch)]
-    return [
-        (
-            _named(folder, by, value),
-            batch.filter(pc.is_null(batch[by]) if value is None else pc.equal(batch[by], value)),
-        )
-        for value in values
-    ]
+def _partitioned(batch: pa.RecordBatch, by: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], pa.RecordBatch]]:
+    """The rows of each combination of values of the partitioning columns, without these columns."""
+    if not by:
+        yield (), batch
+        return
+    name, *others = by
+    column = batch[name].cast(pa.string())
+    rest = batch.drop_columns([name])
+    for value in pc.unique(column).to_pylist():
+        rows = rest.filter(pc.is_null(column) if value is None else pc.equal(column, value))
+        for values, part in _partitioned(rows, others):
+            yield (value, *values), part
 
 
-def _named(folder: str, by: str, value: object) -> str:
-    text = "__HIVE_DEFAULT_PARTITION__" if value is None else quote(str(value), safe=" ")[:200]
-    return f"{folder}/by_{by}={text or '__HIVE_DEFAULT_PARTITION__'}"
+def _is_key(column: pa.Array) -> bool:
+    """Whether tables can be partitioned by a column: it has text, whole numbers, or true and false."""
+    return any(is_one(column.type) for is_one in (pa.types.is_string, pa.types.is_integer, pa.types.is_boolean))
+
+
+def _named(value: str | None) -> str:
+    """A folder's name for a value."""
+    return quote(value, safe=" ")[:200] if value else NONE

@@ -1,0 +1,253 @@
+"""A Delta table: its files, and commits of adds and removes that count as a whole or not at all.
+
+Commits are made by delta-rs on the driver; tasks only write Parquet files beside the log. A commit carries the number
+of the lake's commit under the name of an application. delta-rs refuses a second commit with that name from the same
+version of a table, and it refuses a remove of what is removed already: that is what makes a commit happen once.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from thawline.errors import MissingExtra
+from thawline.lake.place import LakeError, Place
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+__all__ = ["Conflict", "Documented", "Stored", "Table", "TableFile"]
+
+KEPT_LOG = {"delta.logRetentionDuration": "interval 3650 days"}
+"""Earlier versions stay readable until `vacuum` removes their files."""
+
+
+class Conflict(Exception):
+    """Another commit came first."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A Parquet file that was written for a table and is to be committed."""
+
+    table: str
+    """The folder of the table, such as `tables/rbf_frames`."""
+    path: str
+    """Relative to that folder."""
+    size: int
+    rows: int
+    partition: Mapping[str, str | None]
+    """Values of the partitioning columns, which are not in the file."""
+    stats: str
+    """As the log has them, in JSON."""
+    types: Mapping[str, str] = field(default_factory=dict)
+    """Types of the partitioning columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A file that is part of a version of a table."""
+
+    path: str
+    size: int
+    rows: int
+    partition: Mapping[str, str | None]
+    bounds: tuple[str, str] | None
+    """Least and greatest name in the column that says where rows are from; None if they are not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Documented:
+    """The schema of a table, with what it and its columns mean."""
+
+    schema: pa.Schema
+    doc: str = ""
+
+    @classmethod
+    def of(cls, schema: pa.Schema, doc: str, meanings: Mapping[str, str]) -> Documented:
+        """A schema whose columns have their meanings as comments, as Spark and Databricks show them."""
+        fields = [
+            one.with_metadata({"comment": meanings[one.name]}) if meanings.get(one.name) else one for one in schema
+        ]
+        return cls(pa.schema(fields), doc)
+
+
+def _deltalake() -> Any:
+    try:
+        import deltalake  # noqa: PLC0415 - optional
+    except ImportError:
+        raise MissingExtra("lakes are Delta tables, and deltalake is missing: `pip install 'thawline[lake]'`") from None
+    return deltalake
+
+
+@contextmanager
+def _explained(name: str) -> Iterator[None]:
+    """Raise errors of delta-rs as ours."""
+    errors = _deltalake().exceptions
+    try:
+        yield
+    except errors.CommitFailedError as error:
+        raise Conflict(str(error)) from error
+    except (errors.DeltaError, OSError) as error:
+        why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+        first = next(iter(why.splitlines()), "") or type(error).__name__
+        raise LakeError(f"{name}: {first}") from error
+
+
+@dataclass(slots=True)
+class Table:
+    """A version of a table."""
+
+    place: Place
+    name: str
+    delta: DeltaTable
+
+    @classmethod
+    def open(cls, place: Place, name: str, version: int | None = None) -> Table | None:
+        """The newest version of a table, or an earlier one; None if there is no such table."""
+        deltalake = _deltalake()
+        with _explained(name):
+            try:
+                return cls(place, name, deltalake.DeltaTable(place.uri(name), version, storage_options=place.storage))
+            except deltalake.exceptions.TableNotFoundError:
+                return None
+
+    @classmethod
+    def create(
+        cls, place: Place, name: str, documented: Documented, by: Sequence[str], facts: Mapping[str, str]
+    ) -> Table:
+        """A new table, or the one that another process has made meanwhile."""
+        try:
+            with _explained(name):
+                _deltalake().DeltaTable.create(
+                    place.uri(name),
+                    documented.schema,
+                    mode="ignore",
+                    partition_by=list(by),
+                    name=name.rpartition("/")[2],
+                    description=documented.doc or None,
+                    configuration={**KEPT_LOG, **facts},
+                    storage_options=place.storage,
+                    raise_if_key_not_exists=False,
+                )
+        except (Conflict, LakeError):
+            if not (found := cls.open(place, name)):
+                raise
+            return found
+        made = cls.open(place, name)
+        if made is None:
+            raise LakeError(f"{name}: was made and is not there")
+        return made
+
+    @property
+    def version(self) -> int:
+        """The number of this version."""
+        return self.delta.version()
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Its columns."""
+        return pa.schema(self.delta.schema().to_arrow())
+
+    @property
+    def partitions(self) -> tuple[str, ...]:
+        """Its partitioning columns."""
+        return tuple(self.delta.metadata().partition_columns)
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What its configuration says."""
+        return {key: value for key, value in self.delta.metadata().configuration.items() if value is not None}
+
+    def mark(self, app: str) -> int:
+        """The number of the last commit with the name of an application; 0 without one."""
+        with _explained(self.name):
+            return self.delta.transaction_version(app) or 0
+
+    def files(self, named_by: str = "_file") -> list[Stored]:
+        """The files of this version; `named_by` is the column that says where rows are from."""
+        prefix = "partition."
+        with _explained(self.name):
+            found = pa.RecordBatchReader.from_stream(self.delta.get_add_actions(flatten=True)).read_all()
+        wanted = {"path", "size_bytes", "num_records", f"min.{named_by}", f"max.{named_by}"}
+        names = [name for name in found.schema.names if name in wanted or name.startswith(prefix)]
+        rows = found.select(names).to_pylist()
+        return [
+            Stored(
+                row["path"],
+                row["size_bytes"],
+                row["num_records"] or 0,
+                {key.removeprefix(prefix): _text(row[key]) for key in row if key.startswith(prefix)},
+                _bounds(row.get(f"min.{named_by}"), row.get(f"max.{named_by}")),
+            )
+            for row in rows
+        ]
+
+    def commit(
+        self,
+        adds: Sequence[TableFile],
+        removes: Sequence[Stored],
+        *,
+        app: str,
+        number: int,
+        facts: Mapping[str, Any],
+    ) -> None:
+        """Add and remove files in one commit; `Conflict` if another came first that this one does not go with."""
+        from deltalake import CommitProperties  # noqa: PLC0415 - optional
+        from deltalake.transaction import AddAction, RemoveAction, Transaction  # noqa: PLC0415 - optional
+
+        now = int(time.time() * 1000)
+        properties = CommitProperties(
+            app_transactions=[Transaction(app, number)], custom_metadata={"thawline": dict(facts)}
+        )
+        actions: list[AddAction | RemoveAction] = [
+            *(AddAction(one.path, one.size, dict(one.partition), now, True, one.stats) for one in adds),  # noqa: FBT003
+            *(RemoveAction(path=one.path, data_change=True, deletion_timestamp=now) for one in removes),
+        ]
+        with _explained(self.name):
+            self.delta.create_write_transaction(
+                actions, "append", self.delta.schema(), list(self.partitions), commit_properties=properties
+            )
+
+    def widen(self, documented: Documented) -> None:
+        """Add the columns that a newer release gives; rows from before have null there."""
+        import deltalake  # noqa: PLC0415 - optional
+
+        known = set(self.schema.names)
+        new = [one for one in deltalake.Schema.from_arrow(documented.schema).fields if one.name not in known]
+        if new:
+            with _explained(self.name):
+                self.delta.alter.add_columns(new)
+
+    def pack(self, target: int) -> int:
+        """Write small files again as large ones, in a commit of its own; how many are gone by it."""
+        try:
+            with _explained(self.name):
+                done = self.delta.optimize.compact(target_size=target)
+        except Conflict:
+            return 0  # another process has packed them, or taken rows out
+        return int(done["numFilesRemoved"]) - int(done["numFilesAdded"])
+
+    def vacuum(self, hours: int) -> int:
+        """Remove files that no version younger than some hours needs, and files that no version ever had."""
+        with _explained(self.name):
+            return len(self.delta.vacuum(hours, dry_run=False, enforce_retention_duration=False, full=True))
+
+    def history(self, limit: int | None = None) -> list[dict[str, Any]]:
+        """What commits say of themselves, newest first; those of the lake have facts under `thawline`."""
+        with _explained(self.name):
+            return self.delta.history(limit)
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _bounds(least: Any, most: Any) -> tuple[str, str] | None:
+    return (least, most) if isinstance(least, str) and isinstance(most, str) else None

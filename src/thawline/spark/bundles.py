@@ -1,0 +1,67 @@
+"""Which shares a task gets, and which tasks are committed together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from thawline.spark.discovery import Work
+from thawline.spark.intake import Share
+from thawline.spark.planning import LEAST_PARTITION, MOST_PARTITION, OPEN_COST, Part, Planner
+
+__all__ = ["Bundle", "bundles", "bytes_of", "files_of"]
+
+Task = tuple[Share, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """Tasks that are committed together: all shares of each work, and a folder with the files beside its group."""
+
+    tasks: tuple[Task, ...]
+
+    @property
+    def works(self) -> dict[str, Work]:
+        """The works of its tasks, by key."""
+        return {share.work.key: share.work for task in self.tasks for share in task}
+
+
+def bundles(works: Sequence[Work], cores: int) -> Iterator[Bundle]:
+    """The bundles of some works. Where they end must not change the result."""
+    group: list[Share] = []
+    tasks: list[Task] = []
+    weight = 0
+    size = max(min(bytes_of(works) // (4 * cores), MOST_PARTITION), OPEN_COST)
+    for work in works:
+        if not work.beside and (weight >= size or tasks):
+            yield Bundle((*tasks, tuple(group)) if group else tuple(tasks))
+            tasks, group, weight = [], [], 0
+        shares = _shares(work, size)
+        if len(shares) > 1 or work.file.size > size:
+            tasks += [(share,) for share in shares]
+        else:
+            group, weight = [*group, *shares], weight + work.file.size + OPEN_COST // 4
+        if weight >= size:
+            tasks.append(tuple(group))
+            group, weight = [], 0
+    if group:
+        tasks.append(tuple(group))
+    if tasks:
+        yield Bundle(tuple(tasks))
+
+
+def files_of(works: Sequence[Work]) -> int:
+    """How many files they are."""
+    return sum(not work.is_folder for work in works)
+
+
+def bytes_of(works: Sequence[Work]) -> int:
+    """How many bytes they are."""
+    return sum(work.file.size for work in works)
+
+
+def _shares(work: Work, size: int) -> list[Share]:
+    """The shares of a work: a whole file, or its ranges."""
+    if work.is_folder or work.file.size <= max(size, LEAST_PARTITION):
+        return [Share(work, Part(work.file))]
+    return [Share(work, part) for group in Planner(size).plan([work.file]) for part in group]

@@ -1,0 +1,181 @@
+"""Tasks of the pipeline on Spark: each is a job of its own, so that none waits for others or fails with them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
+
+from thawline.errors import ThawlineError
+from thawline.lake.place import LakeError
+from thawline.spark.bundles import Bundle, Task
+from thawline.spark.intake import Account, Intake, Taken, unread
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["Done", "SparkEnded", "Submission", "cause"]
+
+AGAIN = "what is done so far is kept, run it again to go on"
+LOST = ("Python worker exited unexpectedly", "ExecutorLostFailure", "Python worker failed to connect back")
+"""Spark's messages about a task whose process has ended."""
+KILLED = (
+    "the worker of Spark that read it has ended, also when it read nothing else, as happens where memory is short or "
+    "where a mistake in native code is met; please report it"
+)
+AHEAD = 2
+"""Tasks that are submitted per core: one runs, one waits."""
+MOST_AHEAD = 512
+HOPELESS = 3
+"""Shares that kill their worker before any task has succeeded, after which Spark is taken to be what fails."""
+
+
+class SparkEnded(ThawlineError):
+    """Spark does not start, or has ended or failed during a run; the next run resumes."""
+
+
+class WorkerLost(Exception):
+    """The worker that ran a task has ended."""
+
+
+@dataclass(slots=True)
+class Done:
+    """A bundle and what its tasks gave."""
+
+    bundle: Bundle
+    taken: list[Taken] = field(default_factory=list)
+    left: int = 0
+    """Tasks that are not done yet."""
+
+
+@dataclass(slots=True)
+class Submission:
+    """Submits the tasks of bundles, some ahead of the cores."""
+
+    spark: SparkSession
+    intake: Intake
+    on_task: Callable[[int], None]
+    """Is told whenever tasks are done, how many are under way."""
+    _pool: ThreadPoolExecutor | None = None
+    _running: dict[Future[Taken], tuple[Task, Done]] = field(default_factory=dict)
+    _lost: int = 0
+    _has_succeeded: bool = False
+
+    def results(self, bundles: Iterator[Bundle]) -> Iterator[Done | None]:
+        """Bundles whose tasks are all done, in the order in which they end; None now and then, while nothing ends."""
+        group = f"thawline-{self.intake.run}"
+        self._pool = ThreadPoolExecutor(MOST_AHEAD, "thawline-task")
+        try:
+            yield from self._results(bundles, group)
+        except BaseException:
+            with suppress(Py4JError, OSError, AttributeError):
+                self.spark.sparkContext.cancelJobGroup(group)
+            raise
+        finally:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _results(self, bundles: Iterator[Bundle], group: str) -> Iterator[Done | None]:
+        is_more = True
+        while is_more or self._running:
+            while is_more and len(self._running) < self._room():
+                bundle = next(bundles, None)
+                is_more = bundle is not None
+                if bundle:
+                    done = Done(bundle, left=len(bundle.tasks))
+                    for task in bundle.tasks:
+                        self._submit(task, done, group)
+            over, _ = wait(self._running, 0.5, FIRST_COMPLETED)
+            self.on_task(len(self._running) - len(over))
+            if not over:
+                yield None
+            for future in over:
+                yield from self._ended(future, group)
+
+    def _room(self) -> int:
+        """How many tasks may be under way: clusters grow and shrink, so it is asked again."""
+        with _translating_errors():
+            return min(max(AHEAD * self.spark.sparkContext.defaultParallelism, 2), MOST_AHEAD)
+
+    def _submit(self, task: Task, done: Done, group: str) -> None:
+        assert self._pool  # noqa: S101 - for mypy
+        self._running[self._pool.submit(self._run, task, group)] = task, done
+
+    def _run(self, task: Task, group: str) -> Taken:
+        """Run a task as a job; in a thread of the pool."""
+        with _translating_errors():
+            context = self.spark.sparkContext
+            context.setJobGroup(group, "thawline ingest")
+            (taken,) = context.parallelize([task], 1).map(self.intake.take).collect()
+            return taken
+
+    def _ended(self, future: Future[Taken], group: str) -> Iterator[Done]:
+        task, done = self._running.pop(future)
+        try:
+            done.taken.append(future.result())
+            self._has_succeeded = True
+        except WorkerLost:
+            if len(task) > 1:  # which of its files was it?
+                half = len(task) // 2
+                done.left += 2
+                self._submit(task[:half], done, group)
+                self._submit(task[half:], done, group)
+            else:
+                done.taken.append(self._once_more(task, group))
+        done.left -= 1
+        if not done.left:
+            yield done
+
+    def _once_more(self, task: Task, group: str) -> Taken:
+        """Run the task of a single share again, while nothing else begins; a second death makes its file unreadable."""
+        try:
+            return self._run(task, group)
+        except WorkerLost as error:
+            self._lost += 1
+            if self._lost >= HOPELESS and not self._has_succeeded:
+                why = "workers of Spark end as soon as they begin, as happens where memory is short"
+                raise SparkEnded(f"{why}; {AGAIN}") from error
+            return Taken([_killing(task)], [])
+
+
+def _killing(task: Task) -> Account:
+    """The account of a file that ends the worker that reads it."""
+    (share,) = task
+    return unread(share.work.file.path, share.work.key, share.work.file.size, error=KILLED)
+
+
+@contextmanager
+def _translating_errors() -> Iterator[None]:
+    """Raise errors of Spark as ours, with the end of a process distinct from a failed task."""
+    try:
+        yield
+    except (Py4JJavaError, PySparkException) as error:
+        if any(words in _text(error) for words in LOST):
+            raise WorkerLost from error
+        kind, _, why = cause(error).partition(": ")
+        if kind.endswith(LakeError.__name__):
+            raise LakeError(why) from error
+        raise SparkEnded(f"a task of Spark has failed: {cause(error)}; {AGAIN}") from error
+    except (Py4JError, OSError) as error:
+        why = "the Java that Spark runs in has ended, as happens where memory is short"
+        raise SparkEnded(f"{why}; {AGAIN}") from error
+
+
+def cause(error: Exception) -> str:
+    r"""The line that matters among those of Java and Python.
+
+    >>> cause(ValueError("Job aborted: Traceback:\n  File …\nOSError: no space left\n\n\tat org.x"))
+    'OSError: no space left'
+    """
+    lines = [line.strip() for line in _text(error).partition("\n\tat ")[0].splitlines() if line.strip()]
+    causes = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
+    return (causes or lines or [type(error).__name__])[-1 if causes else 0]
+
+
+def _text(error: Exception) -> str:
+    return str(error.java_exception) if isinstance(error, Py4JJavaError) else str(error)
