@@ -507,7 +507,7 @@ def test_objects_say_what_they_are(tmp_path: Path) -> None:
     with thawline.open(hostile / "00000000000000000100.log") as cold:
         assert "kafka 2, 394 bytes, records" in repr(cold)
         assert "<script>" not in cold._repr_html_()
-        assert "records.timestamp" in cold._repr_html_()
+        assert "timestamp timestamp[us, tz=UTC]" in cold._repr_html_()
     folder = thawline.open_folder(hostile)
     assert "kafka, 1 file, records" in repr(folder)
     assert "&lt;script&gt;-0" in folder._repr_html_()

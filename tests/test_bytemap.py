@@ -36,7 +36,7 @@ def reports(draw: st.DrawFn) -> Report:
 
 @given(reports())
 def test_tiles_cover_the_file_without_a_gap(verdict: Report) -> None:
-    found = list(tiles(verdict))
+    found = list(tiles(verdict.findings, verdict.size))
     assert sum(tile.span.size for tile in found) == verdict.size
     assert all(left.span.end == right.span.start for left, right in pairwise(found))
     damaged = sum(tile.span.size for tile in found if tile.state == "damaged")
@@ -45,9 +45,9 @@ def test_tiles_cover_the_file_without_a_gap(verdict: Report) -> None:
 
 @given(reports(), st.integers(1, 50))
 def test_no_damage_is_too_small_for_the_map(verdict: Report, count: int) -> None:
-    found = cells(verdict, count)
+    found = cells(verdict.findings, verdict.size, count)
     assert len(found) == min(count, verdict.size)
-    for tile in tiles(verdict):
+    for tile in tiles(verdict.findings, verdict.size):
         if tile.state == "damaged" and verdict.size:
             first = min(tile.span.start * len(found) // verdict.size, len(found) - 1)
             assert found[first] == "damaged"
@@ -61,7 +61,7 @@ def test_a_strip_fits_the_room_that_it_has(verdict: Report, room: int) -> None:
 
 
 def test_runs_of_cells_are_counted_once() -> None:
-    states = cells(report("a", "x", 9, [Run(Span(0, 3), 1, 1), Finding(TORN, Span(3, 6)), Run(Span(6, 9), 1, 1)]), 9)
+    states = cells([Finding(TORN, Span(3, 6))], 9, 9)
     assert list(runs(states)) == [(0, 3, "intact"), (3, 6, "damaged"), (6, 9, "intact")]
 
 

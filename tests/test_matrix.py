@@ -34,6 +34,7 @@ PER_FILE = {
     "diff": ["{file} {file}", "{file} {file} --format csv --limit 2"],
     "convert": ["{file} -o {out}.parquet", "{file} -o {out}.csv"],
     "verify": ["{file}", "-v {file} --format csv", "- < {file}"],
+    "report": ["{file} -o {out}.html", "{file} --format json", "- --format md < {file}"],
     "inspect": ["{file}", "{file} --finding 1", "{file} --unit 1 --spec-names", "- < {file}"],
     "salvage": ["{file} -o {out}", "{file} -o {out}.whole --recover --include-suspects"],
     "glance": ["{file}"],

@@ -8,11 +8,12 @@ if TYPE_CHECKING:
     from thawline.api import convert, diff, identify, salvage, verify
     from thawline.cold import ColdFile, ColdFolder, open_folder
     from thawline.cold import open_cold as open  # noqa: A004 - the public name is `thawline.open`
+    from thawline.pictures import plot
 
 __version__ = "0.2.0.dev0"
 """The version; the build reads it from here."""
 
-__all__ = ["ColdFile", "ColdFolder", "convert", "diff", "identify", "open", "open_folder", "salvage", "verify"]
+__all__ = ["ColdFile", "ColdFolder", "convert", "diff", "identify", "open", "open_folder", "plot", "salvage", "verify"]
 
 _HOMES = {
     "ColdFile": "cold:ColdFile",
@@ -22,6 +23,7 @@ _HOMES = {
     "identify": "api:identify",
     "open": "cold:open_cold",
     "open_folder": "cold:open_folder",
+    "plot": "pictures:plot",
     "salvage": "api:salvage",
     "verify": "api:verify",
 }

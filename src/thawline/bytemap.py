@@ -1,12 +1,12 @@
-"""The byte map of a file: which stretches are intact, damaged, padding or not looked at, from its report alone."""
+"""The byte map of a file: which stretches are intact, damaged, padding or not looked at, from its findings alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from thawline.model import Finding, Report, Span
+from thawline.model import Finding, Span
 
 __all__ = ["STATES", "State", "Tile", "cells", "runs", "tiles"]
 
@@ -26,25 +26,25 @@ class Tile:
     """The number of the finding about it, from 1; 0 if it is intact."""
 
 
-def tiles(report: Report) -> Iterator[Tile]:
+def tiles(findings: Iterable[Finding], size: int) -> Iterator[Tile]:
     """The stretches of a file, which tile it. A finding about damage inside intact bytes is a tile without bytes.
 
-    >>> from thawline.model import Code, Run, report
+    >>> from thawline.model import Code
     >>> torn = Finding(Code("XXX101", "torn", "error", ""), Span(4, 6))
-    >>> print(*(f"{tile.span} {tile.state}" for tile in tiles(report("a", "x", 6, [Run(Span(0, 4), 1, 1), torn]))))
+    >>> print(*(f"{tile.span} {tile.state}" for tile in tiles([torn], 6)))
     0x0..0x4 intact 0x4..0x6 damaged
     """
     position = 0
-    for number, finding in enumerate(report.findings, 1):
-        span = Span(max(finding.span.start, position), min(finding.span.end, report.size))
+    for number, finding in enumerate(findings, 1):
+        span = Span(max(finding.span.start, position), min(finding.span.end, size))
         if span.end < span.start or not (span.size or finding.severity == "error"):
             continue
         if position < span.start:
             yield Tile(Span(position, span.start), "intact")
         yield Tile(span, state_of(finding), number)
         position = span.end
-    if position < report.size:
-        yield Tile(Span(position, report.size), "intact")
+    if position < size:
+        yield Tile(Span(position, size), "intact")
 
 
 def state_of(finding: Finding) -> State:
@@ -54,23 +54,22 @@ def state_of(finding: Finding) -> State:
     return "not looked at" if finding.code.is_pruning else "padding"
 
 
-def cells(report: Report, count: int) -> list[State]:
+def cells(findings: Iterable[Finding], size: int, count: int) -> list[State]:
     """The map in so many cells of equal size; a cell shows the worst state of its bytes, so that no damage is lost.
 
-    >>> from thawline.model import Code, Run, report
-    >>> torn = Finding(Code("XXX101", "torn", "error", ""), Span(97, 98))
-    >>> cells(report("a", "x", 100, [Run(Span(0, 97), 1, 1), torn, Run(Span(98, 100), 1, 1)]), 4)
+    >>> from thawline.model import Code
+    >>> cells([Finding(Code("XXX101", "torn", "error", ""), Span(97, 98))], 100, 4)
     ['intact', 'intact', 'intact', 'damaged']
     """
-    if not report.size:
+    if not size:
         return []
-    count = min(count, report.size)
+    count = min(count, size)
     states: list[State] = ["intact"] * count
-    for tile in tiles(report):
+    for tile in tiles(findings, size):
         if tile.state == "intact":
             continue
-        first = min(tile.span.start * count // report.size, count - 1)
-        last = max(first, -(-tile.span.end * count // report.size) - 1)
+        first = min(tile.span.start * count // size, count - 1)
+        last = max(first, -(-tile.span.end * count // size) - 1)
         for cell in range(first, last + 1):
             if RANK[tile.state] > RANK[states[cell]]:
                 states[cell] = tile.state

@@ -24,7 +24,7 @@ from thawline.formats.division import read_together, walk_together
 from thawline.formats.registry import claim_folder
 from thawline.jobs import ALONE, Crew
 from thawline.model import Finding, Report, Run
-from thawline.notebook import card
+from thawline.notebook import file_card, folder_card
 from thawline.source import Readable, Source, open_source
 from thawline.verbs.verify import verify, verify_folder
 from thawline.wording import printable
@@ -194,12 +194,7 @@ class ColdFile(ArrowRows):
         return f"<{type(self).__name__} {self.name!r}: {self.format.name}{version}, {self.size} bytes, {self.table}>"
 
     def _repr_html_(self) -> str:
-        facts = {
-            "format": f"{self.format.title}, version {self.claim.version}" if self.claim else self.format.title,
-            "size": f"{self.size} bytes",
-            "because": self.claim.why if self.claim else "",
-        }
-        return card(self.name, facts, self.table, self.schema)
+        return file_card(self)
 
     def close(self) -> None:
         """Close the file; reading from it afterwards raises `SourceError`."""
@@ -338,8 +333,7 @@ class ColdFolder(ArrowRows):
         return f"<{type(self).__name__} {self.name!r}: {self.format.name}, {files}, {self.table}>"
 
     def _repr_html_(self) -> str:
-        facts = {"format": self.format.title, "files": str(len(self.members))}
-        return card(self.name, facts, self.table, self.schema)
+        return folder_card(self)
 
 
 def open_folder(

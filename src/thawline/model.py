@@ -275,6 +275,11 @@ class Report:
             "damaged_bytes": self.damaged_bytes,
         }
 
+    def _repr_html_(self) -> str:
+        from thawline.cards import report_card  # noqa: PLC0415 - only a notebook needs it
+
+        return report_card(self)
+
     def add(self, item: Run | Finding) -> None:
         """Add the next span of the file."""
         if item.span.start != self.position or item.span.end < item.span.start:

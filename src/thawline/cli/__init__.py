@@ -29,7 +29,7 @@ SECTIONS = {
     "Look": ("identify", "info", "stats"),
     "Read": ("cat", "head", "tail", "convert"),
     "Compare": ("diff",),
-    "Check and salvage": ("verify", "inspect", "salvage"),
+    "Check and salvage": ("verify", "report", "inspect", "salvage"),
     "On Spark": ("ingest",),
     "Reference": ("formats", "schema", "help", "explain", "completion"),
 }
@@ -42,6 +42,7 @@ MODULES = {
     "Reference": "thawline.cli.reference",
 }
 COMMANDS = {"glance": MODULES["Look"], **{name: MODULES[title] for title, names in SECTIONS.items() for name in names}}
+COMMANDS["report"] = "thawline.cli.report"
 """Modules of commands; a module is imported on first use."""
 FUNCTIONS = {"help": "help_page"}
 """Commands whose functions have another name."""

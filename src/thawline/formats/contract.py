@@ -210,6 +210,38 @@ class Foldered(Format, Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """The columns that say from where to where the rows of a unit go, in a table that is made of heads."""
+
+    table: str
+    size: str = ""
+    """The column of stored bytes."""
+    codec: str = ""
+    earliest: str = ""
+    latest: str = ""
+    noun: str = ""
+    """What positions are called, such as `offset`."""
+    first: str = ""
+    last: str = ""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All of its columns."""
+        named = (self.size, self.codec, self.earliest, self.latest, self.first, self.last)
+        return tuple(name for name in named if name)
+
+
+@runtime_checkable
+class Charted(Protocol):
+    """A kind whose heads tell positions, times or codecs of their units."""
+
+    @property
+    def chart(self) -> Chart:
+        """Where they are told."""
+        ...
+
+
 @runtime_checkable
 class Learning(Protocol):
     """A format whose schema depends on the files."""

@@ -75,7 +75,7 @@ def _finding_lines(cold: ColdFile, report: Report, finding: Finding, following: 
     mark = _mark(cold, finding)
     if span.size:
         yield from _hex_lines(cold, finding, mark)
-    for key, value in _facts(finding.detail, mark):
+    for key, value in facts_of(finding.detail, mark):
         yield Line.hanging(5, "   = ", (f"{key}: ", "bold"), value)
     if span.size:
         yield Line.hanging(5, "   = ", ("note: ", "bold"), _what_follows(report, finding, following))
@@ -90,7 +90,7 @@ def _compared(detail: Mapping[str, object]) -> str:
     return ""
 
 
-def _facts(detail: Mapping[str, object], mark: Mark) -> Iterator[tuple[str, str]]:
+def facts_of(detail: Mapping[str, object], mark: Mark = Mark(Span(0, 0), "")) -> Iterator[tuple[str, str]]:  # noqa: B008
     """The remaining facts of a finding, `lost` first, without those that a marked field shows already.
 
     A reason without a field's name comes from the format and is kept: it is more specific than the spec's rule.
@@ -175,6 +175,32 @@ def _find(cold: ColdFile, span: Span, value: int) -> Span | None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """How bad the damage of a file is, and what to do about it, in words."""
+
+    how_bad: str
+    readable: str
+    looks_like: str
+    next: tuple[str, ...]
+
+
+def assessment(cold: ColdFile, report: Report) -> Assessment:
+    """What to tell of a damaged file. Where no bytes are damaged, such as of a folder, only what to do."""
+    if not report.damaged_bytes:
+        first = next(finding for finding in report.findings if finding.severity == "error")
+        return Assessment("", "", "", (f"thawline explain {first.code.id}",))
+    places = regions(report)
+    damaged = f"{grouped(report.damaged_bytes)} of {counted(report.size, 'byte')}"
+    is_are = "is" if report.damaged_bytes == 1 else "are"
+    return Assessment(
+        f"{damaged} ({share(report.damaged_bytes, report.size)}) {is_are} damaged",
+        _readable(cold, report, places),
+        _cause(cold, report, places),
+        tuple(_next_commands(cold, report)),
+    )
+
+
 def _verdict(cold: ColdFile, report: Report, console: PlainConsole) -> Iterator[Text]:
     name = printable(report.file)
     if report.ok:
@@ -188,16 +214,15 @@ def _verdict(cold: ColdFile, report: Report, console: PlainConsole) -> Iterator[
         errors = counted(report.findings.errors, "error")
         yield Line.hanging(4, ("!", "bold red"), f"   {name}: {report.format}, {errors}")
         return
-    places = regions(report)
-    yield Line.hanging(4, ("!", "bold red"), f"   {name}: {report.format}, damaged in {counted(len(places), 'place')}")
-    damaged = f"{grouped(report.damaged_bytes)} of {counted(report.size, 'byte')}"
-    is_are = "is" if report.damaged_bytes == 1 else "are"
-    yield _fact("how bad", f"{damaged} ({share(report.damaged_bytes, report.size)}) {is_are} damaged")
+    places = counted(len(regions(report)), "place")
+    yield Line.hanging(4, ("!", "bold red"), f"   {name}: {report.format}, damaged in {places}")
+    told = assessment(cold, report)
+    yield _fact("how bad", told.how_bad)
     if drawn := strip(report, (console.room or 0) - MARGIN, console.encoding):
         yield _fact("map", "").append_text(drawn)
-    yield _fact("readable", _readable(cold, report, places))
-    yield _fact("looks like", _cause(cold, report, places))
-    for title, line in zip(("next", *[""] * 9), _next_commands(cold, report), strict=False):
+    yield _fact("readable", told.readable)
+    yield _fact("looks like", told.looks_like)
+    for title, line in zip(("next", *[""] * 9), told.next, strict=False):
         yield _fact(title, line)
 
 

@@ -24,13 +24,13 @@ def strip(report: Report, room: int, encoding: str = "utf-8") -> Text | None:
     ▇▇▇▇▇▇▇▇░░  ░ damaged
     """
     signs = BLOCKS if _has(encoding) else LETTERS
-    shown = {state for _, _, state in runs(cells(report, MOST))}
+    shown = {state for _, _, state in runs(cells(report.findings, report.size, MOST))}
     key = ", ".join(f"{signs[state]} {state}" for state in reversed(STATES[1:]) if state in shown)
     count = min(MOST, room - len(key) - 2)
     if count < LEAST or not report.size:
         return None
     line = Text()
-    for first, end, state in runs(cells(report, count)):
+    for first, end, state in runs(cells(report.findings, report.size, count)):
         line.append(signs[state] * (end - first), COLOURS[state])
     return line.append(f"  {key}", "dim") if key else line
 

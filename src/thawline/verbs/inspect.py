@@ -83,6 +83,13 @@ def inspect(
     return Inspection(cold, target.title, span, stretches, notes, records, at)
 
 
+def inspect_finding(cold: ColdFile, number: int, finding: Finding, longest: int = 64 << 10) -> Iterator[Stretch]:
+    """The bytes of a finding that a report has told: the file is not walked again, and at most `longest` are traced."""
+    span = finding.span
+    target = _Target(f"finding {number}", span, Span(span.start, span.start), span.end, is_finding=True)
+    return _View(cold, target, spec_names=False, longest=longest).stretches()
+
+
 def _values(cold: ColdFile, target: _Target) -> Iterator[str]:
     """The columns of a unit, where no parser gives the positions of fields: for a spec compiled at run time."""
     if target.is_finding or specs.has_structure(cold.kind.spec_at(cold.source, target.span.start)):
@@ -206,8 +213,9 @@ def _last_separator(cold: ColdFile, run: Run) -> Span:
 class _View:
     """A target as stretches of bytes: separators, fields, and what no field covers."""
 
-    def __init__(self, cold: ColdFile, target: _Target, *, spec_names: bool) -> None:
+    def __init__(self, cold: ColdFile, target: _Target, *, spec_names: bool, longest: int = 0) -> None:
         self.cold, self.target, self.spec_names = cold, target, spec_names
+        self.longest = longest or LONGEST_UNIT
         self.notes: list[str] = []
         unit = cold.kind.spec_at(cold.source, target.span.start)
         self.unit = unit
@@ -272,7 +280,7 @@ class _View:
 
     def _traced(self, span: Span, *, may_grow: bool) -> tuple[bytes, Trace]:
         """The fields from here on; damage that claims bytes after its stretch is traced with them."""
-        end = min(span.end, span.start + LONGEST_UNIT)
+        end = min(span.end, span.start + self.longest)
         data = bytes(self.cold.source.view(span.start, end))
         traced = trace(self.spec, data)
         if traced.is_truncated and may_grow and span.end < self.cold.size:
@@ -285,7 +293,7 @@ class _View:
         """A field that exceeds the bytes that are read, with that as the reason: the file is not too short."""
         if not field.reason:
             return field
-        reason = f"needs more than the {grouped(LONGEST_UNIT)} bytes that are read to show fields"
+        reason = f"needs more than the {grouped(self.longest)} bytes that are read to show fields"
         return replace(field, reason=reason, end=max(self.target.end - start, field.start))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,11 +19,24 @@ FORMAT_COMMANDS = ("thawline verify ", "thawline inspect ", "thawline salvage ",
 """Commands that take `--input-format`."""
 
 
-def verify(cold: ColdFile, *, heads_only: bool = False) -> Report:
-    """The report on a file; with `heads_only`, intact means that the heads of the units are consistent."""
-    items = cold.scan(Depth.HEADS if heads_only else Depth.EVERYTHING)
+Item = Run | Finding
+
+
+def verify(cold: ColdFile, *, heads_only: bool = False, seen: Callable[[Item], None] | None = None) -> Report:
+    """The report on a file; with `heads_only`, intact means that the heads of the units are consistent.
+
+    `seen` gets each item of the walk as it goes by.
+    """
+    scan = cold.scan(Depth.HEADS if heads_only else Depth.EVERYTHING)
+    items = scan if seen is None else _shown(scan, seen)
     told = items if cold.claim else (_with_format(item, cold.format.name) for item in items)
     return report(cold.name, cold.format.name, cold.size, told)
+
+
+def _shown(items: Iterator[Item], seen: Callable[[Item], None]) -> Iterator[Item]:
+    for item in items:
+        seen(item)
+        yield item
 
 
 def _with_format(item: Run | Finding, name: str) -> Run | Finding:

@@ -21,7 +21,7 @@ from thawline.engine import columns as engine
 from thawline.engine.chunks import Chunk
 from thawline.errors import CodecError, SourceError
 from thawline.folder import Folder
-from thawline.formats.contract import Claim, Content, Depth, Format, Kind, Member, Portion, Reading, Table
+from thawline.formats.contract import Chart, Claim, Content, Depth, Format, Kind, Member, Portion, Reading, Table
 from thawline.formats.kafka import folder as partitions
 from thawline.formats.kafka import records, salvage
 from thawline.formats.kafka.findings import CODES, EPOCH_FALLS, PREALLOCATED
@@ -72,6 +72,16 @@ TABLES = {
     "batches": Table.of(BATCHES),
     "control": Table.of(CONTROL),
 }
+CHART = Chart(
+    "batches",
+    size="size",
+    codec="compression",
+    earliest="base_timestamp",
+    latest="max_timestamp",
+    noun="offset",
+    first="base_offset",
+    last="last_offset",
+)
 LONGEST_RUN = 4 << 20
 """Bytes after which a run ends at the next unit."""
 HARMLESS = (PREALLOCATED, EPOCH_FALLS)
@@ -171,6 +181,7 @@ class Segment(Kind):
     name = "segment"
     unit_name = "batch"
     has_heads = True
+    chart = CHART
 
     @property
     def tables(self) -> Mapping[str, Table]:
