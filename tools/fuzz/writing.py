@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import orjson
 import pyarrow as pa
 
-from thawline import rowtext
 from thawline.engine.buffers import ITEM_SIZES
 from thawline.engine.encoders import Encoder, Path, arguments
 from thawline.engine.tables import TYPECODES, Column, lists
 from thawline.native.constants.encoders import ENCODE_DONE, ENCODE_FULL, ENCODED_AT, ENCODED_SLOTS
-from thawline.values import BYTES
 from tools.fuzz.scans import NATIVE, How, block
 
 MOST = 4
@@ -112,20 +111,35 @@ def _columns_at(columns: tuple[Column, ...], above: Path = ()) -> Iterator[tuple
 
 
 def text_rows(view: memoryview, how: How) -> None:
-    """Rows of columns of many types as JSON and as CSV, whole and from the second one on."""
+    """Rows of two columns as JSON or as CSV, whole or from the second one on."""
     given = Bytes(view)
-    rows = given.take(1)[0] % (MOST + 1)
-    batch = pa.RecordBatch.from_pydict({str(kind): _column(kind, rows, given) for kind in KINDS})
-    mode = BYTES[how.number >> 4 & 3]
+    first, second, rows = (byte % size for byte, size in zip(given.take(3), (*2 * [len(KINDS)], MOST + 1), strict=True))
+    schema, mode, is_csv = _schema(first, second), how.number >> 4 & 3, bool(how.number & 2)
+    if NATIVE.unplanned(schema, mode, is_csv):
+        return
+    batch = pa.RecordBatch.from_arrays([_column(field.type, rows, given) for field in schema], schema=schema)
+    batch = batch.slice(1) if how.number & 8 else batch
+    if not batch.num_rows:
+        return  # `slices` gives none such to write
     try:
-        for some in (batch, batch.slice(1)):
-            text = b"".join(rowtext.json_rows(some, mode, after=b"\n"))
-            if len([orjson.loads(line) for line in text.splitlines()]) != some.num_rows:
-                raise AssertionError(f"{some.num_rows} rows are {text!r}")
-            b"".join(rowtext.csv_rows(some, mode, is_guarded=how.is_gathered))
+        if is_csv:
+            NATIVE.csv_rows(batch, [], mode, how.is_gathered)
+        else:
+            _check_json(NATIVE.json_rows(batch, [], mode, b"", b"\n"), batch.num_rows)
     except ValueError as error:
         if "is not UTF-8" not in str(error):
             raise
+
+
+def _check_json(text: bytes, rows: int) -> None:
+    found = [orjson.loads(line) for line in text.splitlines()]
+    if len(found) != rows:
+        raise AssertionError(f"{rows} rows are {text!r}")
+
+
+@cache
+def _schema(first: int, second: int) -> pa.Schema:
+    return pa.schema([("a", KINDS[first]), ("b", KINDS[second])])
 
 
 KINDS = (
