@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["pytest_addoption", "pytest_collect_file", "pytest_terminal_summary"]
 
 ROOT = Path(__file__).parents[1]
+os.environ.setdefault("THAWLINE_CACHE", tempfile.mkdtemp(prefix="thawline-cache-"))  # of other processes, too
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import thawline
+from thawline.filters import EVERY
 from thawline.formats.aerospike.write import AsbWriter, BadEntry, Bin, Index, Key, Record, Udf, digest_of
 from thawline.verbs.rewrite.aerospike import rewrite
 from thawline.verbs.salvage import salvage
@@ -50,7 +51,7 @@ def outputs(data: bytes, folder: Path) -> list[bytes]:
     paths = [folder / "salvaged.asb", folder / "rewritten.asb"]
     with thawline.open(data, "aerospike") as cold:
         salvage(cold, paths[0], overwrite=True)
-        rewrite(cold, paths[1], {}, overwrite=True)
+        rewrite(cold, paths[1], EVERY, overwrite=True)
     return [path.read_bytes() for path in paths]
 
 

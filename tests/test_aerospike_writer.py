@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 import thawline
 from thawline.cli import commands, run
+from thawline.filters import EVERY, Filter
 from thawline.formats.aerospike.entries import EntryReader
 from thawline.formats.aerospike.write import AsbWriter, BadEntry, Bin, Index, Key, Meta, Record, Udf, encode
 from thawline.formats.aerospike.write import digest_of as our_digest
@@ -29,7 +30,7 @@ GOLDEN = golden_files("aerospike")
 def test_rewriting_an_intact_file_gives_the_same_bytes(golden: Golden, tmp_path: Path) -> None:
     target = tmp_path / "out.asb"
     with thawline.open(golden.data) as cold:
-        rewrite(cold, target, {})
+        rewrite(cold, target, EVERY)
         salvaged = tmp_path / "salvaged.asb"
         salvage(cold, salvaged)
     if golden.name.endswith("odd-names.asb"):  # a namespace that asrestore cannot read is left out
@@ -171,7 +172,7 @@ def test_rewrite_of_a_compressed_file_gives_a_plain_one(tmp_path: Path) -> None:
     compressor = zstandard.ZstdCompressor()
     data = compressor.compress(sets()[:70]) + compressor.compress(sets()[70:])
     with thawline.open(data, "aerospike") as cold:
-        rewrite(cold, tmp_path / "out.asb", {"set": "demo"})
+        rewrite(cold, tmp_path / "out.asb", Filter(("set=demo",)))
     assert (tmp_path / "out.asb").read_bytes() == HEADER + b"* i test users idx N 1 a N\n" + numbered(1) + numbered(2)
 
 

@@ -152,8 +152,8 @@ def slow_command(name: str, *arguments: object) -> subprocess.Popen[bytes]:
 import os, signal, sys, time
 from thawline.cold import ColdFile
 batches = ColdFile.batches
-def slow(self, columns=None):
-    for batch in batches(self, columns):
+def slow(self, columns=None, where=None):
+    for batch in batches(self, columns, where):
         yield batch
         print("ready", file=sys.stderr, flush=True)
         time.sleep(60)

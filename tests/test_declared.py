@@ -12,6 +12,7 @@ import pytest
 import thawline
 from thawline import formats
 from thawline.errors import ThawlineError
+from thawline.formats.declared import Declared
 from thawline.ksy.documents import SpecError
 from thawline.model import Finding, Run
 
@@ -140,10 +141,12 @@ def test_units_that_nest_cost_time_that_grows_with_the_file_not_its_square() -> 
     assert spent(4_000) < 40 * max(spent(400), 0.01)
 
 
-def test_a_spec_without_rows_is_refused_with_its_place(tmp_path: Path) -> None:
-    (tmp_path / "bare.ksy").write_text("meta:\n  id: bare\nseq:\n  - id: a\n    type: u1\n", encoding="utf-8")
+def test_rows_that_only_an_import_states_are_refused_with_the_place(tmp_path: Path) -> None:
+    (tmp_path / "toy_log.ksy").write_text(SPEC, encoding="utf-8")
+    bare = "meta:\n  id: bare\n  imports:\n    - toy_log\nseq:\n  - id: a\n    type: u1\n"
+    (tmp_path / "bare.ksy").write_text(bare, encoding="utf-8")
     with pytest.raises(SpecError, match=r"bare\.ksy:1:1: no type has rows: mark one"):
-        formats.declare(tmp_path / "bare.ksy")
+        Declared.of(tmp_path / "bare.ksy")
 
 
 def test_a_format_that_is_there_is_not_replaced(tmp_path: Path) -> None:

@@ -58,6 +58,7 @@ ONCE = {
     "completion": ["bash", "zsh", "fish", "nosuch"],
     "spec diff": [f"--structure {GOLDEN.parents[1] / 'schemas'} {GOLDEN.parents[1] / 'schemas'}", "nosuch nosuch"],
     "spec check": [f"{GOLDEN.parents[1] / 'schemas' / 'rbf_frame.ksy'}", "nosuch"],
+    "spec cache": ["", "--clear"],
     "spec lint": ["", "nosuch"],
     "spec show": [*FORMATS, "kafka_record_batch", "nosuch"],
 }

@@ -155,7 +155,7 @@ def test_an_unused_import_and_parameter_are_found(tmp_path: Path) -> None:
 
 def test_every_rule_has_a_case_above() -> None:
     cases = {mark.args[1][index][0] for mark in test_a_flaw_is_found_at_its_place.pytestmark for index in range(26)}
-    assert cases == {*RULES, "text"}
+    assert {*cases, "cost"} == {*RULES, "text"}  # of which the tests are below
 
 
 def test_flaws_are_lines_and_exit_code_1(tmp_path: Path) -> None:
@@ -171,3 +171,54 @@ def test_without_a_path_the_specs_of_thawline_are_checked() -> None:
     run = thawline("spec", "lint")
     assert (run.returncode, run.stdout) == (0, "")
     assert run.stderr.endswith(" specs, 0 flaws\n")
+
+
+COSTLY = """\
+meta:
+  id: costly
+  endian: le
+seq:
+  - id: nodes
+    type: node
+    repeat: eos
+types:
+  node:
+    -sync:
+      checksum: crc
+    seq:
+      - id: crc
+        type: u4
+      - id: inner
+        type: node
+        if: crc == 0
+      - id: table
+        size: 33554432
+    instances:
+      rest:
+        pos: 8
+        size-eos: true
+"""
+
+
+def costs_of(tmp_path: Path, text: str) -> list[str]:
+    (tmp_path / "costly.ksy").write_text(text, encoding="utf-8")
+    version = load_version(str(tmp_path / "costly.ksy"))
+    flaws = [flaw for flaw in lint(version.specs["costly"], version.specs) if flaw.rule == "cost"]
+    return [f"{flaw.place.partition('costly.ksy:')[2]} {flaw.message}" for flaw in flaws]
+
+
+def test_what_is_expensive_to_read_is_said_at_its_place(tmp_path: Path) -> None:
+    assert costs_of(tmp_path, COSTLY) == [
+        "9:3 costly::node may stand within itself: its inner levels are given as bytes",
+        "10:5 a unit is looked for at every byte; name its `magic`, or an alignment",
+        "19:9 33554432 bytes are a value of every row; leave out the column if you can",
+        (
+            "21:7 each costly::node reads on from rest to the end of the file; "
+            "give it a size, or the repetition of costly::node"
+        ),
+    ]
+
+
+def test_a_structure_with_bytes_of_its_own_reads_no_further(tmp_path: Path) -> None:
+    sound = COSTLY.replace("    repeat: eos\n", "    repeat: eos\n    size: 64\n").replace("if: crc == 0", "size: 4")
+    assert not any("reads on" in cost for cost in costs_of(tmp_path, sound))

@@ -5,7 +5,8 @@ import pytest
 from accounts import GOLDEN
 
 import thawline
-from thawline.conditions import value_of
+from thawline.filters import Filter
+from thawline.filters.values import value_of
 from thawline.verbs.cat import cat, tail
 
 LOG = GOLDEN / "rbf" / "many-frames.rbf"
@@ -13,7 +14,8 @@ LOG = GOLDEN / "rbf" / "many-frames.rbf"
 
 def addresses(**where: str) -> list[int]:
     with thawline.open(LOG) as log:
-        return [address for batch in cat(log, ["address"], where=where) for address in batch["address"].to_pylist()]
+        chosen = Filter(tuple(f"{column}={value}" for column, value in where.items()))
+        return [address for batch in cat(log, ["address"], where=chosen) for address in batch["address"].to_pylist()]
 
 
 def test_only_rows_that_meet_every_condition_are_read() -> None:
@@ -28,7 +30,9 @@ def test_only_rows_that_meet_every_condition_are_read() -> None:
 
 def test_the_tail_is_that_of_the_rows_that_meet_the_condition() -> None:
     with thawline.open(LOG) as log:
-        found = [row["address"] for batch in tail(log, 2, ["address"], {"tag": "256"}) for row in batch.to_pylist()]
+        found = [
+            row["address"] for batch in tail(log, 2, ["address"], Filter(("tag=256",))) for row in batch.to_pylist()
+        ]
     assert found == addresses(tag="256")[-2:]
 
 

@@ -18,8 +18,10 @@ from thawline.damage import CORRUPT, OnError, kept
 from thawline.errors import SourceError, UnknownFormat
 from thawline.faults import with_faults
 from thawline.files import Group, Tree
+from thawline.filters import Bound, Filter, filter_of
+from thawline.filters.pushdown import narrowed
 from thawline.folder import File, Folder, Unread
-from thawline.formats.contract import Claim, Depth, Foldered, Format, Leading, Member, Tailing
+from thawline.formats.contract import Claim, Depth, Foldered, Format, Kind, Leading, Member, Tailing
 from thawline.formats.division import read_together, walk_together
 from thawline.formats.registry import claim_folder
 from thawline.jobs import ALONE, Crew
@@ -41,7 +43,9 @@ class ArrowRows(ABC):
         """The Arrow schema of what `batches` yields."""
 
     @abstractmethod
-    def batches(self, columns: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, columns: Collection[str] | None = None, where: Filter | str | None = None
+    ) -> Iterator[pa.RecordBatch]:
         """Rows, batch by batch."""
 
     def __arrow_c_schema__(self) -> Any:
@@ -138,15 +142,32 @@ class ColdFile(ArrowRows):
         """
         return verify(self, heads_only=heads_only)
 
-    def batches(self, columns: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Rows of the table with the requested columns.
+    def batches(
+        self, columns: Collection[str] | None = None, where: Filter | str | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Rows of the table with the requested columns that meet a filter, such as `offset >= 100 and key is not null`.
 
-        `on_error` decides about damage: it is skipped, kept as a row of nulls with its bytes in `_corrupt_record`, or
-        raised.
+        What cannot hold a wanted row is passed over where the format can tell. `on_error` decides about damage: it is
+        skipped, kept as a row of nulls with its bytes in `_corrupt_record`, or raised.
         """
-        schema = self.projected(columns)
+        bound, schema = self.bound(where, columns), self.projected(columns)
+        needed = self.projected({*schema.names, *bound.columns})
+        rows = bound.matching(self._read(needed, self._narrowed(bound)))
+        yield from rows if len(needed) == len(schema) else (batch.select(schema.names) for batch in rows)
+
+    def bound(self, where: Filter | str | None, columns: Collection[str] | None = None) -> Bound:
+        """A filter for the table; `BadFilter` where it does not fit. A pattern is looked for in `columns`."""
+        given = self.projected(columns).names
+        return filter_of(where).bound(self.every_column, f"{self.format.name}.{self.table}", given)
+
+    def _narrowed(self, bound: Bound) -> Kind:
+        """The kind of the file, with options by which it passes over what the filter leaves out."""
+        narrow = narrowed(self.format, self.table, bound.conditions)
+        return self.kind if narrow is self.format else narrow.kind_of(self.source)
+
+    def _read(self, schema: pa.Schema, kind: Kind) -> Iterator[pa.RecordBatch]:
         wanted = [name for name in schema.names if name != CORRUPT]
-        for item in self.watched(read_together(self.kind, self.source, self.table, wanted, self.crew)):
+        for item in self.watched(read_together(kind, self.source, self.table, wanted, self.crew)):
             if not isinstance(item, Finding):
                 yield from (_widened(batch, schema) for batch in item[1])
             elif (corrupt := kept(item, self.source, self.on_error)) is not None:
@@ -305,10 +326,12 @@ class ColdFolder(ArrowRows):
                 claim = member.format.claim(source)
                 yield ColdFile(source, member.format, self.table, self.on_error, claim, self.crew)
 
-    def batches(self, columns: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Rows of all files, in reading order."""
+    def batches(
+        self, columns: Collection[str] | None = None, where: Filter | str | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Rows of all files that meet a filter, in reading order."""
         for cold in self.files():
-            yield from cold.batches(columns)
+            yield from cold.batches(columns, where)
 
     def reports(self) -> Iterator[Report]:
         """The report on each file, on its sidecars, and on the folder as a whole."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from difflib import get_close_matches
 from typing import Literal
 
 from thawline.errors import ThawlineError
+from thawline.times import moment
 
 Kind = Literal["flag", "switch", "time", "size", "span", "choice", "text", "names", "tags"]
 SIZES = {"": 1, "k": 10, "m": 20, "g": 30}
@@ -38,7 +39,7 @@ class Option:
     choices: tuple[str, ...] = ()
     """The values of a choice; for a switch, the one word that switches it off."""
 
-    def value(self, setting: object) -> object:
+    def value(self, setting: object, zone: tzinfo = UTC) -> object:
         """A setting as the format takes it; text is parsed, such as times, sizes and ranges.
 
         >>> Option("since", ("kafka", "rbak"), "time", "").value("2026-11-16T12:00:00Z")
@@ -47,16 +48,16 @@ class Option:
         (5, None)
         """
         try:
-            return self._parsed(setting) if isinstance(setting, str) else _bounded_all(setting)
+            return self._parsed(setting, zone) if isinstance(setting, str) else _bounded_all(setting)
         except ValueError as error:
             raise BadOption(f"{self.name} is {setting!r}: {error}") from None
 
-    def _parsed(self, text: str) -> object:
+    def _parsed(self, text: str, zone: tzinfo) -> object:
         match self.kind:
             case "flag" | "switch":
                 return _flag(text)
             case "time":
-                return _milliseconds(text)
+                return _milliseconds(text, zone)
             case "size":
                 return _bytes(text)
             case "span":
@@ -96,15 +97,11 @@ def _flag(text: str) -> bool:
     return text.lower() in {"true", "yes"}
 
 
-def _milliseconds(text: str) -> int:
-    """Milliseconds since 1970, from their number or from a time in ISO 8601, which is UTC unless it has a zone."""
+def _milliseconds(text: str, zone: tzinfo) -> int:
+    """Milliseconds since 1970, from their number or from a time, which is in the zone unless it has its own."""
     if re.fullmatch(r"-?\d+", text, re.ASCII):
         return _int64(text)
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        raise ValueError("it is a time such as 2026-11-16T12:00:00Z, or milliseconds since 1970") from None
-    whole = time.replace(tzinfo=time.tzinfo or UTC) - datetime(1970, 1, 1, tzinfo=UTC)
+    whole = moment(text, zone) - datetime(1970, 1, 1, tzinfo=UTC)
     return (whole.days * 86_400 + whole.seconds) * 1000 + whole.microseconds // 1000
 
 
@@ -151,7 +148,12 @@ def _tag(text: str) -> int:
 
 
 OPTIONS: tuple[Option, ...] = (
-    Option("since", ("kafka", "rbak"), "time", "Only rows from this time on, such as 2026-11-16T12:00:00Z."),
+    Option(
+        "since",
+        ("kafka", "rbak"),
+        "time",
+        "Only rows from this time on, such as 2026-11-16T12:00:00Z, yesterday or 1h, an hour ago.",
+    ),
     Option("until", ("kafka", "rbak"), "time", "Only rows up to this time."),
     Option("offsets", ("kafka",), "span", "Only records with these offsets, such as 100..200 or 100.."),
     Option(

@@ -211,3 +211,25 @@ def test_a_segment_of_another_queue_is_not_decompressed(shop: Path, monkeypatch:
     reader.pushFilters([EqualTo(("queue",), "orders")])  # type: ignore[attr-defined]
     assert sum(batch.num_rows for portion in reader.partitions() for batch in reader.read(portion)) == 30
     assert len(opened) == len(list((shop / "rbak").glob("queues/*/orders/*")))
+
+
+@pytest.mark.parametrize(
+    "words, count",
+    [
+        ("offset >= 95 and value like 'value 9_'", 10),
+        ("partition = 1 and timestamp > '2023-11-14T22:14:50Z'", 9),
+        ("batch_start = 0", 20),
+        ("offset > 1000", 0),
+    ],
+)
+def test_the_option_filter_is_the_filter_of_the_command_line(
+    spark: SparkSession, partition: Path, words: str, count: int
+) -> None:
+    reader = spark.read.format("kafka_segment").option("recursiveFileLookup", "true").option("filter", words)
+    assert reader.load(str(partition)).select("offset").count() == count
+
+
+def test_a_filter_about_no_column_is_refused(spark: SparkSession, partition: Path) -> None:
+    reader = spark.read.format("kafka_segment").option("filter", "ofset > 3")
+    with pytest.raises(Exception, match="did you mean offset"):
+        reader.load(str(partition / "orders-0")).count()

@@ -35,7 +35,7 @@ def rewrite(run: Session, output: str, *, overwrite: bool) -> int:
 
     target = Path(output)
     with run.open_only() as cold:
-        done = written(cold, target, dict(run.options.where), overwrite=overwrite)
+        done = written(cold, target, run.filter, overwrite=overwrite)
         run.meet(cold)
     run.remark(f"wrote {counted(done.records, 'record')}, {exact(done.bytes_written)}, to {quoted(output)}")
     if done.suspects:

@@ -191,6 +191,7 @@ def salvage(
     from thawline.values import json_line
     from thawline.verbs.salvage import salvage as copy
     from thawline.verbs.salvage import truncate
+    from thawline.verbs.verify import spec_option
 
     with run.open_only() as cold:
         target = _target(cold, output)
@@ -212,7 +213,7 @@ def salvage(
     if with_index:
         _index(run, cold.format, target, overwrite=overwrite)
     if written:  # no format claims an empty file
-        run.remark(f"now run: thawline verify {quoted(str(target))}")
+        run.remark(f"now run: thawline verify {quoted(str(target))}{spec_option(cold)}")
     return run.exit_code
 
 

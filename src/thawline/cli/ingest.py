@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from thawline.cli.options import EXIT_ZERO, TALKING, takes
+from thawline.cli.options import EXIT_ZERO, SPEC, TALKING, takes
 
 if TYPE_CHECKING:
     from thawline.spark.ledger import Standing
@@ -44,6 +44,11 @@ SHOWN = 20
     help="Take out the rows of files that are gone from SOURCE; else they are kept, and reported.",
 )
 @click.option(
+    "--lineage",
+    metavar="FILE|URL",
+    help="Tell what was read and written as an event of OpenLineage: append it to FILE, or post it to URL.",
+)
+@click.option(
     "--format",
     "shape",
     type=click.Choice(["auto", "table", "jsonl"]),
@@ -51,7 +56,7 @@ SHOWN = 20
     show_default=True,
     help="Shape of the summary; auto is a table on a terminal and JSON in a pipe.",
 )
-@takes(TALKING, EXIT_ZERO)
+@takes(SPEC, TALKING, EXIT_ZERO)
 def ingest(sources: tuple[str, ...], to: str, **arguments: Any) -> int:
     """Take in everything below SOURCE: identify, verify and decode it on Spark, and write Delta tables below LAKE.
 
@@ -83,13 +88,34 @@ def ingest(sources: tuple[str, ...], to: str, **arguments: Any) -> int:
     by = arguments["partition_by"]
     options = {"partition_by": by and by.split(","), "prune_missing": arguments["prune_missing"]}
     try:
-        summary = run(spark, sources, to, on_progress=progress.show, **options)
+        with telling(arguments["lineage"], sources, to) as rows:
+            summary = run(spark, sources, to, on_progress=progress.show, **options)
+            rows.update(summary.rows)
     finally:
         progress.clear()
         with suppress(OSError):  # Java has ended, which is reported already
             spark.stop()
     _print(summary, arguments["shape"], is_verbose=arguments["verbose"])
     return 0 if arguments["exit_zero"] and summary.exit_code == DAMAGED else summary.exit_code
+
+
+@contextmanager
+def telling(lineage: str | None, sources: tuple[str, ...], to: str) -> Iterator[dict[str, int]]:
+    """Where the rows of each table are put; at the end an event of OpenLineage tells of them, or of a failure."""
+    rows: dict[str, int] = {}
+    if lineage is None:
+        yield rows
+        return
+    from thawline.errors import SourceError
+    from thawline.spark.lineage import event, tell
+
+    try:
+        yield rows
+    except BaseException:
+        with suppress(SourceError):  # the error of the run is the one to report
+            tell(event("FAIL", sources, to, {}), lineage)
+        raise
+    tell(event("COMPLETE", sources, to, rows), lineage)
 
 
 def log_of(to: str) -> Path:

@@ -49,7 +49,8 @@ def info(run: Session) -> int:
     """Say what files are and how much is in them.
 
     Where a format has heads that tell what is in a file, only those are read, and the bytes between them are not
-    checked; else the whole file is read. `thawline FILE` shows at once what is known without either.
+    checked; else the whole file is read. -v adds the columns of its tables. `thawline FILE` shows at once what is known
+    without either.
     """
     from thawline.verbs.info import info as facts
 
@@ -58,7 +59,7 @@ def info(run: Session) -> int:
     def add(cold: WatchedFile) -> None:
         record = facts(cold)
         if run.kind == "table":
-            run.console.print(_info_text(record))
+            run.console.print(_info_text(record, verbose=run.options.verbose))
         else:
             sink.add(record)
 
@@ -69,26 +70,28 @@ def info(run: Session) -> int:
     return run.exit_code
 
 
-def _info_text(facts: dict[str, Any]) -> str:
-    from thawline.rendering.words import counted, exact, printable, quoted
+def _info_text(facts: dict[str, Any], *, verbose: bool) -> str:
+    """What people ask first; where they ask for more, also why it is this format, and the columns."""
+    from thawline.rendering.words import answered, counted, exact, printable, quoted
 
     findings = counted(facts["findings"], "finding")
     clean = "heads fit; not verified" if facts["checked"] == "heads" else "intact"
     state = clean if not facts["findings"] else f"{findings}: thawline verify {quoted(facts['file'])}"
     lines = {
         "format": f"{facts['format']} {facts['version'] or ''}".rstrip() + f", {facts['title']}",
-        "because": facts["why"] + (f" ({facts['confidence']})" if facts["confidence"] else ""),
-        "size": exact(facts["size"]),
-        "holds": f"{counted(facts['units'], facts['unit'])}, {counted(facts['rows'], 'row')}",
+        "holds": f"{counted(facts['units'], facts['unit'])}, {counted(facts['rows'], 'row')}, {exact(facts['size'])}",
+        **{name: answered(value) for name, value in facts["overview"].items()},
         "state": state,
     }
-    lines |= {f"table {table}": ", ".join(columns) for table, columns in facts["tables"].items()}
+    if verbose:
+        lines["because"] = facts["why"] + (f" ({facts['confidence']})" if facts["confidence"] else "")
+        lines |= {f"table {table}": ", ".join(columns) for table, columns in facts["tables"].items()}
     width = max(map(len, lines))
     return "\n".join([printable(facts["file"]), *(f"  {key:<{width}}  {line}" for key, line in lines.items())])
 
 
 @click.command()
-@takes(FILES, ROWS[:1], DAMAGE, READING, OFFERED, FORMAT, JOBS, TALKING, EXIT_ZERO)
+@takes(FILES, ROWS[0], ROWS[2:], DAMAGE, READING, OFFERED, FORMAT, JOBS, TALKING, EXIT_ZERO)
 @session
 def stats(run: Session) -> int:
     """Say what is in each column: nulls, range, sizes, frequent values.
@@ -102,14 +105,19 @@ def stats(run: Session) -> int:
 
     sink = run.records()
 
+    rows = 0
+
     def add(cold: WatchedFile, records: list[dict[str, Any]]) -> None:
+        nonlocal rows
+        rows += records[0]["rows"] if records else 0
         for record in records:
             shown = for_table(record) if run.kind in {"table", "vertical"} else record
             sink.add({"file": cold.name, **shown} if run.has_many else shown)
         say_skipped(run, cold)
 
-    run.each_studied(lambda cold: list(columns(cold)), add)
+    run.each_studied(lambda cold: list(columns(cold, run.filter)), add)
     sink.close()
+    run.say_none(rows)
     return run.exit_code
 
 
@@ -119,10 +127,10 @@ def stats(run: Session) -> int:
 def glance(run: Session) -> int:
     """Say what files are, at once, and what can be done with them. This is what `thawline FILE` does."""
     from thawline.verbs.info import glance as facts
+    from thawline.verbs.verify import needed_option
 
     def show(cold: WatchedFile) -> None:
-        option = "" if cold.claim else f" --input-format {cold.format.name}"
-        run.console.print(_glance_text(facts(cold), cold.schema.names, option))
+        run.console.print(_glance_text(facts(cold), cold.schema.names, needed_option(cold)))
 
     return run.each_file(show)
 

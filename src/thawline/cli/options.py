@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import functools
 import re
 from collections.abc import Callable
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from thawline.values import Bytes
 
 Shape = Literal["auto", "table", "vertical", "jsonl", "json", "csv", "arrow"]
-COMPARISON = re.compile(r"[<>!~]|\s(like|in|is|between)\s", re.IGNORECASE)
 SHAPES = ("auto", "table", "vertical", "jsonl", "ndjson", "json", "csv", "arrow")
 SAME_SHAPES = {"ndjson": "jsonl"}
 """Shapes that have a second name, by that."""
@@ -40,7 +40,9 @@ class Options:
     """The format of the only `--spec`: files that are named are of it, whatever is left of them."""
     table: str | None = None
     columns: tuple[str, ...] = ()
-    where: tuple[tuple[str, str], ...] = ()
+    where: tuple[str, ...] = ()
+    grep: str = ""
+    tz: dt.tzinfo = dt.UTC
     limit: int | None = None
     on_error: OnError = "skip"
     format: Shape = "auto"
@@ -79,39 +81,23 @@ def names(value: str | tuple[str, ...]) -> tuple[str, ...]:
     return listed
 
 
-def condition(value: str | tuple[str, str]) -> tuple[str, str]:
-    """A column and its required value, from `COLUMN=VALUE`."""
-    if isinstance(value, tuple):
-        return value
-    column, sign, required = value.partition("=")
-    if COMPARISON.search(column):
-        raise click.BadParameter(
-            f"{value!r} compares, and rows are chosen by equal values only, as in tag=5; "
-            "for more, pipe the rows to jq, or convert them and ask DuckDB"
-        )
-    if not sign:
-        raise click.BadParameter(f"{value!r} has no value; write it like tag=5")
-    return column, required
+def zone(value: str | dt.tzinfo) -> dt.tzinfo:
+    """A time zone by its name."""
+    from thawline.times import zone_of
 
-
-def one_value_a_column(
-    _context: click.Context, _param: click.Parameter, value: tuple[tuple[str, str], ...]
-) -> tuple[tuple[str, str], ...]:
-    """The conditions, all of which a row must meet; two values for one column are refused."""
-    values: dict[str, str] = {}
-    for column, required in value:
-        if values.setdefault(column, required) != required:
-            raise click.BadParameter(
-                f"{column} is to be {values[column]!r} and {required!r} at once; give each column one value"
-            )
-    return tuple(values.items())
+    try:
+        return value if isinstance(value, dt.tzinfo) else zone_of(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def spelled_out(arguments: list[str]) -> list[str]:
-    """Arguments with every `--where-COLUMN VALUE` as `--where COLUMN=VALUE`.
+    """Arguments with every `--where-COLUMN VALUE` as `--where COLUMN=VALUE`, in quotes where it needs them.
 
     >>> spelled_out(["cat", "--where-tag", "5", "a.rbf", "--where-tombstone=no", "--", "--where-is"])
     ['cat', '--where', 'tag=5', 'a.rbf', '--where', 'tombstone=no', '--', '--where-is']
+    >>> spelled_out(["cat", "--where-queue", "it's mine"])
+    ['cat', '--where', "queue = 'it''s mine'"]
     """
     rest = list(arguments)
     done: list[str] = []
@@ -123,8 +109,16 @@ def spelled_out(arguments: list[str]) -> list[str]:
             done.append(argument)
             continue
         column, sign, value = argument.removeprefix("--where-").partition("=")
-        done += ["--where", f"{column}={value if sign else rest.pop(0) if rest else ''}"]
+        done += ["--where", _equation(column, value if sign else rest.pop(0) if rest else "")]
     return done
+
+
+def _equation(column: str, value: str) -> str:
+    """The filter that a column has a value."""
+    if not re.search(r"[\s'\"]", value):
+        return f"{column}={value}"
+    text = value.replace("'", "''")
+    return f"{column} = '{text}'"
 
 
 def format_names(_context: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
@@ -191,7 +185,7 @@ class Setting(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The value in the type that the format expects."""
         try:
-            return self.option.value(value)
+            return self.option.value(value, ctx.params.get("tz", dt.UTC) if ctx else dt.UTC)
         except BadOption as error:
             self.fail(str(error), param, ctx)
 
@@ -210,18 +204,31 @@ def offered(option: Option) -> Any:
     return click.option(flag, option.name, type=Setting(option), metavar=option.kind.upper(), help=text)
 
 
-OFFERED = [offered(option) for option in OPTIONS]
+TZ = click.option(
+    "--tz",
+    type=zone,
+    default="UTC",
+    is_eager=True,  # times of other options are read in it
+    metavar="ZONE",
+    help="The zone of times that are given without one, such as Europe/Berlin; UTC by default.",
+)
+OFFERED = [*map(offered, OPTIONS), TZ]
 """The options of all formats; one that the file's format does not have is refused."""
 ROWS = [
     click.option("--table", metavar="NAME", help="The table to read; a format's first one by default."),
     click.option("--columns", type=names, default=(), metavar="A,B,…", help="Only these columns, in this order."),
     click.option(
         "--where",
-        type=condition,
         multiple=True,
-        callback=one_value_a_column,
-        metavar="COLUMN=VALUE",
-        help="Only rows with this value, also written --where-COLUMN VALUE; rows must meet all of several.",
+        metavar="CONDITION",
+        help="Only rows that meet a condition in SQL, such as \"offset >= 100 and key like 'user-%'\", or "
+        "COLUMN=VALUE, also written --where-COLUMN VALUE; rows must meet all of several.",
+    ),
+    click.option(
+        "--grep",
+        default="",
+        metavar="REGEX",
+        help="Only rows with a match in some text or bytes; matches are marked on a terminal.",
     ),
 ]
 DAMAGE = [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from thawline.cli.options import EXIT_ZERO, OVERWRITE, ROWS, TALKING, Setting, offered, session, takes
+from thawline.cli.options import EXIT_ZERO, OVERWRITE, ROWS, TALKING, TZ, Setting, offered, session, takes
 from thawline.options import OPTIONS, Option
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ DAMAGED = 1
 
 
 WHERE = ROWS[2]
-CHOOSING = [offered(option) for option in OPTIONS if option.name in {"since", "until", "prune", "max_payload"}]
+CHOOSING = [*(offered(option) for option in OPTIONS if option.name in {"since", "until", "prune", "max_payload"}), TZ]
 TIME = Setting(Option("completed_at", ("rbak",), "time", ""))
 SIZE = Setting(Option("segment_max_bytes", ("rbak",), "size", ""))
 
@@ -117,7 +117,7 @@ def _rewritten(run: Session, target: Path, given: dict[str, Any]) -> tuple[Rewri
     from thawline.verbs.rewrite.rbak import Rewritten, chosen, to_backup, to_segment
 
     done = Rewritten()
-    messages = chosen(_files(run), dict(run.options.where), given["drop_headers"], done)
+    messages = chosen(_files(run), run.filter, given["drop_headers"], done)
     coding = {name: given[name] for name in ("compression", "level", "lz4_framing")}
     if run.groups or len(run.inputs) > 1:
         # What is written is what is there, not what arrives over time: nothing but the size ends a segment.

@@ -170,9 +170,10 @@ def explain(run: Session, name: str | None) -> int:
 
 def _codes() -> dict[str, Code]:
     from thawline.faults import UNREADABLE
-    from thawline.formats import FORMATS, get
+    from thawline.formats import FORMATS, declared, described, get
 
-    return {code.id: code for code in (*(code for name in FORMATS for code in get(name).codes), UNREADABLE)}
+    of_specs = (*declared.CODES, *described.CODES)
+    return {code.id: code for code in (*(code for name in FORMATS for code in get(name).codes), *of_specs, UNREADABLE)}
 
 
 def _explanation(code: Code, width: int) -> str:

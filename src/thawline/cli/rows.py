@@ -64,7 +64,7 @@ def cat(run: Session, *, csv_safe: bool) -> int:
 
     def limited(cold: WatchedFile) -> Iterable[pa.RecordBatch]:
         nonlocal left
-        for batch in rows(cold, run.options.columns or None, left, dict(run.options.where)):
+        for batch in rows(cold, run.options.columns or None, left, run.filter):
             left = None if left is None else left - batch.num_rows
             yield batch
 
@@ -81,8 +81,7 @@ def head(run: Session, count: int, *, csv_safe: bool) -> int:
     """
     from thawline.verbs.cat import head as rows
 
-    where = dict(run.options.where)
-    return _print(run, lambda cold: rows(cold, count, run.options.columns or None, where), csv_safe=csv_safe)
+    return _print(run, lambda cold: rows(cold, count, run.options.columns or None, run.filter), csv_safe=csv_safe)
 
 
 @click.command()
@@ -96,8 +95,7 @@ def tail(run: Session, count: int, *, csv_safe: bool) -> int:
     """
     from thawline.verbs.cat import tail as rows
 
-    where = dict(run.options.where)
-    return _print(run, lambda cold: rows(cold, count, run.options.columns or None, where), csv_safe=csv_safe)
+    return _print(run, lambda cold: rows(cold, count, run.options.columns or None, run.filter), csv_safe=csv_safe)
 
 
 def _print(run: Session, rows: Callable[[WatchedFile], Iterable[pa.RecordBatch]], *, csv_safe: bool) -> int:
@@ -114,6 +112,7 @@ def _print(run: Session, rows: Callable[[WatchedFile], Iterable[pa.RecordBatch]]
 
     run.each(add)
     sink.close()
+    run.say_none(sink.rows)
     return run.exit_code
 
 
@@ -212,7 +211,7 @@ def convert(
         raise click.UsageError(f"--partition-by makes a folder of files; write -o {output}/")
     shared: dict[str, Any] = {
         "columns": run.options.columns or None,
-        "where": dict(run.options.where),
+        "where": run.filter,
         "overwrite": overwrite,
         "named": _file_columns(run, kind),
         "parquet": ParquetSettings.of(compression or "zstd", row_group_bytes),
@@ -223,6 +222,7 @@ def convert(
         rows = convert_to_parts(files, Path(output), partition_by=partition_by, **shared)
     else:
         rows = write(files, Path(output), mode=run.options.bytes, csv_safe=csv_safe, **shared)
+    run.say_none(rows)
     run.remark(f"wrote {counted(rows, 'row')} to {quoted(output)}")
     return run.exit_code
 

@@ -14,9 +14,9 @@ from thawline.cli.inputs import Input, Inputs
 from thawline.cli.options import Options
 from thawline.cli.progress import Progress, WatchedSource
 from thawline.cold import ColdFile, Item
-from thawline.conditions import value_of
 from thawline.errors import SourceError, ThawlineError, UnknownFormat
 from thawline.files import Group
+from thawline.filters import BadFilter, Filter
 from thawline.folder import Unread
 from thawline.formats import resolve
 from thawline.jobs import ALONE, Crew, usable_cores
@@ -38,6 +38,8 @@ DAMAGED = 1
 SWITCH = 0.0005
 """Seconds for which a thread may keep others from running Python: most only want to make the next native call."""
 SHOWN_UNREAD = 10
+CHOOSING = {"since", "until", "offsets", "queue", "vhost", "namespace", "set", "tag"}
+"""Options of formats that choose rows."""
 RELEASED_AT_ONCE = 64 << 10
 """Release mapped pages every 64 KiB: a hostile file has an item every few bytes, and each release is a system call."""
 
@@ -127,13 +129,21 @@ class Session:
             sys.setswitchinterval(SWITCH)
         self.progress = Progress("none" if options.quiet and options.progress == "auto" else options.progress)
         self._said: set[str] = set()
+        self.filter = Filter(options.where, options.grep, options.tz)
+        """Which rows are wanted."""
+        try:
+            self.filter.check()
+        except BadFilter as error:
+            raise click.UsageError(printable(str(error))) from error
 
     @cached_property
     def console(self) -> PlainConsole:
         """Where tables and text for people go; made on first use, since rows as data need none."""
         from thawline.rendering.console import console
 
-        return console(sys.stdout, self.options.color)
+        made = console(sys.stdout, self.options.color)
+        made.marks = self.options.grep
+        return made
 
     @property
     def kind(self) -> Kind:
@@ -323,10 +333,8 @@ class Session:
         return self.options.input_format or (self.options.spec_format if given.is_named else None)
 
     def _check_columns(self, cold: ColdFile) -> None:
-        where = dict(self.options.where)
-        named = cold.projected({*self.options.columns, *where})
-        for name, text in where.items():
-            value_of(text, named.field(name))
+        cold.projected(self.options.columns or None)
+        cold.bound(self.filter, self.options.columns or None)
 
     @property
     def exit_code(self) -> int:
@@ -381,6 +389,13 @@ class Session:
             self.remark(f"- {printable(left.path)}: {printable(left.reason)}")
         if len(others) > len(shown):
             self.remark(f"- … and {grouped(len(others) - len(shown))} more; -v names all of them")
+
+    def say_none(self, rows: int) -> None:
+        """Say that no row was wanted, where rows were chosen."""
+        if rows or not self.inputs or self.code > DAMAGED:
+            return
+        if self.filter or any(name in CHOOSING for name in self.settings):
+            self.remark("no row meets the conditions")
 
     def remark(self, text: str) -> None:
         """Say something that is no error, unless -q was given."""

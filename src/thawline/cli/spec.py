@@ -1,4 +1,4 @@
-"""Commands about the specs themselves: check, diff, lint, show."""
+"""Commands about the specs themselves: check, diff, lint, show, cache."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from thawline.cli.options import OVERWRITE, TALKING, session, takes
+from thawline.cli.options import FORMAT, OVERWRITE, TALKING, session, takes
 from thawline.wording import printable
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def spec_names(_context: click.Context, _param: click.Parameter, incomplete: str
 
 @click.group()
 def spec() -> None:
-    """Review, check and show the Kaitai specs: check, diff, lint, show."""
+    """Review, check and show the Kaitai specs: check, diff, lint, show; cache, the kernels of specs of users."""
 
 
 @spec.command()
@@ -207,6 +207,33 @@ def show(run: Session, name: str, output: str | None, *, svg: bool, overwrite: b
         show_specs(console(text, "never"), shown)
         return _write(text.getvalue(), output, overwrite=overwrite)
     show_specs(run.console, shown)
+    return 0
+
+
+@spec.command()
+@takes(
+    click.option("--clear", is_flag=True, help="Remove all of them; the next use of a spec compiles it again."),
+    FORMAT,
+    TALKING[0],
+)
+@session
+def cache(run: Session, *, clear: bool) -> int:
+    """List the kernels that were compiled for specs of users, or remove them.
+
+    They are in $THAWLINE_CACHE, else in thawline/ in the folder where the system keeps caches. Only its owner may be
+    able to write there: they are code.
+    """
+    from thawline.compiler import kernel_cache
+    from thawline.rendering.words import counted, exact
+    from thawline.values import iso_time
+
+    found = kernel_cache.clear() if clear else kernel_cache.kept()
+    if not clear:
+        run.show(
+            [{"kernel": str(item.path), "size": item.size, "compiled": iso_time(int(item.made), "s")} for item in found]
+        )
+    done = "removed" if clear else "kept"
+    run.remark(f"{counted(len(found), 'kernel')}, {exact(sum(item.size for item in found))}, {done}")
     return 0
 
 

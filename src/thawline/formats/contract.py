@@ -77,6 +77,27 @@ class Table:
         return cls(declared.schema, declared.extras, depth, declared.doc, meanings, declared.identity)
 
 
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One question about the rows of a table."""
+
+    name: str
+    """What is asked, in the words of the format's owner, such as `offsets`."""
+    kind: Literal["range", "values", "distinct", "sum", "gaps"]
+    columns: tuple[str, ...]
+    """One column; of a range or of gaps the columns of the first and of the last."""
+    usual: tuple[str, ...] = ()
+    """Values that nobody asks about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What `info` asks of the rows of a table first."""
+
+    table: str
+    asks: tuple[Ask, ...]
+
+
 class Kind(Protocol):
     """One kind of file of a format: a segment, an index, a pack.
 
@@ -89,6 +110,8 @@ class Kind(Protocol):
     """The format's own word for a unit: a frame, a batch, a blob."""
     has_heads: bool = False
     """Whether a walk by heads reads less than the whole file."""
+    overview: Overview | None = None
+    """What is asked first of such a file; a walk by heads is enough to answer it."""
 
     @property
     def tables(self) -> Mapping[str, Table]:
@@ -239,6 +262,16 @@ class Charted(Protocol):
     @property
     def chart(self) -> Chart:
         """Where they are told."""
+        ...
+
+
+@runtime_checkable
+class Specified(Format, Protocol):
+    """A format that a spec of a user describes."""
+
+    @property
+    def spec_file(self) -> str:
+        """The path of the spec."""
         ...
 
 

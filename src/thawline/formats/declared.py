@@ -25,6 +25,8 @@ from thawline.engine.tables import Sync
 from thawline.engine.tables import Table as Layout
 from thawline.errors import SourceError
 from thawline.formats.contract import Claim, Depth, Format, Kind, Reading, Table
+from thawline.ksy.documents import load_spec, types_of
+from thawline.ksy.shapes import check_shape
 from thawline.model import Code, Finding, Run, Span
 from thawline.source import Source
 from thawline.wording import quoted
@@ -230,6 +232,18 @@ def _finding(broken: Broken, span: Span, source: Source) -> Finding:
     return Finding(broken.code, span, detail, f"thawline salvage {quoted(source.name)} -o salvaged")
 
 
+def states_rows(file: Path) -> bool:
+    """Whether a spec states its rows itself, with `-columnar`; the columns of others follow from their structures."""
+    try:
+        if b"-columnar" not in file.read_bytes():
+            return False
+    except OSError as error:
+        raise SourceError(f"{file}: {error.strerror or error}") from error
+    spec = load_spec(file)
+    check_shape(spec)
+    return any("rows" in (type_.data.get("-columnar") or {}) for type_ in types_of(spec))
+
+
 @dataclass(frozen=True, slots=True)
 class Declared(Format):
     """A format of one kind of file, as a spec describes it."""
@@ -237,6 +251,7 @@ class Declared(Format):
     name: str
     title: str
     units: Units
+    spec_file: str
 
     @property
     def codes(self) -> tuple[Code, ...]:  # type: ignore[override]
@@ -262,4 +277,4 @@ class Declared(Format):
         suffixes = meta.get("file-extension") or ()
         endings = tuple(f".{suffix}" for suffix in ([suffixes] if isinstance(suffixes, str) else suffixes))
         units = Units(spec.id, own[0], probed(own[0].name, specs), endings)
-        return cls(spec.id, str(meta.get("title") or spec.id), units)
+        return cls(spec.id, str(meta.get("title") or spec.id), units, str(file))

@@ -31,9 +31,10 @@ SUFFIXES = {".asb": "aerospike", ".log": "kafka"}
 
 def described(file: str | os.PathLike[str]) -> Format:
     """The format that a `.ksy` describes; `SpecError` names file, line and column of what cannot be compiled."""
-    from thawline.formats.declared import Declared  # noqa: PLC0415 - it needs the compiler
+    from thawline.formats.declared import Declared, states_rows  # noqa: PLC0415 - it needs the compiler
+    from thawline.formats.described import Described  # noqa: PLC0415 - as above
 
-    return Declared.of(Path(file))
+    return Declared.of(Path(file)) if states_rows(Path(file)) else Described.of(Path(file))
 
 
 def declare(file: str | os.PathLike[str]) -> Format:

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from thawline.ksy.attributes import COVERED, Attribute, all_attributes, attributes_of, expression, facts_of, words
+from thawline.ksy.costs import costs
 from thawline.ksy.document_specs import members_of
 from thawline.ksy.documents import Keys, Spec, TypeDef, types_of
 from thawline.ksy.names import find_type
@@ -326,5 +327,6 @@ RULES: dict[str, Check] = {
     "checksum": _checksum,
     "sync": _sync,
     "refusal": _refusal,
+    "cost": costs,
 }
 """The rules by name. Each yields places and what is wrong there."""

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from thawline.rendering.folding import Line, folded
+from thawline.rendering.marks import mark
 from thawline.rendering.words import printable
 
 SET_OFF = re.compile(r"thawline: {3}")
@@ -50,6 +51,8 @@ class PlainConsole(Console):
 
     room: int | None = None
     """The width of the terminal; None for another stream, where lines are not folded."""
+    marks: str = ""
+    """A regular expression whose matches are marked."""
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Print one or more lines, each folded if it does not fit."""
@@ -58,6 +61,8 @@ class PlainConsole(Console):
             return
         text = objects[0]
         for line in map(_shown, [text] if isinstance(text, Text) else map(Text, text.split("\n"))):
+            if self.marks and not line.style:  # a header has a style of its own
+                mark(line, self.marks)
             for part in [line] if self.room is None else folded(line, self.room):
                 super().print(part, **options)
 

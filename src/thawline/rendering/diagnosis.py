@@ -18,6 +18,7 @@ from thawline.rendering.folding import Line
 from thawline.rendering.strip import strip
 from thawline.rendering.words import counted, exact, grouped, printable, quoted, share
 from thawline.tracing import trace
+from thawline.verbs.verify import spec_option
 
 ROW = 16
 SHOWN_FINDINGS = 50
@@ -279,17 +280,17 @@ def _cause(cold: ColdFile, report: Report, damaged: list[Span]) -> str:
 
 
 def _next_commands(cold: ColdFile, report: Report) -> Iterator[str]:
-    name = quoted(report.file)
+    name, option = quoted(report.file), spec_option(cold)
     errors = ((number, finding) for number, finding in enumerate(report.findings, 1) if finding.severity == "error")
     number, first = next(errors)
     if cold.format.claim(cold.source):  # else it can be read only as part of its folder
-        yield f"thawline inspect {name} --finding {number}"
+        yield f"thawline inspect {name} --finding {number}{option}"
     yield f"thawline explain {first.code.id}"
     hints = (finding.hint for finding in chain([first], (other for _, other in errors)) if finding.hint)
     if hint := min(hints, key=lambda hint: ("salvage" not in hint, "--recover" not in hint), default=""):
         yield printable(hint)
     elif report.units and isinstance(cold.kind, Salvaging | ContentNamed):
-        yield f"thawline salvage {name} -o {quoted(_intact_name(report))}"
+        yield f"thawline salvage {name} -o {quoted(_intact_name(report))}{option}"
 
 
 def _intact_name(report: Report) -> str:

@@ -42,3 +42,22 @@ def share(part: int, whole: int) -> str:
     if 0 < percent < 0.1:  # noqa: PLR2004
         return "under 0.1 %"
     return "over 99.9 %" if part < whole and percent > 99.9 else f"{percent:.1f} %"  # noqa: PLR2004
+
+
+def answered(answer: object) -> str:
+    """An answer of `info`: a range, values with how often they occur, gaps, or a number.
+
+    >>> answered({"from": 0, "to": 1000}), answered({"lz4": 2, "none": 1200}), answered(7)
+    ('0 to 1000', 'lz4 2, none 1 200', '7')
+    >>> answered({"places": 0, "missing": 0}), answered({"places": 2, "missing": 30})
+    ('none', '30 missing in 2 places')
+    """
+    if not isinstance(answer, dict):
+        return grouped(answer) if isinstance(answer, int) else printable(str(answer))
+    if answer.keys() == {"from", "to"}:
+        least, most = ("none" if end is None else printable(str(end)) for end in (answer["from"], answer["to"]))
+        return least if least == most else f"{least} to {most}"
+    if answer.keys() == {"places", "missing"}:
+        missing = f"{grouped(answer['missing'])} missing in {counted(answer['places'], 'place')}"
+        return missing if answer["places"] else "none"
+    return ", ".join(f"{printable(name)} {grouped(count)}" for name, count in answer.items())

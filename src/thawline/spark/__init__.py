@@ -56,16 +56,17 @@ RAISED = (
 
 
 def register(spark: SparkSession) -> None:
-    """Register the sources with a session: rbak, rbf, aerospike_backup, borg_pack, kafka_segment.
+    """Register the sources with a session: rbak, rbf, aerospike_backup, borg_pack, kafka_segment, ksy.
 
     Spark discovers the sources of installed packages itself, and warns when one is registered again. A Spark Connect
     session has no local JVM to query, so all sources are registered there.
     """
-    from thawline.spark.sources import SOURCES  # noqa: PLC0415 - after the check that pyspark is installed
+    from thawline.spark.ksy import KsySource  # noqa: PLC0415 - after the check that pyspark is installed
+    from thawline.spark.sources import SOURCES  # noqa: PLC0415 - as above
 
     session = getattr(spark, "_jsparkSession", None)
     known = session.sessionState().dataSourceManager() if session else None
-    for source in SOURCES:
+    for source in (*SOURCES, KsySource):
         if known is None or not known.dataSourceExists(source.name()):
             spark.dataSource.register(source)
 

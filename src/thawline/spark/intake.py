@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ from thawline import formats
 from thawline.errors import ThawlineError, UnknownFormat
 from thawline.folder import Folder
 from thawline.formats.contract import Claim, Foldered, Format
+from thawline.formats.described import Described
 from thawline.formats.recognition import unrecognised
 from thawline.lake.place import LakeError, Place
 from thawline.model import Report
@@ -121,6 +122,11 @@ class Taken:
     outputs: list[Output]
 
 
+def described() -> tuple[Described, ...]:
+    """The formats that specs of users describe in this process, for lakes, which have no unsigned numbers."""
+    return tuple(it.signed() for it in formats.FORMATS.values() if isinstance(it, Described))
+
+
 @dataclass(frozen=True, slots=True)
 class Intake:
     """Ingests the shares of a task."""
@@ -129,9 +135,12 @@ class Intake:
     run: str
     by: tuple[str, ...] = ()
     """Columns by which tables are partitioned."""
+    described: tuple[Described, ...] = field(default_factory=described)
+    """The formats of users' specs, which the process of a task does not know."""
 
     def take(self, shares: tuple[Share, ...]) -> Taken:
         """Read all shares, and write their rows."""
+        formats.FORMATS.update({format_.name: format_ for format_ in self.described})
         tables = Tables(self.place, self.run, self.by)
         try:
             accounts = _accounts(shares, tables)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow as pa
 
 from thawline.damage import kept
 from thawline.errors import SourceError
+from thawline.filters import BadFilter, Bound
 from thawline.formats.contract import Format, Kind, Reading, read
 from thawline.formats.division import cut
 from thawline.formats.growth import Growth, gained
@@ -49,6 +51,14 @@ def every_column(settings: Settings) -> pa.Schema:
     return pa.schema([*offered.schema, *offered.extras, *METADATA, pa.field(settings.corrupt, pa.binary())])
 
 
+def bound_of(settings: Settings) -> Bound:
+    """The filter of the settings for the columns of the table; `BadOption` where it does not fit them."""
+    try:
+        return settings.filter.bound(every_column(settings), f"{settings.format.name}.{settings.table}")
+    except BadFilter as error:
+        raise BadOption(f"filter: {error}") from None
+
+
 def _field(offered: pa.Schema, name: str, settings: Settings) -> pa.Field:
     if name not in offered.names:
         known = ", ".join(offered.names)
@@ -64,6 +74,20 @@ class Reader:
     schema: pa.Schema
     log: Callable[[str], None] = lambda _: None
 
+    @cached_property
+    def bound(self) -> Bound:
+        """The filter of the settings."""
+        return bound_of(self.settings)
+
+    @cached_property
+    def wide(self) -> pa.Schema:
+        """The schema, and the columns that only the filter looks at."""
+        offered = every_column(self.settings)
+        more = sorted(self.bound.columns - set(self.schema.names))
+        if not more:
+            return self.schema
+        return pa.schema([*self.schema, *(offered.field(name) for name in more)])
+
     def __post_init__(self) -> None:
         """Refuse a schema with an unknown column."""
         offered = every_column(self.settings)
@@ -71,7 +95,11 @@ class Reader:
             _field(offered, name, self.settings)
 
     def read(self, part: Part, members: Members) -> Iterator[pa.RecordBatch]:
-        """The rows of a part, in file order."""
+        """The wanted rows of a part, in file order."""
+        for batch in self.bound.matching(self._read(part, members)):
+            yield batch if self.wide is self.schema else batch.select(self.schema.names)
+
+    def _read(self, part: Part, members: Members) -> Iterator[pa.RecordBatch]:
         try:
             yield from self._whole(part, members) if part.range is None else self._ranged(part, part.range, members)
         except _Missing:
@@ -122,9 +150,9 @@ class Reader:
         table = self.settings.table
         offered, kind = format_.tables[table], format_.kind_of(source)
         known = [*offered.schema.names, *offered.extras.names]
-        columns = [name for name in known if name in self.schema.names]
+        columns = [name for name in known if name in self.wide.names]
         pruned = _Pruned()
-        if START in self.schema.names or END in self.schema.names:
+        if START in self.wide.names or END in self.wide.names:
             walked = kind.walk(source, kind.tables[table].depth) if items is None else items
             yield from _by_unit(kind, source, walked, table, columns, pruned)
         else:
@@ -146,14 +174,14 @@ class Reader:
     def _batch(self, source: Source, span: Span, arrays: Mapping[str, pa.Array], rows: int) -> pa.RecordBatch:
         origin = {FILE: utf8(source.name), START: span.start, END: span.end}
         columns = []
-        for field in self.schema:
+        for field in self.wide:
             if field.name in origin:
                 columns.append(pa.repeat(pa.scalar(origin[field.name], field.type), rows))
             elif field.name in arrays:
                 columns.append(_cast(arrays[field.name], field, source.name))
             else:
                 columns.append(pa.nulls(rows, field.type))
-        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+        return pa.RecordBatch.from_arrays(columns, schema=self.wide)
 
 
 class _Missing(Exception):

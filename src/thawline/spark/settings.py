@@ -12,8 +12,10 @@ from typing import Literal
 
 from thawline import formats, options
 from thawline.damage import OnError
+from thawline.filters import EVERY, Filter
 from thawline.formats import Format
 from thawline.options import OPTIONS, BadOption
+from thawline.times import zone_of
 
 Mode = Literal["PERMISSIVE", "DROPMALFORMED", "FAILFAST"]
 MODES: dict[Mode, OnError] = {"PERMISSIVE": "keep", "DROPMALFORMED": "skip", "FAILFAST": "raise"}
@@ -31,6 +33,8 @@ OWN = (
     "maxPartitionBytes",
     "table",
     "columns",
+    "filter",
+    "timeZone",
     "includeFileMetadata",
     "startingOffsets",
     "maxFilesPerTrigger",
@@ -75,6 +79,8 @@ class Settings:
     """How much a micro-batch of a stream takes in at most."""
     fails_on_loss: bool = True
     """Whether a stream ends if a file is gone or replaced before it was read."""
+    filter: Filter = EVERY
+    """Which rows are wanted."""
 
 
 def understood(format_name: str, passed: Mapping[str, str]) -> Settings:
@@ -108,6 +114,7 @@ def understood(format_name: str, passed: Mapping[str, str]) -> Settings:
         max_files=_size(named, "maxFilesPerTrigger"),
         max_bytes=_size(named, "maxBytesPerTrigger"),
         fails_on_loss=_flag(named, "failOnDataLoss", default="true"),
+        filter=_filter(named),
         without=("headers",) if not _flag(named, "includeHeaders", default="true") else (),
     )
 
@@ -178,6 +185,15 @@ def _flag(named: Mapping[str, str], name: str, default: str = "false") -> bool:
     if text not in {"true", "false"}:
         raise BadOption(f"{name} is {named[name]!r}: it is true or false")
     return text == "true"
+
+
+def _filter(named: Mapping[str, str]) -> Filter:
+    try:
+        chosen = Filter((named["filter"],) if "filter" in named else (), zone=zone_of(named.get("timeZone", "UTC")))
+        chosen.check()
+    except ValueError as error:
+        raise BadOption(f"filter: {error}") from None
+    return chosen
 
 
 def _mode(named: Mapping[str, str]) -> Mode:

@@ -16,12 +16,13 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from thawline.errors import SourceError, UnknownFormat
+from thawline.filters.pushdown import Condition
 from thawline.formats.registry import prepared
 from thawline.source import Source, open_source
 from thawline.spark.files import File, Listing, Members
-from thawline.spark.filters import Condition, chosen, conditions_of, may_hold, narrowed
+from thawline.spark.filters import chosen, conditions_of, may_hold, narrowed
 from thawline.spark.planning import Part, Planner, is_ours
-from thawline.spark.rows import Reader, schema_of
+from thawline.spark.rows import Reader, bound_of, schema_of
 from thawline.spark.settings import Settings, understood
 from thawline.spark.streaming import GrowingReader
 from thawline.spark.worker import freeze
@@ -121,7 +122,9 @@ class ColdSource(DataSource):
         # here. In that case the module that plans the read requests the reader.
         is_planned = sys._getframe(1).f_globals["__name__"] == PLANNER  # noqa: SLF001 - nothing public tells them apart
         reader = ColdReader if is_planned else FilteringReader
-        return reader(self.settings, to_arrow_schema(schema, timezone="UTC"))
+        settings = self.settings
+        filtered = narrowed(settings, bound_of(settings).conditions)
+        return reader(filtered, to_arrow_schema(schema, timezone="UTC"))
 
     def streamReader(self, schema: StructType) -> GrowingReader:  # noqa: N802 - as Spark calls it
         """A reader of files that grow."""

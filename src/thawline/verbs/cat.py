@@ -2,47 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from thawline.batches import first, last
-from thawline.conditions import matching
+from thawline.filters import EVERY, Filter
 from thawline.values import COMPANION, base64ed
 from thawline.wording import is_utf8, raw, utf8
 
 if TYPE_CHECKING:
     from thawline.cold import ColdFile
 
-EVERY: Mapping[str, str] = {}
-"""The condition that every row meets."""
-
 
 def cat(
-    cold: ColdFile, columns: Sequence[str] | None = None, limit: int | None = None, where: Mapping[str, str] = EVERY
+    cold: ColdFile, columns: Sequence[str] | None = None, limit: int | None = None, where: Filter = EVERY
 ) -> Iterator[pa.RecordBatch]:
-    """The rows that meet the conditions, at most `limit`; columns in the requested order."""
-    batches = matching(cold.batches({*columns, *where} if columns else None), where)
+    """The rows that meet a filter, at most `limit`; columns in the requested order."""
+    batches = cold.batches(columns or None, where)
     if limit is not None:
         batches = first(batches, limit)
     return (batch.select(columns) for batch in batches) if columns else batches
 
 
 def head(
-    cold: ColdFile, rows: int, columns: Sequence[str] | None = None, where: Mapping[str, str] = EVERY
+    cold: ColdFile, rows: int, columns: Sequence[str] | None = None, where: Filter = EVERY
 ) -> Iterator[pa.RecordBatch]:
-    """The first rows that meet the conditions; without conditions, no more of the file is read than they need."""
+    """The first rows that meet a filter; without one, no more of the file is read than they need."""
     if where:
         return cat(cold, columns, rows, where)
     return (batch.select(columns) if columns else batch for batch in cold.head(rows, columns or None))
 
 
 def tail(
-    cold: ColdFile, rows: int, columns: Sequence[str] | None = None, where: Mapping[str, str] = EVERY
+    cold: ColdFile, rows: int, columns: Sequence[str] | None = None, where: Filter = EVERY
 ) -> list[pa.RecordBatch]:
-    """The last rows that meet the conditions; without conditions, read from the end of the file if the format can."""
+    """The last rows that meet a filter; without one, read from the end of the file if the format can."""
     if where:
         return last(cat(cold, columns, where=where), rows)
     return [batch.select(columns) if columns else batch for batch in cold.tail(rows, columns or None)]

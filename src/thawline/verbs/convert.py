@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thawline.errors import ThawlineError
+from thawline.filters import EVERY, Filter
 from thawline.jobs import ALONE, Crew
 from thawline.outputs import replacing, replacing_folder
 from thawline.parquet import ParquetSettings
 from thawline.parts import PartsWriter
 from thawline.sinks import FileKind, RowSink, file_sink
 from thawline.values import Bytes
-from thawline.verbs.cat import EVERY, FileColumns, cat, columns_of
+from thawline.verbs.cat import FileColumns, cat, columns_of
 
 if TYPE_CHECKING:
     from thawline.cold import ColdFile
@@ -37,7 +38,7 @@ def convert(
     target: Path,
     *,
     columns: Sequence[str] | None = None,
-    where: Mapping[str, str] = EVERY,
+    where: Filter = EVERY,
     mode: Bytes = "auto",
     csv_safe: bool = False,
     overwrite: bool = False,
@@ -63,7 +64,7 @@ def convert_to_parts(
     folder: Path,
     *,
     columns: Sequence[str] | None = None,
-    where: Mapping[str, str] = EVERY,
+    where: Filter = EVERY,
     overwrite: bool = False,
     named: FileColumns | None = None,
     parquet: ParquetSettings | None = None,
@@ -85,7 +86,7 @@ def _add(
     sink: RowSink,
     files: Iterable[ColdFile],
     columns: Sequence[str] | None,
-    where: Mapping[str, str],
+    where: Filter,
     named: FileColumns | None,
 ) -> None:
     for cold in files:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from thawline.formats.contract import Tailing
+from thawline.faults import with_faults
+from thawline.formats.contract import Depth, Tailing, read
+from thawline.model import Finding, Run, report
 from thawline.values import listed
 from thawline.verbs.identify import identify
-from thawline.verbs.verify import verify
+from thawline.verbs.overview import Answers, columns_of
 
 if TYPE_CHECKING:
     from thawline.cold import ColdFile
@@ -15,20 +19,46 @@ if TYPE_CHECKING:
 
 def info(cold: ColdFile) -> dict[str, Any]:
     """Format, version, counts and tables of a file, from its heads if its kind has heads, else from all of it."""
-    report = verify(cold, heads_only=True)
+    overview = cold.kind.overview
+    answers = Answers(overview) if overview else None
+    items = cold.watched(_walked(cold, answers))
+    found = report(cold.name, cold.format.name, cold.size, items)
     return {
         **identify(cold),
         "title": _title(cold),
         "checked": "heads" if cold.kind.has_heads else "everything",
-        "ok": report.ok,
+        "ok": found.ok,
         "unit": cold.unit_name,
-        "units": report.units,
-        "rows": report.rows,
-        "intact_bytes": report.intact_bytes,
-        "damaged_bytes": report.damaged_bytes,
-        "findings": len(report.findings),
+        "units": found.units,
+        "rows": found.rows,
+        "intact_bytes": found.intact_bytes,
+        "damaged_bytes": found.damaged_bytes,
+        "findings": len(found.findings),
+        "overview": answers.facts() if answers else {},
         "tables": {name: table.schema.names for name, table in cold.kind.tables.items()},
     }
+
+
+def _walked(cold: ColdFile, answers: Answers | None) -> Iterator[Run | Finding]:
+    """The walk by heads; the rows of its runs go to the answers on the way."""
+    walked: deque[Run | Finding] = deque()
+
+    def noted() -> Iterator[Run | Finding]:
+        for item in with_faults(cold.kind.walk(cold.source, Depth.HEADS), cold.source):
+            walked.append(item)
+            yield item
+
+    overview = cold.kind.overview
+    if answers is None or overview is None:
+        yield from with_faults(cold.kind.walk(cold.source, Depth.HEADS), cold.source)
+        return
+    for item in read(cold.kind, cold.source, overview.table, columns_of(overview), noted()):
+        if not isinstance(item, Finding):
+            for batch in item[1]:
+                answers.add(batch)
+        while walked:
+            yield walked.popleft()
+    yield from walked
 
 
 def glance(cold: ColdFile) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thawline.filters import EVERY, Filter
 from thawline.values import is_bytes, iso_time
 
 if TYPE_CHECKING:
@@ -108,10 +109,10 @@ def _text(value: Any) -> Any:
         return "0x" + value.hex()
 
 
-def stats(cold: ColdFile) -> Iterator[dict[str, Any]]:
-    """A record for each column of the table."""
+def stats(cold: ColdFile, where: Filter = EVERY) -> Iterator[dict[str, Any]]:
+    """A record for each column of the table, about the rows that meet a filter."""
     columns = [ColumnStats(field) for field in cold.schema]
-    for batch in cold.batches():
+    for batch in cold.batches(where=where):
         for column, values in zip(columns, batch.columns, strict=True):
             column.add(values)
     return (column.record() for column in columns)

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 from thawline.errors import SourceError
 from thawline.faults import UNREADABLE
 from thawline.folder import Unread
-from thawline.formats.contract import Depth, Foldered
+from thawline.formats.contract import Depth, Foldered, Specified
 from thawline.model import Finding, Report, Run, Span, report
+from thawline.wording import quoted
 
 if TYPE_CHECKING:
     from thawline.cold import ColdFile, ColdFolder
 
 FORMAT_COMMANDS = ("thawline verify ", "thawline inspect ", "thawline salvage ", "thawline cat ")
-"""Commands that take `--input-format`."""
+"""Commands that take `--input-format` and `--spec`."""
 
 
 Item = Run | Finding
@@ -29,7 +30,8 @@ def verify(cold: ColdFile, *, heads_only: bool = False, seen: Callable[[Item], N
     """
     scan = cold.scan(Depth.HEADS if heads_only else Depth.EVERYTHING)
     items = scan if seen is None else _shown(scan, seen)
-    told = items if cold.claim else (_with_format(item, cold.format.name) for item in items)
+    option = needed_option(cold)
+    told = (_with_option(item, option) for item in items) if option else items
     return report(cold.name, cold.format.name, cold.size, told)
 
 
@@ -39,11 +41,21 @@ def _shown(items: Iterator[Item], seen: Callable[[Item], None]) -> Iterator[Item
         yield item
 
 
-def _with_format(item: Run | Finding, name: str) -> Run | Finding:
-    """An item whose hint names the format: the command in it would not recognise this file."""
+def needed_option(cold: ColdFile) -> str:
+    """What a command about this file needs besides its name, with a blank before it; empty if it needs nothing."""
+    return spec_option(cold) or ("" if cold.claim else f" --input-format {cold.format.name}")
+
+
+def spec_option(cold: ColdFile) -> str:
+    """The option that names the spec of a user, with a blank before it; empty for formats of thawline."""
+    return f" --spec {quoted(cold.format.spec_file)}" if isinstance(cold.format, Specified) else ""
+
+
+def _with_option(item: Run | Finding, option: str) -> Run | Finding:
+    """An item whose hint has an option without which the command in it would not recognise this file."""
     if not isinstance(item, Finding) or not item.hint.startswith(FORMAT_COMMANDS):
         return item
-    return replace(item, hint=f"{item.hint} --input-format {name}")
+    return replace(item, hint=item.hint + option)
 
 
 def verify_folder(folder: ColdFolder) -> Iterator[Report]:

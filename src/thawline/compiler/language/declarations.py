@@ -114,18 +114,18 @@ class Type:
 class Library:
     """A spec with everything that it imports."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, spec: Spec | None = None) -> None:
         self.specs: dict[Path, Spec] = {}
         self.tops: dict[str, Type] = {}
-        self.root = self._load(file)
+        self.root = self._load(file, spec)
 
     def types(self) -> Iterator[Type]:
         """All types of all specs."""
         for top in self.tops.values():
             yield from top.every()
 
-    def _load(self, file: Path) -> Type:
-        spec = _read(file)
+    def _load(self, file: Path, spec: Spec | None = None) -> Type:
+        spec = spec or _read(file)
         if len(self.specs) >= MAX_SPECS:
             raise spec.error((), f"more than {MAX_SPECS} specs are imported")
         self.specs[file.resolve()] = spec

@@ -234,7 +234,7 @@ class _Emitter:
         writer, name = self.writer, type_.ident
         params = [(item, self.analysis.kind(item)) for item in type_.params.values()]
         given = "".join(f", p_{item.name}: {c_type(kind)}" for item, kind in params)
-        head = f"io: Stream, parent: Structure, root: Structure, little: cython.int{given}"
+        head = f"io: Stream, parent: Structure | None, root: Structure | None, little: cython.int{given}"
         with writer.function(f"new_{name}({head}) -> T_{name}", fails=""):
             writer.add(f"x: T_{name} = T_{name}.__new__(T_{name})")
             writer.add("x.io = io", "x.ctx = io.ctx", "x.parent = parent", "x.little = little")

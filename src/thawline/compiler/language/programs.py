@@ -220,15 +220,24 @@ def _flat(batch: pa.RecordBatch, path: str) -> pa.RecordBatch:
 # From a file to a program
 
 
-def load(file: Path | str, params: Mapping[str, Any] | None = None, kernel: Mapping[str, Any] | None = None) -> Program:
+def load(
+    file: Path | str,
+    params: Mapping[str, Any] | None = None,
+    kernel: Mapping[str, Any] | None = None,
+    *,
+    spec: Spec | None = None,
+    native: Callable[[str], Mapping[str, Any] | None] = lambda _text: None,
+) -> Program:
     """A spec, compiled; `SpecError` says what is refused and where.
 
-    `params` are the parameters of the root. `kernel` is what a compiled module of the same source defines; without it
-    the reader runs as Python.
+    `params` are the parameters of the root. `kernel` is what a compiled module of the same source defines, or `native`
+    gives that for a source; without either the reader runs as Python. `spec` is read in place of the file, whose folder
+    still has the imports.
     """
-    library, analysis, emitted, whole = _compiled(Path(file))
+    library, analysis, emitted, whole = _compiled(Path(file), spec)
     root = library.root
     text = DIRECTIVES + runtime() + "\n\n" + emitted.text
+    kernel = native(text) if kernel is None else kernel
     made = dict(kernel) if kernel is not None else _executed(text)
     return Program(
         root.spec, text, kernel is not None, made, emitted.paths, whole, _streamed(analysis, library),
@@ -236,9 +245,9 @@ def load(file: Path | str, params: Mapping[str, Any] | None = None, kernel: Mapp
     )  # fmt: skip
 
 
-def _compiled(file: Path) -> tuple[Library, Analysis, Emitted, Node]:
+def _compiled(file: Path, spec: Spec | None = None) -> tuple[Library, Analysis, Emitted, Node]:
     """The text of the reader of a spec, and the columns of its root."""
-    library = Library(file)
+    library = Library(file, spec)
     analysis = Analysis(library)
     emitted = emit(analysis, library)
     try:

@@ -48,7 +48,7 @@ from thawline.formats.aerospike.text import (
     uncounted,
 )
 from thawline.formats.aerospike.walk import items_of, pruned_stretches, stretches_of, unit_spans
-from thawline.formats.contract import Claim, Depth, Format, Kind, Member, Reading, Table
+from thawline.formats.contract import Ask, Claim, Depth, Format, Kind, Member, Overview, Reading, Table
 from thawline.generated.tables.aerospike import TABLES as DECLARED
 from thawline.model import Finding, LeftOut, Report, Run, Span
 from thawline.source import Source
@@ -200,6 +200,14 @@ class Backup(Kind):
     format: Aerospike
     name = "backup"
     unit_name = "entry"
+    overview = Overview(
+        "records",
+        (
+            Ask("namespaces", "values", ("namespace",)),
+            Ask("sets", "values", ("set",)),
+            Ask("expirations", "range", ("expiration",)),
+        ),
+    )
 
     @property
     def tables(self) -> dict[str, Table]:

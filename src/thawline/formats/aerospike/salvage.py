@@ -7,15 +7,15 @@ row from them, many entries in one scan, and salvage writes them.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 import pyarrow as pa
 
-from thawline.conditions import matching
 from thawline.engine import columns
 from thawline.engine.chunks import Break, Chunk, Ranges
+from thawline.filters import Bound
 from thawline.formats.aerospike.entries import Verdict
 from thawline.formats.aerospike.findings import REFUSED_BY, SUSPECT, Stretch, wrong_content
 from thawline.formats.aerospike.rows import KERNELS, TABLES, ChunkRows, Decoded
@@ -152,7 +152,7 @@ def salvaged(source: Source, items: Iterable[Run | Finding]) -> Pieces:
         yield header()
 
 
-def filtered(source: Source, items: Iterable[Item], where: Mapping[str, str], kept: list[int]) -> Pieces:
+def filtered(source: Source, items: Iterable[Item], where: Bound, kept: list[int]) -> Pieces:
     """The bytes of a backup with the records that meet conditions, and all that is no record. `kept` counts records."""
     texts = RunTexts(source)
     has_header = False
@@ -175,12 +175,12 @@ def filtered(source: Source, items: Iterable[Item], where: Mapping[str, str], ke
         yield header()
 
 
-def _matching_spans(stretch: Stretch, where: Mapping[str, str]) -> list[Span]:
+def _matching_spans(stretch: Stretch, where: Bound) -> list[Span]:
     """The records of a stretch that meet conditions."""
-    batches = stretch.batches("records", {*where, "position", "length"})
+    batches = stretch.batches("records", {*where.columns, "position", "length"})
     return [
         Span(start, start + length)
-        for batch in matching(batches, where)
+        for batch in where.matching(batches)
         for start, length in zip(batch["position"].to_pylist(), batch["length"].to_pylist(), strict=True)
     ]
 

@@ -38,7 +38,7 @@ from thawline.formats.borg.rows import (
 )
 from thawline.formats.borg.salvage import salvaged_pack
 from thawline.formats.borg.walk import Walk
-from thawline.formats.contract import Claim, Depth, Format, Kind, Member, Reading, Table
+from thawline.formats.contract import Ask, Claim, Depth, Format, Kind, Member, Overview, Reading, Table
 from thawline.generated.tables.borg import BLOBS
 from thawline.model import Finding, Report, Run, Salvage, Span, report
 from thawline.source import LocalSource, Source
@@ -59,6 +59,13 @@ class PackKind(Kind):
     name = "pack"
     unit_name = "blob"
     has_heads = True
+    overview = Overview(
+        "blobs",
+        (
+            Ask("modes", "values", ("mode",)),
+            Ask("data bytes", "sum", ("len_data",)),
+        ),
+    )
 
     version: int | None = None
     """The repository version, where it is known."""

@@ -21,7 +21,20 @@ from thawline.engine import columns as engine
 from thawline.engine.chunks import Chunk
 from thawline.errors import CodecError, SourceError
 from thawline.folder import Folder
-from thawline.formats.contract import Chart, Claim, Content, Depth, Format, Kind, Member, Portion, Reading, Table
+from thawline.formats.contract import (
+    Ask,
+    Chart,
+    Claim,
+    Content,
+    Depth,
+    Format,
+    Kind,
+    Member,
+    Overview,
+    Portion,
+    Reading,
+    Table,
+)
 from thawline.formats.kafka import folder as partitions
 from thawline.formats.kafka import records, salvage
 from thawline.formats.kafka.findings import CODES, EPOCH_FALLS, PREALLOCATED
@@ -181,6 +194,17 @@ class Segment(Kind):
     name = "segment"
     unit_name = "batch"
     has_heads = True
+    overview = Overview(
+        "batches",
+        (
+            Ask("offsets", "range", ("base_offset", "last_offset")),
+            Ask("gaps", "gaps", ("base_offset", "last_offset")),
+            Ask("times", "range", ("base_timestamp", "max_timestamp")),
+            Ask("codecs", "values", ("compression",)),
+            Ask("producers", "distinct", ("producer_id",)),
+            Ask("transactions", "values", ("transaction",), ("none",)),
+        ),
+    )
     chart = CHART
 
     @property

@@ -18,7 +18,7 @@ from typing import Literal
 import pyarrow as pa
 
 from thawline.folder import Folder
-from thawline.formats.contract import Chart, Claim, Content, Depth, Format, Kind, Member, Reading, Table
+from thawline.formats.contract import Ask, Chart, Claim, Content, Depth, Format, Kind, Member, Overview, Reading, Table
 from thawline.formats.rbak import findings, salvage
 from thawline.formats.rbak import folder as backup
 from thawline.formats.rbak.manifest import Listed
@@ -126,6 +126,14 @@ class SegmentFile(Kind):
     name = "segment"
     unit_name = "segment"
     has_heads = True
+    overview = Overview(
+        "segments",
+        (
+            Ask("times", "range", ("first_timestamp", "last_timestamp")),
+            Ask("codecs", "values", ("compression",)),
+            Ask("payload bytes", "sum", ("payload_bytes",)),
+        ),
+    )
     chart = Chart(
         "segments", size="size_bytes", codec="compression", earliest="first_timestamp", latest="last_timestamp"
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from thawline.batches import first, last
-from thawline.formats.contract import Claim, Depth, Format, Kind, Reading, Table
+from thawline.formats.contract import Ask, Claim, Depth, Format, Kind, Overview, Reading, Table
 from thawline.formats.rbf import salvage
 from thawline.formats.rbf.findings import CODES
 from thawline.formats.rbf.frame import FENCE, is_newer_layout
@@ -51,6 +51,15 @@ class Log(Kind):
 
     name = "log"
     unit_name = "frame"
+    overview = Overview(
+        "frames",
+        (
+            Ask("addresses", "range", ("address",)),
+            Ask("tags", "values", ("tag",)),
+            Ask("tombstones", "sum", ("tombstone",)),
+            Ask("frame bytes", "sum", ("length",)),
+        ),
+    )
 
     @property
     def tables(self) -> Mapping[str, Table]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thawline.conditions import value_of
 from thawline.errors import SourceError
+from thawline.filters import Filter
 from thawline.formats.aerospike import Aerospike
 from thawline.formats.aerospike.salvage import filtered
 from thawline.formats.aerospike.text import Item
@@ -30,22 +30,18 @@ class Rewritten:
     """Records that met the conditions or not and were left out, because they cannot be trusted."""
 
 
-def rewrite(cold: ColdFile, target: Path, where: Mapping[str, str], *, overwrite: bool = False) -> Rewritten:
+def rewrite(cold: ColdFile, target: Path, where: Filter, *, overwrite: bool = False) -> Rewritten:
     """Write the records that meet the conditions, with the header, the indexes and the UDFs, to a new file.
 
-    ValueError if a condition is about no column, or its value is none of that column's.
+    `BadFilter` if the conditions do not fit the columns of records.
     """
     if not isinstance(cold.format, Aerospike):
         raise SourceError(f"{cold.name}: is no Aerospike backup but {cold.format.title}")
-    schema = cold.every_column
-    for name, text in where.items():
-        if name not in schema.names:
-            raise ValueError(f"records have no column {name}; they have {', '.join(schema.names)}")
-        value_of(text, schema.field(name))
+    bound = where.bound(cold.every_column, "aerospike.records")
     kept, suspects = [0], [0]
     items = _watched(cold, items_of(cold.source, cold.format.rules), suspects)
     with replacing(target, overwrite=overwrite) as file:
-        written = sum(file.write(piece) for piece in filtered(cold.source, items, where, kept))
+        written = sum(file.write(piece) for piece in filtered(cold.source, items, bound, kept))
     return Rewritten(kept[0], written, suspects[0])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from json import JSONDecoder
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thawline.conditions import matching
+from thawline.filters import Filter
 from thawline.formats.rbak.write import Coding, RbakWriter, SegmentBuilder
 from thawline.outputs import replacing
 
@@ -48,15 +48,14 @@ class Message:
     backed_up_at: int
 
 
-def chosen(
-    files: Iterable[ColdFile], where: Mapping[str, str], drop_headers: Sequence[str], done: Rewritten
-) -> Iterator[Message]:
+def chosen(files: Iterable[ColdFile], where: Filter, drop_headers: Sequence[str], done: Rewritten) -> Iterator[Message]:
     """The messages that meet the conditions, without the headers whose names match one of the patterns."""
     patterns = [pattern.lower() for pattern in drop_headers]
     for cold in files:
-        for batch in cold.batches({*COLUMNS, *where}):
+        bound = cold.bound(where)
+        for batch in cold.batches({*COLUMNS, *bound.columns}):
             done.read += batch.num_rows
-            for kept in matching([batch], where):
+            for kept in bound.matching([batch]):
                 yield from _messages(kept, patterns, done)
 
 

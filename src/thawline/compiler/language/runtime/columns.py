@@ -211,7 +211,7 @@ ITEMS = 4
 
 def column(kind, width, low, high, kids):
     """An empty column. Numbers are between `low` and `high`; `kids` are the columns in it, None where not wanted."""
-    made = Column.__new__(Column)
+    made: Column = Column.__new__(Column)
     made.kind = kind
     made.width = width
     made.rows = 0

@@ -52,7 +52,7 @@ class Context:
 
 def context(work, processes):
     """A new reading that may take so many steps."""
-    made = Context.__new__(Context)
+    made: Context = Context.__new__(Context)
     made.at = 0
     made.began = 0
     made.left = work

@@ -1,0 +1,98 @@
+"""A spec made ready to read files: taken apart, compiled or taken from the cache, its tables and checksums found."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from thawline import native
+from thawline.compiler import kernel_cache
+from thawline.compiler.kernel_cache import NoCache, NoCompiler
+from thawline.compiler.language import Program, load
+from thawline.compiler.language.declarations import Library
+from thawline.compiler.native_module import NotCompiled, compile_module
+from thawline.formats.described.bundle import Bundle
+from thawline.formats.described.layout import ROOT, Layout, unit_tables, whole_tables
+from thawline.formats.described.parts import UNIT, Parts, leading, magic_of, parts_of
+from thawline.formats.described.paths import Path as Steps
+from thawline.formats.described.paths import at
+from thawline.formats.described.proofs import DIGESTS, Proof, hidden_of, proofs_of
+from thawline.ksy.documents import SCHEMAS, Spec, TypeDef
+from thawline.ksy.shapes import check_shape
+
+_SAID: set[str] = set()
+
+
+def opened(file: Path) -> tuple[Layout, Bundle]:
+    """A spec that is ready to read files, and what another process needs for that."""
+    found = Library(file).specs
+    specs = {spec.id: spec for spec in found.values()}
+    spec = next(iter(found.values()))
+    check_shape(spec)
+    parts = parts_of(spec, specs)
+    kernels: list[Path] = []
+    program = load(file, spec=parts.read, native=partial(_native, spec.id, kernels))
+    head = load(file, spec=parts.head) if parts.head else None  # read once for a file: that needs no kernel
+    own = tuple(path for path in found if not path.is_relative_to(SCHEMAS))
+    return _layout(spec, parts, specs, program, head), Bundle(file, own, tuple(kernels))
+
+
+def _native(name: str, kernels: list[Path], source: str) -> Mapping[str, Any] | None:
+    """What the compiled form of a source defines; None where there is none. `kernels` gets its file."""
+    if not native.is_compiled:
+        return None  # the user wants nothing native
+    try:
+        told = partial(_say, f"compiling {name}, once: `thawline spec cache` lists what is kept")
+        kernels.append(kernel_cache.kernel(source, compile_module, told))
+    except (NoCache, NoCompiler, NotCompiled) as error:
+        _say(f"{name} is read without a compiled kernel, which is slower: {error}")
+        return None
+    return kernel_cache.loaded(kernels[-1])
+
+
+def _say(text: str) -> None:
+    """Say something on stderr, once."""
+    if text not in _SAID:
+        _SAID.add(text)
+        sys.stderr.write(f"thawline: {text}\n")
+
+
+def _layout(spec: Spec, parts: Parts, specs: Mapping[str, Spec], program: Program, head: Program | None) -> Layout:
+    rows = pa.struct(list(program.tables[ROOT if parts.sync is None else UNIT]))
+    unit = rows if parts.sync is None else rows.field(UNIT).type
+    hidden, proofs = hidden_of(parts.type, specs), proofs_of(parts.type, specs)
+    _check(unit, proofs, parts, spec)
+    tables = whole_tables(program, hidden) if parts.sync is None else unit_tables(unit, parts.table or ROOT, hidden)
+    first = leading(TypeDef(spec, (), spec.data), specs)
+    return Layout(spec, parts, program, head, tables, proofs, *magic_of(parts, specs), first, _suffixes(spec))
+
+
+def _check(unit: pa.DataType, proofs: tuple[Proof, ...], parts: Parts, spec: Spec) -> None:
+    """Refuse a checksum whose bytes or whose field the unit does not have, and one that `-sync` names in vain."""
+    for proof in proofs:
+        for path in (proof.stored, proof.covered):
+            if at(unit, path) is None:
+                raise spec.error((), f"{proof.place}: {_shown(path)} is no column of {parts.type.title}")
+        is_number = pa.types.is_integer(at(unit, proof.stored))
+        if is_number is (proof.algorithm in DIGESTS):
+            kind = "bytes" if is_number else "a number"
+            raise spec.error((), f"{proof.place}: {proof.algorithm} is {kind}, which {_shown(proof.stored)} is not")
+    if parts.sync and "checksum" in parts.sync.data:
+        named = tuple(parts.sync.data["checksum"].split("."))
+        if named not in {proof.stored for proof in proofs}:
+            what = f"no instance says with `-columnar: checksum` what {named[-1]} covers"
+            raise parts.sync.error(what, "checksum")
+
+
+def _shown(path: Steps) -> str:
+    return ".".join(path).replace(".[]", "[]")
+
+
+def _suffixes(spec: Spec) -> tuple[str, ...]:
+    given = (spec.data.get("meta") or {}).get("file-extension") or ()
+    return tuple(f".{suffix}" for suffix in ([given] if isinstance(given, str) else given))

@@ -1,0 +1,139 @@
+"""Files of units that follow one another, each with its checksums, as a spec describes them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from thawline.errors import SourceError
+from thawline.formats.contract import Claim, Depth, Kind, Reading, Table
+from thawline.formats.described.findings import NO_HEAD, NO_UNIT, WRONG_CHECKSUM, broken, unproven
+from thawline.formats.described.layout import MOST_UNITS, Layout, Units
+from thawline.formats.described.search import Search
+from thawline.model import Finding, Run, Span
+from thawline.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class UnitFile(Kind):
+    """Files of units, after a head if the spec has one."""
+
+    format: str
+    layout: Layout
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The name of a unit."""
+        return self.layout.unit_name
+
+    @property
+    def unit_name(self) -> str:  # type: ignore[override]
+        """The spec's name for the type of a unit."""
+        return self.layout.unit_name
+
+    @property
+    def has_heads(self) -> bool:  # type: ignore[override]
+        """False: a unit is read to know where it ends."""
+        return False
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """A row a unit, then a table for each list in a unit."""
+        return self.layout.tables
+
+    def claim(self, source: Source) -> Claim | None:
+        """A claim by an intact first unit, by its magic, or by the spec's file extension."""
+        layout = self.layout
+        if source.size and (layout.leads(source) or layout.is_named(source)):
+            first = self._first(source)
+            if first:
+                sure = bool(layout.magic or layout.proofs)
+                why = f"starts with {first}, as its spec says"
+                return Claim(self.format, "", why, "certain" if sure else "possible")
+            if layout.magic and layout.leads(source):
+                return Claim(self.format, "", f"starts as a {self.unit_name} does, which is damaged", "likely")
+        if layout.is_named(source):
+            return Claim(self.format, "", "is named like one, but does not start with an intact unit", "possible")
+        return None
+
+    def _first(self, source: Source) -> str:
+        """What the file starts with, if that is intact; else nothing."""
+        start = self.layout.head_end(source)
+        if isinstance(start, int) and start < source.size:
+            return f"a {self.unit_name}" if Search(self.layout, source).is_unit(start) else ""
+        return "a head" if start == source.size else ""
+
+    def walk(self, source: Source, depth: Depth) -> Iterator[Run | Finding]:
+        """Intact units and damage; the inside of an intact unit is not searched for units."""
+        source = source.on_disk()
+        search: Search | None = None
+        head = self.layout.head_end(source)
+        position = head if isinstance(head, int) else 0
+        if position:
+            yield Run(Span(0, position), 0, 0)
+        why = None if isinstance(head, int) else broken(NO_HEAD, head, self.layout.parts)
+        while position < source.size:
+            if why is None:
+                for item in self.layout.units(source, Span(position, source.size)):
+                    if not isinstance(item, Units):
+                        why = broken(NO_UNIT, item, self.layout.parts)
+                        break
+                    yield from self._judged(item, source)
+                    position = item.ends[-1]
+                    source.release(position)
+            if why is not None:
+                search = search or Search(self.layout, source)
+                end = search.following(position + 1)
+                yield why.over(Span(position, end), source)
+                position, why = end, None
+
+    def _judged(self, found: Units, source: Source) -> Iterator[Run | Finding]:
+        """Runs of the units that their checksums prove, and a finding for each of the others."""
+        wrong = found.wrong(self.layout.proofs)
+        first = 0
+        for index, proof in wrong:
+            if first < index:
+                yield Run(Span(found.starts[first], found.starts[index]), index - first, index - first)
+            span = Span(found.starts[index], found.ends[index])
+            yield unproven(WRONG_CHECKSUM, proof, self.layout.spec.id).over(span, source)
+            first = index + 1
+        if first < len(found.starts):
+            count = len(found.starts) - first
+            yield Run(Span(found.starts[first], found.ends[-1]), count, count)
+
+    def rows(self, source: Source, items: Iterable[Run | Finding], table: str, columns: Collection[str]) -> Reading:
+        """Runs with their rows."""
+        for item in items:
+            yield item if isinstance(item, Finding) else (item, self._batches(source, item, table, columns))
+
+    def _batches(self, source: Source, run: Run, table: str, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
+        """The rows of a run's units."""
+        needed = self.layout.columns_for(table, columns)
+        for found in self._units(source, run, needed) if run.units else ():
+            yield self.layout.rows(found, table, columns)
+
+    def _units(self, source: Source, run: Run, columns: Collection[str]) -> Iterator[Units]:
+        most = min(run.units, MOST_UNITS)
+        for item in self.layout.units(source.on_disk(), run.span, columns, most):
+            if not isinstance(item, Units):
+                raise SourceError(f"{source.name}: a {self.unit_name} changed while the file was read")
+            yield item
+
+    def units(self, source: Source, run: Run) -> Iterator[Span]:
+        """The units of a run."""
+        for found in self._units(source, run, ()) if run.units else ():
+            yield from map(Span, found.starts, found.ends)
+
+    def spec_at(self, source: Source, position: int) -> str:
+        """The spec."""
+        return self.layout.spec.id
+
+    def intact(self, source: Source) -> Iterator[Run | Finding]:
+        """The items of a walk."""
+        return self.walk(source, Depth.EVERYTHING)
+
+    def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
+        """The head and the intact units, back to back."""
+        return (source.view(item.span.start, item.span.end) for item in items if isinstance(item, Run))
