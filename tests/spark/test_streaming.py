@@ -195,6 +195,10 @@ def test_a_segment_that_is_gone_before_it_was_read_is_an_error_unless_that_is_al
     assert offsets(lenient.batch())[-1] == 299
 
 
+def test_a_filter_leaves_rows_out_of_a_stream(segments: Path) -> None:
+    assert offsets(Query(segments, "kafka", filter="offset >= 290").batch()) == list(range(290, 300))
+
+
 def test_a_folder_may_still_be_empty(tmp_path: Path) -> None:
     query = Query(tmp_path / "later", "rbf")
     assert query.batch() == []

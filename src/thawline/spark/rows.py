@@ -96,7 +96,10 @@ class Reader:
 
     def read(self, part: Part, members: Members) -> Iterator[pa.RecordBatch]:
         """The wanted rows of a part, in file order."""
-        for batch in self.bound.matching(self._read(part, members)):
+        return self._wanted(self._read(part, members))
+
+    def _wanted(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in self.bound.matching(batches):
             yield batch if self.wide is self.schema else batch.select(self.schema.names)
 
     def _read(self, part: Part, members: Members) -> Iterator[pa.RecordBatch]:
@@ -115,7 +118,10 @@ class Reader:
             yield from self._rows(format_, walk.source, part, walk.take(wanted))
 
     def read_gained(self, file: File, growth: Growth, members: Members) -> Iterator[pa.RecordBatch]:
-        """The rows of what a file has gained, as large as it is said to be."""
+        """The wanted rows of what a file has gained, as large as it is said to be."""
+        return self._wanted(self._gained(file, growth, members))
+
+    def _gained(self, file: File, growth: Growth, members: Members) -> Iterator[pa.RecordBatch]:
         try:
             with self._opened(file) as opened:
                 source, format_ = as_listed(opened, file), members.format_of(file)
