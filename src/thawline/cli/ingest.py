@@ -34,6 +34,11 @@ SHOWN = 20
 @click.option("--master", metavar="URL", help="The Spark cluster; by default all cores of this machine, local[*].")
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting for Spark; may be given more than once.")
 @click.option(
+    "--ship",
+    is_flag=True,
+    help="Bring thawline along to the cluster, for workers whose Python does not have it.",
+)
+@click.option(
     "--partition-by",
     metavar="COLUMNS",
     help="Columns by which new tables are partitioned where they have them, such as topic,queue.",
@@ -79,9 +84,12 @@ def ingest(sources: tuple[str, ...], to: str, **arguments: Any) -> int:
     from thawline.spark import session
     from thawline.spark.pipeline import ingest as run
     from thawline.spark.pipeline import target
+    from thawline.spark.shipping import ship
 
     progress = _ProgressLine(arguments["progress"], is_quiet=arguments["quiet"])
     settings = {"spark.log.level": "ERROR", **dict(_settings(arguments["conf"]))}
+    if arguments["ship"]:
+        settings = ship(settings, (*sources, to))
     log = log_of(target(sources, to))
     with talking_to(log), starting(log):
         spark = session(arguments["master"], settings, "thawline ingest")
