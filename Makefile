@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup generate check-generated spec-diff golden lint test smoke fuzz fuzz-native oracle sanitize bench demo dist docs
+.PHONY: help setup generate check-generated spec-diff golden lint test smoke fuzz fuzz-native oracle sanitize bench demo dist docs conformance
 
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # Says what is going on, and shows what the command prints only if it fails: $(call quietly,what,command)
@@ -65,6 +65,9 @@ fuzz: $(READY) ## hold 100,000 mutants of files and 10,000 of folders to what ho
 
 fuzz-native: $(READY) ## feed the native module by what it covers, under sanitizers (needs clang; RUNS=<of each format>, 10 million)
 	$(BIN)/python -m tools.fuzz.native --merge $(if $(RUNS),--runs $(RUNS)) $(if $(SECONDS),--seconds $(SECONDS))
+
+conformance: $(READY) ## run Kaitai's own tests over columns, and write the table of docs/kaitai.md
+	$(BIN)/python -m tools.conformance
 
 demo: $(READY) ## sample files of all formats, some damaged, taken in on Spark, and three queries
 	@$(BIN)/python -m tools.demo

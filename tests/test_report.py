@@ -278,6 +278,7 @@ def test_a_page_stays_below_ten_megabytes_and_says_what_it_leaves_out(name: str)
     assert len(text.encode()) < 10_000_000
     assert "would make this page too large" in text
     assert "more are not listed here" in text
+    assert "<code>thawline verify " in text
     assert f"{survey.counts()['damaged']:,} of".replace(",", " ") in text
 
 

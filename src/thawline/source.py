@@ -14,7 +14,6 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from types import TracebackType
 from typing import IO, Any, Protocol, Self
 from weakref import WeakSet, finalize
 
+from thawline.blocks import Blocks
 from thawline.errors import MissingExtra, SourceError
 
 STDIN = "-"
@@ -193,95 +193,93 @@ class _Guard:
 
 
 class RemoteSource:
-    """A file behind a URL, read in ranges through fsspec."""
+    """A file behind a URL, fetched through fsspec in blocks, each of them once."""
 
     is_local = False
-    block = 4 << 20
-    """Small views are served from blocks of this size."""
-    kept = 8
-    """The number of blocks that are cached."""
-
+    block = 256 << 10
+    """Bytes that are fetched at least."""
     identity: Identity | None = None
 
     def __init__(self, name: str, file: Any, size: int) -> None:
         self.name, self.size, self._file = name, size, file
         _OPEN.add(self)
-        self._blocks: OrderedDict[int, bytes] = OrderedDict()
+        self._blocks: Blocks | None = None
         self._copy: LocalSource | None = None
         self._is_closed = False
-        self._lock = RLock()  # threads share the position of the file, and the blocks
+        self._lock = RLock()
 
     def view(self, start: int, end: int) -> memoryview:
-        """The bytes `[start, end)`, fetched unless they lie in a cached block."""
-        if self._copy is not None:
-            return self._copy.view(start, end)
+        """The bytes `[start, end)`, fetched as far as they were not before."""
         if not 0 <= start <= end <= self.size:
             raise SourceError(f"{self.name}: no bytes {start:#x}..{end:#x} in a file of {self.size:#x}")
-        first = start // self.block
+        return self._having(start, end).view(start, end)
+
+    def _having(self, start: int, end: int) -> LocalSource:
+        """The file on disk, with these bytes in it."""
         with self._lock:
-            if end <= (first + 1) * self.block:
-                return memoryview(self._block(first))[start - first * self.block : end - first * self.block]
-            return memoryview(self._fetch(start, end))
-
-    def _block(self, index: int) -> bytes:
-        if index not in self._blocks:
-            self._blocks[index] = self._fetch(index * self.block, min((index + 1) * self.block, self.size))
-            while len(self._blocks) > self.kept:
-                self._blocks.popitem(last=False)
-        self._blocks.move_to_end(index)
-        return self._blocks[index]
-
-    def _fetch(self, start: int, end: int) -> bytes:
-        self._check_open()
+            self._check_open()
+            if self._copy is None or self._blocks is None:
+                self._blocks = self._begun()
+                self._copy = LocalSource(self.name, self._blocks.data)
         try:
-            self._file.seek(start)
-            data: bytes = self._file.read(end - start)
-        except Exception as error:
-            raise SourceError(f"{self.name}: cannot read {start:#x}..{end:#x}: {error}") from error
-        if len(data) != end - start:
-            raise SourceError(f"{self.name}: the file changed while it was read; it ends before {end:#x}")
-        return data
+            self._blocks.need(start, end)
+        except SourceError:
+            raise
+        except OSError as error:
+            raise SourceError(error.errno, f"{self.name}: cannot be copied: {error.strerror}") from error
+        return self._copy
 
     def _check_open(self) -> None:
         if self._is_closed:
             raise SourceError(f"{self.name}: is closed; open it again to read it")
 
+    def _begun(self) -> Blocks:
+        try:
+            return Blocks(self.size, self.block, self._fetch)
+        except OSError as error:
+            raise SourceError(error.errno, f"{self.name}: cannot be copied: {error.strerror}") from error
+
+    def _fetch(self, start: int, end: int) -> bytes:
+        try:
+            data = self._read(start, end)
+        except Exception as error:
+            if type(error).__name__ == "FileExpired":  # as s3fs says that the object has another ETag now
+                raise SourceError(f"{self.name}: the object was replaced while it was read; read it again") from error
+            raise SourceError(f"{self.name}: cannot read {start:#x}..{end:#x}: {error}") from error
+        if len(data) != end - start:
+            raise SourceError(f"{self.name}: the file changed while it was read; it ends before {end:#x}")
+        return data
+
+    def _read(self, start: int, end: int) -> bytes:
+        """One request; file systems with requests by position take several at a time."""
+        fetch = getattr(self._file, "_fetch_range", None)
+        if fetch is not None:
+            return bytes(fetch(start, end))
+        with self._lock:
+            self._file.seek(start)
+            return bytes(self._file.read(end - start))
+
     def release(self, end: int) -> None:
-        """Drop pages of the copy on disk, if one exists; the cache of blocks is bounded anyway."""
+        """Drop mapped pages before `end` from memory; they stay on disk."""
         if self._copy is not None:
             self._copy.release(end)
 
     def on_disk(self) -> LocalSource:
-        """A copy on disk, fetched in blocks on the first call; from then on, views are views of the copy."""
-        with self._lock:
-            return self._copied()
-
-    def _copied(self) -> LocalSource:
-        if self._copy is None:
-            copy = tempfile.TemporaryFile()  # noqa: SIM115 - the source closes it
-            try:
-                for start in range(0, self.size, self.block):
-                    copy.write(self._fetch(start, min(start + self.block, self.size)))
-                self._copy = _map_copy(self.name, copy, self.faults())
-            except BaseException as error:
-                copy.close()
-                if isinstance(error, OSError) and not isinstance(error, SourceError):
-                    raise SourceError(error.errno, f"{self.name}: cannot be copied: {error.strerror}") from error
-                raise
-            self._blocks.clear()
-        return self._copy
+        """A copy on disk: the blocks that were fetched before, and now the others."""
+        return self._having(0, self.size)
 
     def faults(self) -> Sequence[Fault]:
-        """The faults of the copy on disk, if one exists; a range that cannot be fetched raises instead."""
-        return self._copy.faults() if self._copy is not None else ()
+        """None: a range that cannot be fetched raises instead."""
+        return ()
 
     def close(self) -> None:
-        """Close the connection, and remove the copy."""
+        """Close the connection, and remove what was copied."""
         _OPEN.discard(self)
         self._is_closed = True
-        self._blocks.clear()
         if self._copy is not None:
             self._copy.close()
+        if self._blocks is not None:
+            self._blocks.close()
         self._file.close()
 
     def __enter__(self) -> Self:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import errno
 import os
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import IO
 
+from thawline.errors import SourceError
 from thawline.source import FAILED, PAGE, SHRUNK, Fault, LocalSource, RemoteSource, identity_of_file
 
 HELD = 16 << 20
@@ -74,12 +76,43 @@ class Reads:
 
 
 class UnmappedSource(RemoteSource):
-    """A large local file, read in blocks as one on a server is."""
+    """A large local file, read in blocks, of which the last ones are kept."""
+
+    block = 4 << 20
+    kept = 8
+    """The number of blocks that are kept."""
 
     def __init__(self, name: str, file: IO[bytes], size: int) -> None:
         super().__init__(name, file, size)
         self._reads = Reads(file)
+        self._last: OrderedDict[int, bytes] = OrderedDict()
         self.identity = identity_of_file(file)
+
+    def view(self, start: int, end: int) -> memoryview:
+        """The bytes `[start, end)`, read unless they lie in a block that is kept, or the file has been copied."""
+        if self._copy is not None:
+            return self._copy.view(start, end)
+        if not 0 <= start <= end <= self.size:
+            raise SourceError(f"{self.name}: no bytes {start:#x}..{end:#x} in a file of {self.size:#x}")
+        first = start // self.block
+        with self._lock:
+            if end <= (first + 1) * self.block:
+                return memoryview(self._block(first))[start - first * self.block : end - first * self.block]
+            return memoryview(self._fetch(start, end))
+
+    def _block(self, index: int) -> bytes:
+        if index not in self._last:
+            self._last[index] = self._fetch(index * self.block, min((index + 1) * self.block, self.size))
+            while len(self._last) > self.kept:
+                self._last.popitem(last=False)
+        self._last.move_to_end(index)
+        return self._last[index]
+
+    def on_disk(self) -> LocalSource:
+        """A copy on disk, made on the first call; from then on, views are views of the copy."""
+        copy = super().on_disk()
+        self._last.clear()
+        return copy
 
     def _fetch(self, start: int, end: int) -> bytes:
         self._check_open()

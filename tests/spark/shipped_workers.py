@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from thawline.spark import session
-from thawline.spark.shipping import configuration, pack
+from thawline.spark.shipping import ship
 
 
 def facts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -30,7 +30,7 @@ def main() -> None:
     """Print the number of frames and what a task says of its thawline, as JSON."""
     master, python, folder = sys.argv[1:]
     settings = {"spark.log.level": "OFF", "spark.pyspark.python": python, "spark.executor.cores": "1"}
-    settings |= configuration(pack(Path(folder, "thawline.zip")))
+    settings = ship(settings, [folder])
     spark = session(master, settings)
     try:
         frames = spark.read.format("rbf").load(str(Path(folder, "logs"))).count()

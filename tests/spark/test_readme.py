@@ -20,7 +20,7 @@ def blocks() -> list[str]:
     """The blocks of Python about Spark."""
     return [
         block
-        for block in BLOCK.findall((ROOT / "docs" / "ingest.md").read_text())
+        for block in BLOCK.findall((ROOT / "docs" / "spark.md").read_text())
         if "import" in block and "thawline.spark" in block
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import boto3
@@ -11,10 +12,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from thawline.errors import SourceError
+from thawline.formats.kafka.write import KafkaSegmentWriter
+from thawline.source import RemoteSource, open_source
 from thawline.spark import pipeline
 from thawline.spark.files import Listing
 from thawline.spark.planning import Part, Planner
-from thawline.spark.sources import ColdReader, RbfSource
+from thawline.spark.sources import ColdReader, KafkaSource, RbfSource
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 LOG = GOLDEN / "rbf" / "many-frames.rbf"
@@ -64,6 +67,71 @@ def test_logs_in_a_bucket_are_read(bucket: str, path: str, options: dict[str, st
 def test_one_task_reads_an_object_whole_so_that_nothing_is_fetched_twice(bucket: str) -> None:
     files = Listing(reader(f"{bucket}/logs/a.rbf").settings).files
     assert Planner(200).plan(files) == [(Part(files[0]),)]
+
+
+@pytest.fixture
+def fetched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """The ranges that are requested of objects."""
+    ranges: list[tuple[int, int]] = []
+    fetch = RemoteSource._fetch
+
+    def recorded(self: RemoteSource, start: int, end: int) -> bytes:
+        ranges.append((start, end))
+        return fetch(self, start, end)
+
+    monkeypatch.setattr(RemoteSource, "_fetch", recorded)
+    return ranges
+
+
+@pytest.fixture(scope="module")
+def segment(bucket: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, bytes]:
+    """A segment of 24 MB in the bucket."""
+    path = tmp_path_factory.mktemp("large") / "00000000000000000000.log"
+    random = Random(1)
+    with KafkaSegmentWriter(path, indexes=False) as writer:
+        for number in range(24_000):
+            writer.append(value=random.randbytes(1000), timestamp=number)
+    boto3.client("s3").put_object(Bucket="cold", Key=f"large/{path.name}", Body=path.read_bytes())
+    return f"{bucket}/large/{path.name}", path.read_bytes()
+
+
+def kafka_reader(path: str) -> ColdReader:
+    source = KafkaSource({"path": path})
+    return source.reader(source.schema())
+
+
+def test_a_whole_read_fetches_each_byte_once(segment: tuple[str, bytes], fetched: list[tuple[int, int]]) -> None:
+    assert rows(kafka_reader(segment[0])) == 24_000
+    assert sum(end - start for start, end in fetched) <= 1.1 * len(segment[1])
+    assert len(fetched) < 40
+
+
+def test_the_first_rows_of_a_segment_fetch_little_of_it(
+    segment: tuple[str, bytes], fetched: list[tuple[int, int]]
+) -> None:
+    made = kafka_reader(segment[0])
+    (portion,) = made.partitions()
+    assert next(made.read(portion)).num_rows >= 5
+    assert 0 < sum(end - start for start, end in fetched) <= 2 << 20
+
+
+def test_a_damaged_object_is_fetched_once_too(segment: tuple[str, bytes], fetched: list[tuple[int, int]]) -> None:
+    damaged = bytearray(segment[1])
+    damaged[10 << 20 : (10 << 20) + 100] = bytes(100)
+    boto3.client("s3").put_object(Bucket="cold", Key="damaged/00000000000000000000.log", Body=bytes(damaged))
+    assert 23_000 < rows(kafka_reader("s3://cold/damaged/00000000000000000000.log")) < 24_000
+    assert sum(end - start for start, end in fetched) <= 1.1 * len(damaged)
+
+
+def test_an_object_that_is_replaced_while_it_is_read_is_an_error(segment: tuple[str, bytes]) -> None:
+    client = boto3.client("s3")
+    client.put_object(Bucket="cold", Key="replaced.log", Body=segment[1])
+    with open_source("s3://cold/replaced.log") as source:
+        assert bytes(source.view(0, 100)) == segment[1][:100]
+        client.put_object(Bucket="cold", Key="replaced.log", Body=segment[1][::-1])
+        assert bytes(source.view(0, 100)) == segment[1][:100]
+        with pytest.raises(SourceError, match=r"s3://cold/replaced.log: the object was replaced while it was read"):
+            source.view(20 << 20, 21 << 20)
 
 
 def test_what_is_not_in_the_bucket_is_said(bucket: str) -> None:

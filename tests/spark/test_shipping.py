@@ -22,6 +22,7 @@ from thawline import native
 from thawline.formats.rbf.write import RbfWriter
 from thawline.spark import shipping
 from thawline.spark.java import find_java
+from thawline.spark.worker import BadWorker, refuse_slow
 
 PACKAGES = Path(pyspark.__file__).parents[1]
 BESIDE = ("pyspark", "py4j", "pyarrow", "pandas", "numpy", "dateutil", "six.py")
@@ -78,13 +79,20 @@ def waited_for(log: Path, pattern: str) -> re.Match[str]:
     return found
 
 
-def asked(master: str, python: Path, folder: Path) -> dict[str, Any]:
-    """What the program beside this test prints."""
-    (folder / "logs").mkdir()
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """A folder of two logs of ten frames each."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
     for number in range(2):
-        with RbfWriter(folder / "logs" / f"{number}.rbf") as writer:
+        with RbfWriter(folder / f"{number}.rbf") as writer:
             for frame in range(10):
                 writer.append(number, b"%d" % frame)
+    return folder
+
+
+def asked(master: str, python: Path, folder: Path) -> dict[str, Any]:
+    """What the program beside this test prints."""
     line = [sys.executable, str(Path(__file__).with_name("shipped_workers.py")), master, str(python), str(folder)]
     done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr[-4000:]
@@ -92,6 +100,32 @@ def asked(master: str, python: Path, folder: Path) -> dict[str, Any]:
     return found
 
 
+def ingested(master: str, python: Path, logs: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """`thawline ingest` on the cluster."""
+    settings = ("--conf", f"spark.pyspark.python={python}", "--conf", "spark.task.maxFailures=1")
+    to = ("--to", str(logs.parent / "lake"), "--master", master)
+    line = [sys.executable, "-m", "thawline", "ingest", str(logs), *to, *settings, *options]
+    return subprocess.run(line, capture_output=True, text=True, check=False, timeout=300)
+
+
+def test_ingest_says_that_workers_have_no_thawline_and_brings_it_along(master: str, python: Path, logs: Path) -> None:
+    without = ingested(master, python, logs)
+    assert (without.returncode, without.stdout) == (2, "")
+    assert "the Python of Spark's workers has no thawline" in without.stderr
+    assert "--ship" in without.stderr
+    shipped = ingested(master, python, logs, "--ship")
+    assert shipped.returncode == 0, shipped.stderr
+    assert json.loads(shipped.stdout)["tables"]["rbf_frames"] == 20
+
+
+def test_a_worker_without_the_native_module_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "is_compiled", False)
+    refuse_slow(is_compiled=False)
+    with pytest.raises(BadWorker, match="native module"):
+        refuse_slow(is_compiled=True)
+
+
+@pytest.mark.usefixtures("logs")
 def test_workers_without_thawline_read_with_the_one_that_is_shipped(master: str, python: Path, tmp_path: Path) -> None:
     found = asked(master, python, tmp_path)
     assert found.get("frames") == 20, found

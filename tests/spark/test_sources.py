@@ -120,7 +120,7 @@ def test_a_user_schema_narrows_and_orders_the_columns(spark: SparkSession) -> No
         ("maxPartitonBytes", "1", "there is no option maxpartitonbytes; did you mean maxPartitionBytes"),
         ("mode", "LENIENT", "mode is 'LENIENT': it is one of PERMISSIVE, DROPMALFORMED, FAILFAST"),
         ("table", "rows", "rbf has no table 'rows'; there are frames"),
-        ("maxPartitionBytes", "0", "it is at least 1 byte"),
+        ("maxPartitionBytes", "0", "it is at least 1"),
         ("recursiveFileLookup", "maybe", "it is true or false"),
         ("modifiedAfter", "yesterday", "it is a time such as"),
     ],

@@ -34,6 +34,11 @@ SHOWN = 20
 @click.option("--master", metavar="URL", help="The Spark cluster; by default all cores of this machine, local[*].")
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting for Spark; may be given more than once.")
 @click.option(
+    "--ship",
+    is_flag=True,
+    help="Bring thawline along to the cluster, for workers whose Python does not have it.",
+)
+@click.option(
     "--partition-by",
     metavar="COLUMNS",
     help="Columns by which new tables are partitioned where they have them, such as topic,queue.",
@@ -42,6 +47,11 @@ SHOWN = 20
     "--prune-missing",
     is_flag=True,
     help="Take out the rows of files that are gone from SOURCE; else they are kept, and reported.",
+)
+@click.option(
+    "--lineage",
+    metavar="FILE|URL",
+    help="Tell what was read and written as an event of OpenLineage: append it to FILE, or post it to URL.",
 )
 @click.option(
     "--format",
@@ -74,22 +84,46 @@ def ingest(sources: tuple[str, ...], to: str, **arguments: Any) -> int:
     from thawline.spark import session
     from thawline.spark.pipeline import ingest as run
     from thawline.spark.pipeline import target
+    from thawline.spark.shipping import ship
 
     progress = _ProgressLine(arguments["progress"], is_quiet=arguments["quiet"])
     settings = {"spark.log.level": "ERROR", **dict(_settings(arguments["conf"]))}
+    if arguments["ship"]:
+        settings = ship(settings, (*sources, to))
     log = log_of(target(sources, to))
     with talking_to(log), starting(log):
         spark = session(arguments["master"], settings, "thawline ingest")
     by = arguments["partition_by"]
     options = {"partition_by": by and by.split(","), "prune_missing": arguments["prune_missing"]}
     try:
-        summary = run(spark, sources, to, on_progress=progress.show, **options)
+        with telling(arguments["lineage"], sources, to) as rows:
+            summary = run(spark, sources, to, on_progress=progress.show, **options)
+            rows.update(summary.rows)
     finally:
         progress.clear()
         with suppress(OSError):  # Java has ended, which is reported already
             spark.stop()
     _print(summary, arguments["shape"], is_verbose=arguments["verbose"])
     return 0 if arguments["exit_zero"] and summary.exit_code == DAMAGED else summary.exit_code
+
+
+@contextmanager
+def telling(lineage: str | None, sources: tuple[str, ...], to: str) -> Iterator[dict[str, int]]:
+    """Where the rows of each table are put; at the end an event of OpenLineage tells of them, or of a failure."""
+    rows: dict[str, int] = {}
+    if lineage is None:
+        yield rows
+        return
+    from thawline.errors import SourceError
+    from thawline.spark.lineage import event, tell
+
+    try:
+        yield rows
+    except BaseException:
+        with suppress(SourceError):  # the error of the run is the one to report
+            tell(event("FAIL", sources, to, {}), lineage)
+        raise
+    tell(event("COMPLETE", sources, to, rows), lineage)
 
 
 def log_of(to: str) -> Path:

@@ -172,9 +172,10 @@ def rows_in_cache(table: Table, names: tuple[str, ...]) -> int:
 
 SIZE_OF_PLACES = 20
 """Bytes of a row's start, end and range."""
-WINDOW = 64 << 20
+FIRST_WINDOW, WINDOW = 512 << 10, 64 << 20
 LONGEST_ROW = 1 << 30
-"""Bytes of a remote file that are read at a time, and the longest row there that does not count as damage."""
+"""Bytes of a remote file that are read at a time, at first and later, and the longest row there that does not count as
+damage."""
 
 
 FIRST_ROWS, GROWTH = 64, 4
@@ -195,7 +196,7 @@ def scan_source(
 
     A local file is one buffer. A remote one is read in windows, which overlap by the row that did not fit.
     """
-    size = source.size - start if source.is_local else WINDOW
+    size = source.size - start if source.is_local else min(FIRST_WINDOW, WINDOW)
     while start < source.size:
         end = min(start + size, source.size)
         reached = start
@@ -205,7 +206,7 @@ def scan_source(
                 break
             yield item.moved(start)
             reached = source.size if isinstance(item, Break) else item.ends[-1].as_py() + start
-        size = WINDOW if reached > start else 4 * size
+        size = min(4 * size, WINDOW) if reached > start else 4 * size
         start = reached
 
 
@@ -220,15 +221,15 @@ def scan_growing(
     checksums: bool = True,
 ) -> Iterator[Chunk | Break]:
     """Read rows as `scan_source` does, small chunks first: if damage follows, the rest of a chunk is read in vain."""
-    rows = first_rows
+    rows, window = first_rows, min(FIRST_WINDOW, WINDOW)
     while rows < MAX_ROWS and start < source.size:
-        view = source.view(start, source.size if source.is_local else min(start + WINDOW, source.size))
+        view = source.view(start, source.size if source.is_local else min(start + window, source.size))
         found = scan(table, view, columns=columns, max_rows=rows, max_bytes=max_bytes, checksums=checksums)
         item = next(found).moved(start)
         if isinstance(item, Break):
             break  # in a remote file, the window may have ended too early
         yield item
-        start, rows = item.ends[-1].as_py(), GROWTH * rows
+        start, rows, window = item.ends[-1].as_py(), GROWTH * rows, min(GROWTH * window, WINDOW)
     yield from scan_source(table, source, start, columns=columns, max_bytes=max_bytes, checksums=checksums)
 
 

@@ -60,6 +60,30 @@ def is_undivided(kind: Kind, source: Source) -> bool:
     return not any(total > 1 for total in accumulate(units))
 
 
+def part_of(kind: Kind, source: Source, run: Run, wanted: Range) -> tuple[Run | None, Run | None]:
+    """What of a run ends in a range, and what after it; None for nothing."""
+    start, end = run.span.start, run.span.end
+    if wanted.comes_after(end):
+        return None, None
+    if wanted.start <= start and end <= wanted.end:
+        return run, None
+    if run.units <= 1:
+        return (run, None) if end <= wanted.end else (None, run)
+    edges = [start, *(unit.start for unit in kind.units(source, run)), end]
+    edges[1:2] = []  # the run starts with its first unit
+    units = len(edges) - 1
+    first = sum(wanted.comes_after(edge) for edge in edges[1:])
+    last = sum(edge <= wanted.end for edge in edges[1:])
+    return _piece(run, edges, first, last), _piece(run, edges, max(first, last), units)
+
+
+def _piece(run: Run, edges: list[int], first: int, last: int) -> Run | None:
+    if first >= last:
+        return None
+    is_whole = first == 0 and last == len(edges) - 1
+    return run if is_whole else run.cut(Span(edges[first], edges[last]), last - first)
+
+
 class RangedWalk:
     """A walk over a file, of which ranges are taken in rising order."""
 
@@ -69,7 +93,7 @@ class RangedWalk:
         """The end of the last range that was taken; None while, or if, it was not taken to its end."""
         self._items = kind.walk(source, depth)
         self._is_whole = is_undivided(kind, source)
-        self._groups = _groups(self._items)
+        self._groups = groups(self._items)
         self._held: tuple[Item, ...] = ()
 
     def can_take(self, wanted: Range) -> bool:
@@ -91,10 +115,10 @@ class RangedWalk:
             end = group[-1].span.end
             if wanted.comes_after(end):
                 continue
-            if wanted.start <= group[0].span.start and end <= wanted.end:
-                yield from group
-            elif isinstance(run := group[-1], Run) and run.units > 1:
-                yield from self._cut(run, wanted)
+            if isinstance(run := group[0], Run) and len(group) == 1:
+                part, rest = part_of(self.kind, self.source, run, wanted)
+                yield from [part] if part else ()
+                self._held = (rest,) if rest else ()
             elif end <= wanted.end:
                 yield from group
             else:
@@ -102,24 +126,8 @@ class RangedWalk:
             if self._held:
                 return
 
-    def _cut(self, run: Run, wanted: Range) -> Iterator[Run]:
-        """The units of a run that end in a range; those after it are held for the next one."""
-        starts = [unit.start for unit in self.kind.units(self.source, run)]
-        edges = [run.span.start, *starts[1:], run.span.end]
-        first = sum(wanted.comes_after(end) for end in edges[1:])
-        last = sum(end <= wanted.end for end in edges[1:])
-        if last > first:
-            yield _piece(run, edges, first, last)
-        if last < len(edges) - 1:
-            self._held = (_piece(run, edges, last, len(edges) - 1),)
 
-
-def _piece(run: Run, edges: list[int], first: int, last: int) -> Run:
-    whole = first == 0 and last == len(edges) - 1
-    return run if whole else run.cut(Span(edges[first], edges[last]), last - first)
-
-
-def _groups(items: Iterable[Item]) -> Iterator[tuple[Item, ...]]:
+def groups(items: Iterable[Item]) -> Iterator[tuple[Item, ...]]:
     """Items one by one; a run without bytes comes with the finding after it, about its rows, which count as damaged."""
     held: tuple[Item, ...] = ()
     for item in items:

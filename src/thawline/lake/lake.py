@@ -51,7 +51,7 @@ class State:
     """What a lake knows after a commit."""
 
     number: int = 0
-    works: Mapping[str, Entry] = field(default_factory=dict)
+    works: dict[str, Entry] = field(default_factory=dict)
     """By key, as the file system spells it."""
     versions: Mapping[str, int] = field(default_factory=dict)
     """The version of every table but `files`."""
@@ -127,16 +127,23 @@ class Lake:
             return  # it has just been carried out
         self._complete(files, number, name, change)
 
-    def _complete(self, files: Table, number: int, name: str, change: Change) -> None:
+    def _complete(self, files: Table, number: int, name: str, change: Change) -> dict[str, int]:
+        """Carry out a commit that counts; the version of each table but `files` afterwards."""
         versions = apply(self.place, number, change, dict(versions_of(files)))
         told = {**change.facts, "tables": versions}
         apply_to(self.place, "files", number, change, {*change.stale, *change.renewed}, told)
         for old in self.place.listed(PENDING):
             if old.partition("-")[0] <= name.partition("-")[0]:  # of processes that were late, or did not live
                 self.place.remove(f"{PENDING}/{old}")
+        return versions
 
-    def commit(self, change: Change, expected: Mapping[str, str | None]) -> None:
-        """Make a change, all of it, once; `Overtaken` if works have other signatures than those that are expected."""
+    def commit(
+        self, change: Change, expected: Mapping[str, str | None], after: Mapping[str, Entry] | None = None
+    ) -> None:
+        """Make a change, all of it, once; `Overtaken` if works have other signatures than those that are expected.
+
+        With `after`, what is known of its works then, the table `files` need not be read again.
+        """
         while True:
             state = self.refresh()
             self._check(state, expected)
@@ -153,7 +160,10 @@ class Lake:
                 self.place.remove(f"{PENDING}/{name}")
                 continue
             self.announced.update(f"{one.table}/{one.path}" for one in change.adds)
-            self._complete(files, number, name, change)
+            versions = self._complete(files, number, name, change)
+            if after is not None:
+                state.works.update(after)
+                self._state = State(number, state.works, versions)
             return
 
     @staticmethod

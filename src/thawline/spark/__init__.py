@@ -86,11 +86,13 @@ def session(
 ) -> SparkSession:
     """A session with the sources registered: the active one, or a new one, by default on all cores of this machine.
 
-    Workers run the same Python as the driver unless PYSPARK_PYTHON is set. `thawline.spark.java` finds Java.
+    Workers run the same Python as the driver unless spark.pyspark.python or PYSPARK_PYTHON is set.
     """
     from pyspark.sql import SparkSession  # noqa: PLC0415 - as above
 
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)  # not needed here
+    if python := (configuration or {}).get("spark.pyspark.python"):
+        os.environ["PYSPARK_PYTHON"] = python  # the setting alone is for spark-submit
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if SparkSession.getActiveSession() is None and (home := find_java()):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from thawline.spark.discovery import Work
 from thawline.spark.intake import Share
-from thawline.spark.planning import LEAST_PARTITION, MOST_PARTITION, OPEN_COST, Part, Planner
+from thawline.spark.planning import A_CORE, LEAST_PARTITION, MOST_PARTITION, OPEN_COST, Part, Planner
 
 __all__ = ["Bundle", "bundles", "bytes_of", "files_of"]
 
@@ -31,7 +31,8 @@ def bundles(works: Sequence[Work], cores: int) -> Iterator[Bundle]:
     group: list[Share] = []
     tasks: list[Task] = []
     weight = 0
-    size = max(min(bytes_of(works) // (4 * cores), MOST_PARTITION), OPEN_COST)
+    total = bytes_of(works) + len(works) * OPEN_COST // 4
+    size = max(min(total // (A_CORE * cores), MOST_PARTITION), OPEN_COST)
     for work in works:
         if not work.beside and (weight >= size or tasks):
             yield Bundle((*tasks, tuple(group)) if group else tuple(tasks))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from thawline import formats
+from thawline import formats, native
 from thawline.errors import ThawlineError, UnknownFormat
 from thawline.folder import Folder
 from thawline.formats.contract import Claim, Foldered, Format
@@ -23,6 +23,7 @@ from thawline.spark.files import File, Members
 from thawline.spark.planning import Part
 from thawline.spark.tables import Output, Tables
 from thawline.spark.walks import LAST
+from thawline.spark.worker import refuse_slow
 from thawline.values import well_formed
 from thawline.verbs.load import Sink, load
 
@@ -137,9 +138,12 @@ class Intake:
     """Columns by which tables are partitioned."""
     described: tuple[Described, ...] = field(default_factory=described)
     """The formats of users' specs, which the process of a task does not know."""
+    is_compiled: bool = native.is_compiled
+    """Whether the driver has the native module."""
 
     def take(self, shares: tuple[Share, ...]) -> Taken:
         """Read all shares, and write their rows."""
+        refuse_slow(is_compiled=self.is_compiled)
         formats.FORMATS.update({format_.name: format_ for format_ in self.described})
         tables = Tables(self.place, self.run, self.by)
         try:

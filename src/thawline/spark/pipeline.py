@@ -319,7 +319,9 @@ class _Run:
         stale = set(map(utf8, (works.keys() & known.keys()) - kept.keys()))
         facts = {"run": self.lake.run, "files": files_of(list(works.values())), "rows": _rows_of(adds)}
         change = Change((*adds, *marks.adds), tuple(sorted(stale)), marks.renewed, facts=facts)
-        self.lake.commit(change, expected)
+        with_rows = {account.work for account in accounts if account.report.rows and account.work not in failed}
+        after = {key: Entry(signature, key in with_rows | kept.keys()) for key, signature in signatures.items()}
+        self.lake.commit(change, expected, after)
         self._count(works, accounts, adds)
 
     def _check_new(self, works: dict[str, Work]) -> None:

@@ -13,6 +13,7 @@ from thawline.errors import SourceError
 from thawline.filters import BadFilter, Bound
 from thawline.formats.contract import Format, Kind, Reading, read
 from thawline.formats.division import cut
+from thawline.formats.growth import Growth, gained
 from thawline.formats.ranges import Range
 from thawline.model import Finding, LeftOut, Run, Span
 from thawline.options import BadOption
@@ -20,7 +21,7 @@ from thawline.source import LocalSource, RemoteSource, Source, open_source
 from thawline.spark.files import File, Members
 from thawline.spark.planning import Part, is_ours
 from thawline.spark.settings import MODES, Settings
-from thawline.spark.walks import LAST
+from thawline.spark.walks import LAST, as_listed
 from thawline.wording import utf8
 
 FILE, START, END = "_file", "_start", "_end"
@@ -95,7 +96,10 @@ class Reader:
 
     def read(self, part: Part, members: Members) -> Iterator[pa.RecordBatch]:
         """The wanted rows of a part, in file order."""
-        for batch in self.bound.matching(self._read(part, members)):
+        return self._wanted(self._read(part, members))
+
+    def _wanted(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in self.bound.matching(batches):
             yield batch if self.wide is self.schema else batch.select(self.schema.names)
 
     def _read(self, part: Part, members: Members) -> Iterator[pa.RecordBatch]:
@@ -112,6 +116,20 @@ class Reader:
         format_ = members.format_of(part.file)
         with LAST.over(part.file, format_, self.settings.table, wanted, self._opened) as walk:
             yield from self._rows(format_, walk.source, part, walk.take(wanted))
+
+    def read_gained(self, file: File, growth: Growth, members: Members) -> Iterator[pa.RecordBatch]:
+        """The wanted rows of what a file has gained, as large as it is said to be."""
+        return self._wanted(self._gained(file, growth, members))
+
+    def _gained(self, file: File, growth: Growth, members: Members) -> Iterator[pa.RecordBatch]:
+        try:
+            with self._opened(file) as opened:
+                source, format_ = as_listed(opened, file), members.format_of(file)
+                kind, table = format_.kind_of(source), self.settings.table
+                items = gained(kind, source, kind.tables[table].depth, growth) if table in kind.tables else iter(())
+                yield from self._rows(format_, source, Part(file, growth.range), items)
+        except _Missing:
+            self.log(f"{file.path}: is gone; passed over")
 
     def _rows(
         self, format_: Format, source: Source, part: Part, items: Iterator[Run | Finding] | None = None

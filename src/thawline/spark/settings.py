@@ -36,10 +36,21 @@ OWN = (
     "filter",
     "timeZone",
     "includeFileMetadata",
+    "startingOffsets",
+    "maxFilesPerTrigger",
+    "maxBytesPerTrigger",
+    "failOnDataLoss",
 )
 """Options of all sources."""
 KAFKA = ("startingOffsets", "endingOffsets", "startingTimestamp", "endingTimestamp", "includeHeaders")
 """Names from Spark's Kafka source for options that have other names in the catalogue. Its ends are exclusive."""
+
+OF_TABLES = ("owner", "provider", "location", "is_managed_location")
+"""Properties of a table in a catalog, which Spark passes instead of its options."""
+NO_TABLE = (
+    "CREATE TABLE … USING does not tell this source the path of its files, as Spark passes no options to a source that "
+    "is written in Python; CREATE TEMPORARY VIEW name USING source OPTIONS (path '…') reads them"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +72,13 @@ class Settings:
     has_metadata: bool = False
     without: tuple[str, ...] = ()
     """Columns that are left out unless they are requested by name."""
+    starts_at_latest: bool = False
+    """Whether a stream starts with what comes after what there is."""
+    max_files: int | None = None
+    max_bytes: int | None = None
+    """How much a micro-batch of a stream takes in at most."""
+    fails_on_loss: bool = True
+    """Whether a stream ends if a file is gone or replaced before it was read."""
     filter: Filter = EVERY
     """Which rows are wanted."""
 
@@ -72,7 +90,7 @@ def understood(format_name: str, passed: Mapping[str, str]) -> Settings:
     for key, value in passed.items():
         name = offered.get(key.lower())
         if name is None:
-            raise BadOption(_unknown(format_name, key, offered))
+            raise BadOption(NO_TABLE if key.lower() in OF_TABLES else _unknown(format_name, key, offered))
         named[name] = value
     format_ = formats.get(format_name, **dict(_for_format(format_name, named)))
     table = named.get("table", next(iter(format_.tables)))
@@ -92,6 +110,10 @@ def understood(format_name: str, passed: Mapping[str, str]) -> Settings:
         max_partition_bytes=_size(named, "maxPartitionBytes"),
         columns=tuple(part.strip() for part in named["columns"].split(",")) if "columns" in named else None,
         has_metadata=_flag(named, "includeFileMetadata"),
+        starts_at_latest=_starting(format_name, named) == "latest",
+        max_files=_size(named, "maxFilesPerTrigger"),
+        max_bytes=_size(named, "maxBytesPerTrigger"),
+        fails_on_loss=_flag(named, "failOnDataLoss", default="true"),
         filter=_filter(named),
         without=("headers",) if not _flag(named, "includeHeaders", default="true") else (),
     )
@@ -120,11 +142,20 @@ def _unknown(format_name: str, key: str, offered: Mapping[str, str]) -> str:
     return f"there is no option {key}; {format_name} has {', '.join(sorted(offered.values()))}"
 
 
+def _starting(format_name: str, named: Mapping[str, str]) -> str:
+    start = named.get("startingOffsets", "earliest")
+    if start not in {"earliest", "latest"} and format_name != "kafka":
+        raise BadOption(f"startingOffsets is {start!r}: it is earliest or latest")
+    if "maxFilesPerTrigger" in named and "maxBytesPerTrigger" in named:
+        raise BadOption("maxFilesPerTrigger and maxBytesPerTrigger: give one of them")
+    return start
+
+
 def _for_format(format_name: str, named: Mapping[str, str]) -> Iterator[tuple[str, object]]:
     for option in OPTIONS:
         if format_name in option.formats and (value := named.get(camel_case(option.name))) is not None:
             yield option.name, value
-    if any(name in named for name in KAFKA[:2]):
+    if format_name == "kafka" and any(name in named for name in KAFKA[:2]):
         yield "offsets", (_offset(named, "startingOffsets", 0), _offset(named, "endingOffsets", -1))
     if "startingTimestamp" in named:
         yield "since", _number(named, "startingTimestamp")
@@ -177,7 +208,7 @@ def _size(named: Mapping[str, str], name: str) -> int | None:
         return None
     size = options.Option(name, (), "size", "").value(named[name])
     if not isinstance(size, int) or size < 1:
-        raise BadOption(f"{name} is {named[name]!r}: it is at least 1 byte")
+        raise BadOption(f"{name} is {named[name]!r}: it is at least 1")
     return size
 
 

@@ -6,7 +6,10 @@ among `--py-files`. It holds what thawline needs besides pyarrow, which Spark's 
 
 from __future__ import annotations
 
+import atexit
 import re
+import shutil
+import tempfile
 import zipfile
 from collections.abc import Collection, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, distribution
@@ -17,7 +20,7 @@ from thawline import generated, native, schemas
 from thawline.errors import ThawlineError
 from thawline.outputs import replacing
 
-__all__ = ["configuration", "pack"]
+__all__ = ["configuration", "pack", "ship"]
 
 FOLDER = "thawline-shipped"
 """Where an executor unpacks the archive, in its own working folder."""
@@ -52,9 +55,27 @@ def pack(target: Path, also: Collection[str] = (), *, overwrite: bool = False) -
     return target
 
 
-def configuration(archive: Path) -> Mapping[str, str]:
-    """The settings of a session whose workers import thawline from an archive."""
-    return {"spark.archives": f"{archive}#{FOLDER}", "spark.executorEnv.PYTHONPATH": FOLDER}
+def ship(settings: Mapping[str, str], places: Collection[str]) -> dict[str, str]:
+    """The settings of a session that brings thawline along, with what it needs to read or write some places.
+
+    The archive is served to workers for as long as the session lives, so it is removed when the process ends.
+    """
+    folder = tempfile.mkdtemp(prefix="thawline-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    also = {"s3fs"} if any(place.startswith(("s3://", "s3a://")) for place in places) else set()
+    return configuration(pack(Path(folder, "thawline.zip"), also), settings)
+
+
+def configuration(archive: Path, settings: Mapping[str, str]) -> dict[str, str]:
+    """Settings with those by which workers import thawline from an archive.
+
+    >>> configuration(Path("a.zip"), {"spark.archives": "b.zip"})["spark.archives"]
+    'b.zip,a.zip#thawline-shipped'
+    """
+    archives = (settings.get("spark.archives"), f"{archive}#{FOLDER}")
+    paths = (settings.get("spark.executorEnv.PYTHONPATH"), FOLDER)
+    joined = {"spark.archives": ",".join(filter(None, archives))}
+    return {**settings, **joined, "spark.executorEnv.PYTHONPATH": ":".join(filter(None, paths))}
 
 
 def _package() -> Iterator[tuple[str, Path]]:

@@ -24,6 +24,7 @@ from thawline.spark.filters import chosen, conditions_of, may_hold, narrowed
 from thawline.spark.planning import Part, Planner, is_ours
 from thawline.spark.rows import Reader, bound_of, schema_of
 from thawline.spark.settings import Settings, understood
+from thawline.spark.streaming import GrowingReader
 from thawline.spark.worker import freeze
 
 LOG = logging.getLogger("thawline.spark")
@@ -124,6 +125,10 @@ class ColdSource(DataSource):
         settings = self.settings
         filtered = narrowed(settings, bound_of(settings).conditions)
         return reader(filtered, to_arrow_schema(schema, timezone="UTC"))
+
+    def streamReader(self, schema: StructType) -> GrowingReader:  # noqa: N802 - as Spark calls it
+        """A reader of files that grow."""
+        return GrowingReader(self.settings, to_arrow_schema(schema, timezone="UTC"))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:  # noqa: ARG002, FBT001 - as Spark has it
         """A writer of files of the format."""

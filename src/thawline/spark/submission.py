@@ -16,6 +16,7 @@ from thawline.errors import ThawlineError
 from thawline.lake.place import LakeError
 from thawline.spark.bundles import Bundle, Task
 from thawline.spark.intake import Account, Intake, Taken, unread
+from thawline.spark.worker import LACKING, SHIPPED, BadWorker
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -160,6 +161,10 @@ def _translating_errors() -> Iterator[None]:
         kind, _, why = cause(error).partition(": ")
         if kind.endswith(LakeError.__name__):
             raise LakeError(why) from error
+        if LACKING in why:
+            raise BadWorker(f"the Python of Spark's workers has no thawline, or an older one; {SHIPPED}") from error
+        if kind.endswith(BadWorker.__name__):
+            raise BadWorker(why) from error
         raise SparkEnded(f"a task of Spark has failed: {cause(error)}; {AGAIN}") from error
     except (Py4JError, OSError) as error:
         why = "the Java that Spark runs in has ended, as happens where memory is short"

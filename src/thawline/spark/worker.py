@@ -8,7 +8,26 @@ import traceback
 from functools import lru_cache
 from types import SimpleNamespace
 
+from thawline import native
+from thawline.errors import ThawlineError
+
 DAEMON = "pyspark.daemon"
+LACKING = "No module named 'thawline"
+"""How a worker's Python says that it has no thawline, or an older one without what a task needs."""
+SHIPPED = "install thawline there as it is here, or let --ship bring it along"
+
+
+class BadWorker(ThawlineError):
+    """A worker whose thawline is not the driver's."""
+
+
+def refuse_slow(*, is_compiled: bool) -> None:
+    """Raise `BadWorker` where the driver has the native module and this process has not.
+
+    It would read a hundred times slower, and nobody would see why.
+    """
+    if is_compiled and not native.is_compiled:
+        raise BadWorker(f"the thawline of Spark's workers lacks its native module; {SHIPPED}")
 
 
 def hush() -> None:

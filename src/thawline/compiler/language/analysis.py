@@ -27,6 +27,8 @@ class Analysis:
         """What is refused, by its message."""
         self.broken: set[Field] = set()
         """Fields whose kind nobody knows, since they are refused."""
+        self.children: set[Type] = set()
+        """Types whose `_parent` an expression uses. Others do not keep it: their structures are freed at once."""
         self.reads: set[str] = set()
         """Names that expressions use."""
         library.root.is_placed = True

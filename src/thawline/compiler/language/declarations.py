@@ -112,9 +112,10 @@ class Type:
 
 
 class Library:
-    """A spec with everything that it imports."""
+    """A spec with everything that it imports. What is written for it has names that start with `prefix`."""
 
-    def __init__(self, file: Path, spec: Spec | None = None) -> None:
+    def __init__(self, file: Path, spec: Spec | None = None, prefix: str = "") -> None:
+        self.prefix = prefix
         self.specs: dict[Path, Spec] = {}
         self.tops: dict[str, Type] = {}
         self.root = self._load(file, spec)
@@ -129,7 +130,7 @@ class Library:
         if len(self.specs) >= MAX_SPECS:
             raise spec.error((), f"more than {MAX_SPECS} specs are imported")
         self.specs[file.resolve()] = spec
-        top = _declare(spec, (), spec.id, _ident(spec.id), spec.data, None)
+        top = _declare(spec, (), spec.id, self.prefix + _ident(spec.id), spec.data, None)
         self.tops.setdefault(spec.id, top)
         meta = spec.data.get("meta")
         imports = meta.get("imports") if isinstance(meta, dict) else None

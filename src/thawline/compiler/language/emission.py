@@ -8,7 +8,7 @@ from importlib import resources
 from thawline.compiler.language.analysis import Analysis
 from thawline.compiler.language.declarations import Field, Library, Type
 from thawline.compiler.language.failures import Refused
-from thawline.compiler.language.kinds import Label, c_type, default, is_object
+from thawline.compiler.language.kinds import Kind, Label, c_type, default, is_object
 from thawline.compiler.language.reading import Places, Reader, has_flag, stored, stream_code
 from thawline.compiler.language.storing import Storer
 from thawline.compiler.language.values import Scope, comparison
@@ -39,6 +39,11 @@ def runtime() -> str:
     return FUTURE + "\n".join(texts)
 
 
+def module(*texts: str) -> str:
+    """The readers of some libraries as one module."""
+    return "\n\n".join((DIRECTIVES + runtime(), *texts))
+
+
 def emit(analysis: Analysis, library: Library) -> Emitted:
     """The reader of a library."""
     writer, places = Writer(), Places()
@@ -56,6 +61,12 @@ def emit(analysis: Analysis, library: Library) -> Emitted:
     emitter.name_enums(types)
     emitter.enter_root(storer)
     return Emitted(writer.text, tuple(places.paths), frozenset(analysis.reads))
+
+
+def _argument(kind: Kind) -> str:
+    """How a function declares an argument of a kind, which may be None where it is an object."""
+    found = c_type(kind)
+    return f"{found} | None" if found in ("Structure", "Stream") else found
 
 
 def _refuse(analysis: Analysis) -> None:
@@ -233,11 +244,13 @@ class _Emitter:
         """The functions that make, read and recognise structures of a type."""
         writer, name = self.writer, type_.ident
         params = [(item, self.analysis.kind(item)) for item in type_.params.values()]
-        given = "".join(f", p_{item.name}: {c_type(kind)}" for item, kind in params)
+        given = "".join(f", p_{item.name}: {_argument(kind)}" for item, kind in params)
         head = f"io: Stream, parent: Structure | None, root: Structure | None, little: cython.int{given}"
         with writer.function(f"new_{name}({head}) -> T_{name}", fails=""):
             writer.add(f"x: T_{name} = T_{name}.__new__(T_{name})")
-            writer.add("x.io = io", "x.ctx = io.ctx", "x.parent = parent", "x.little = little")
+            writer.add("x.io = io", "x.ctx = io.ctx", "x.little = little")
+            if type_ in self.analysis.children:
+                writer.add("x.parent = parent")
             writer.add("x.root = x if root is None else root")
             writer.add("x.start = io.pos", "x.end = io.pos")
             for item, _ in params:
@@ -271,6 +284,11 @@ class _Emitter:
                 writer.add("return 0")
             if "repeat" in item.data:
                 self._some(reader, item)
+        with writer.function("release(self)", is_native=False):
+            for name, _, value in self._variables(type_):
+                if value == "None":
+                    writer.add(f"self.{name} = None")
+            writer.add("self.root = None")
         with writer.function("step(self, index)", is_native=False):
             for index, _ in enumerate(type_.seq):
                 writer.add(f"if index == {index}: self.step_{index}()")
@@ -297,11 +315,9 @@ class _Emitter:
         """What Python calls: a reading of the root, and its rows."""
         writer, root = self.writer, self.library.root
         given = "".join(f", {item.name}" for item in root.params.values())
-        with writer.function(f"root(io: Stream{given})", is_native=False):
+        with writer.function(f"root_{root.ident}(io: Stream{given})", is_native=False):
             writer.add(f"return new_{root.ident}(io, None, None, -1{given})")
-        with writer.function("read_whole(x: Structure)", is_native=False):
-            writer.add("enter(x)")
-        with writer.function(f"put_root(x: T_{root.ident}, c: Column)", is_native=False):
+        with writer.function(f"put_root_{root.ident}(x: T_{root.ident}, c: Column)", is_native=False):
             writer.add(f"put_{root.ident}(x, c)")
         for item in root.seq:
             if "repeat" in item.data:
@@ -314,7 +330,7 @@ class _Emitter:
         is_kept = name in self.analysis.reads
         given = f"x: T_{self.library.root.ident}, c: Column, first: cython.longlong"
         given = f"x: T_{self.library.root.ident}, c: Column, first: cython.longlong"
-        with writer.function(f"put_{name}_rows({given})", is_native=False):
+        with writer.function(f"put_{name}_rows_of_{self.library.root.ident}({given})", is_native=False):
             writer.add("ctx: Context = x.ctx", f"items: list = x.f_{name} or []")
             with writer.block("for v in items[first:]:"):
                 storer.store(self.analysis.item_kind(item), "v", "c", self.places.number(item), 1)

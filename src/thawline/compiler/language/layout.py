@@ -245,7 +245,7 @@ def table(node: Node, column: Any) -> pa.RecordBatch:
 def array(node: Node, column: Any) -> pa.Array:
     """A filled column as an Arrow array; of labels, their numbers."""
     kids = column_kids(column)
-    rows, nulls, valid, offsets, data = column.taken()
+    rows, nulls, valid, offsets, data = column.taken(pa.allocate_buffer)
     bitmap = _bitmap(valid, rows) if nulls else None
     if node.kind == GROUP:
         return _struct(node, kids, rows, nulls, bitmap)
@@ -254,21 +254,21 @@ def array(node: Node, column: Any) -> pa.Array:
         values = array(item, kids[0]) if item else pa.nulls(0)
         return _list(values, rows, nulls, bitmap, offsets)
     if node.kind == BLOB:
-        return pa.Array.from_buffers(node.type, rows, [bitmap, pa.py_buffer(offsets), pa.py_buffer(data)], nulls)
+        return pa.Array.from_buffers(node.type, rows, [bitmap, offsets, data], nulls)
     if pa.types.is_boolean(node.type):
-        numbers = pa.Array.from_buffers(pa.uint8(), rows, [bitmap, pa.py_buffer(data)], nulls)
+        numbers = pa.Array.from_buffers(pa.uint8(), rows, [bitmap, data], nulls)
         return pc.cast(numbers, pa.bool_())
-    return pa.Array.from_buffers(node.type, rows, [bitmap, pa.py_buffer(data)], nulls)
+    return pa.Array.from_buffers(node.type, rows, [bitmap, data], nulls)
 
 
-def _bitmap(valid: bytes, rows: int) -> pa.Buffer:
+def _bitmap(valid: pa.Buffer, rows: int) -> pa.Buffer:
     """A byte for each row as a bit for each."""
-    return pc.cast(pa.Array.from_buffers(pa.uint8(), rows, [None, pa.py_buffer(valid)]), pa.bool_()).buffers()[1]
+    return pc.cast(pa.Array.from_buffers(pa.uint8(), rows, [None, valid]), pa.bool_()).buffers()[1]
 
 
-def _list(values: pa.Array, rows: int, nulls: int, bitmap: pa.Buffer | None, offsets: bytes) -> pa.Array:
+def _list(values: pa.Array, rows: int, nulls: int, bitmap: pa.Buffer | None, offsets: pa.Buffer) -> pa.Array:
     kind = pa.list_(values.type)
-    return pa.Array.from_buffers(kind, rows, [bitmap, pa.py_buffer(offsets)], nulls, children=[values])
+    return pa.Array.from_buffers(kind, rows, [bitmap, offsets], nulls, children=[values])
 
 
 def column_kids(column: Any) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ import pyarrow as pa
 
 from thawline.compiler.language.analysis import Analysis
 from thawline.compiler.language.declarations import Field, Library
-from thawline.compiler.language.emission import DIRECTIVES, Emitted, emit, runtime
+from thawline.compiler.language.emission import Emitted, emit, module
 from thawline.compiler.language.failures import Failure, Refusal, Refused
 from thawline.compiler.language.kinds import List, Struct
 from thawline.compiler.language.layout import GROUP, Node, TooManyColumns, layout, table
@@ -24,7 +25,7 @@ from thawline.native.plain.cython_names import executed
 
 ROOT = "root"
 MAX_ROWS = 65_536
-MAX_BYTES = 64 << 20
+MAX_BYTES = 8 << 20
 """A batch of a repetition ends after this many rows, or with the rows that cross this many bytes."""
 STEP = 1024
 """Items that are read between two looks at how many bytes there are."""
@@ -42,8 +43,8 @@ class Program:
     """A spec that was compiled."""
 
     spec: Spec
-    source: str
-    """The text of the reader, complete: Cython in pure Python mode."""
+    text: str
+    """The text of the reader, without what all readers start with."""
     is_compiled: bool
     reader: Mapping[str, Any] = field(repr=False)
     paths: tuple[str, ...] = field(repr=False)
@@ -52,12 +53,19 @@ class Program:
     """Repetitions in the root: the index of the field, and the columns of an item."""
     nested: Mapping[str, str] = field(repr=False)
     """Other repetitions that are not in another: the path of the field."""
+    ident: str
+    """What names of the root in the reader end with."""
     params: tuple[Any, ...] = ()
 
     @property
     def id(self) -> str:
         """The id of the spec."""
         return self.spec.id
+
+    @property
+    def source(self) -> str:
+        """The text of the reader, complete: Cython in pure Python mode."""
+        return module(self.text)
 
     @property
     def key(self) -> str:
@@ -105,7 +113,7 @@ class Program:
         view = memoryview(data).cast("B")[start:end]
         made = self.reader
         ctx = made["context"](LEAST_WORK + WORK * len(view), PROCESSES)
-        root = made["root"](made["stream"](ctx, view, start), *self.params)
+        root = made[f"root_{self.ident}"](made["stream"](ctx, view, start), *self.params)
         return _Reading(self, ctx, root, start)
 
 
@@ -122,12 +130,16 @@ class _Reading:
         column = node.build(self.program.reader["column"])
         failure = self.attempt(lambda: self.program.reader["read_whole"](self.root))
         if failure is None:
-            failure = self.attempt(lambda: self.program.reader["put_root"](self.root, column))
+            failure = self.attempt(lambda: self.put_root(column))
+        self.root.release()
         if failure is None:
             yield table(node, column)
         yield from self.notes()
         if failure is not None:
             yield failure
+
+    def put_root(self, column: Any) -> None:
+        self.program.reader[f"put_root_{self.program.ident}"](self.root, column)
 
     def repetition(self, name: str, index: int, node: Node, max_rows: int) -> Iterator[pa.RecordBatch | Failure]:
         reader = self.program.reader
@@ -137,15 +149,11 @@ class _Reading:
             if failure is not None:
                 yield failure
                 return
-        some, put = getattr(self.root, f"some_{name}"), reader[f"put_{name}_rows"]
-        first, is_done = 0, False
-        while not is_done:
-            found: list[bool] = []
-            failure = self.attempt(lambda: found.append(some(min(STEP, max_rows))))  # noqa: B023 - called at once
-            kept: list[int] = []
-            failure = self.attempt(lambda: kept.append(put(self.root, column, first))) or failure  # noqa: B023 - as above
-            first = kept[0] if kept else first
-            is_done = failure is not None or found[0]
+        put = reader[f"put_{name}_rows_of_{self.program.ident}"]
+        state = _Progress(getattr(self.root, f"some_{name}"), put, min(STEP, max_rows))
+        while not state.is_done:
+            failure = self.attempt(lambda: state.advance(self.root, column))
+            is_done = state.is_done = state.is_done or failure is not None
             if column.count() and (is_done or column.count() >= max_rows or column.bytes_held() >= MAX_BYTES):
                 yield table(node, column)
             yield from self.notes()
@@ -162,7 +170,8 @@ class _Reading:
 
     def attempt(self, action: Callable[[], object]) -> Failure | None:
         """Do it, and say why it could not be done. A reader never raises anything else."""
-        limit = sys.getrecursionlimit()
+        limit, was_collecting = sys.getrecursionlimit(), gc.isenabled()
+        gc.disable()  # a reading makes many objects and no garbage: what it looks through is all in use
         try:
             if not self.program.is_compiled:
                 sys.setrecursionlimit(max(limit, depth_of_stack() + FRAMES * self.program.reader["MAX_DEPTH"]))
@@ -171,11 +180,32 @@ class _Reading:
             return self.failure(error, *self.ctx.state(), is_fatal=True)
         finally:
             sys.setrecursionlimit(limit)
+            if was_collecting:
+                gc.enable()
         return None
 
     def failure(self, error: BaseException, at: int, began: int, *, is_fatal: bool) -> Failure:
         position = getattr(error, "position", -1)
         return Failure(position if position >= 0 else began, self.program.paths[at], str(error), _kind(error), is_fatal)
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far a repetition has been read."""
+
+    some: Callable[[int], bool]
+    put: Callable[[Any, Any, int], int]
+    step: int
+    first: int = 0
+    """The first item that is not in the columns yet."""
+    is_done: bool = False
+
+    def advance(self, root: Any, column: Any) -> None:
+        """Read some items, and put those that were read into their columns."""
+        try:
+            self.is_done = self.some(self.step)
+        finally:
+            self.first = self.put(root, column, self.first)
 
 
 def depth_of_stack() -> int:
@@ -227,27 +257,37 @@ def load(
     *,
     spec: Spec | None = None,
     native: Callable[[str], Mapping[str, Any] | None] = lambda _text: None,
+    prefix: str = "",
 ) -> Program:
     """A spec, compiled; `SpecError` says what is refused and where.
 
     `params` are the parameters of the root. `kernel` is what a compiled module of the same source defines, or `native`
     gives that for a source; without either the reader runs as Python. `spec` is read in place of the file, whose folder
-    still has the imports.
+    still has the imports. With prefixes, readers of several specs can be one module.
     """
-    library, analysis, emitted, whole = _compiled(Path(file), spec)
+    library, analysis, emitted, whole = _compiled(Path(file), spec, prefix)
     root = library.root
-    text = DIRECTIVES + runtime() + "\n\n" + emitted.text
+    text = module(emitted.text)
     kernel = native(text) if kernel is None else kernel
     made = dict(kernel) if kernel is not None else _executed(text)
+    repeated = {item.name for item in root.seq if "repeat" in item.data}
     return Program(
-        root.spec, text, kernel is not None, made, emitted.paths, whole, _streamed(analysis, library),
-        _nested(whole, {item.name for item in root.seq if "repeat" in item.data}), _given(library, params or {}),
-    )  # fmt: skip
+        spec=root.spec,
+        text=emitted.text,
+        is_compiled=kernel is not None,
+        reader=made,
+        paths=emitted.paths,
+        whole=whole,
+        streamed=_streamed(analysis, library),
+        nested=_nested(whole, repeated),
+        ident=root.ident,
+        params=_given(library, params or {}),
+    )
 
 
-def _compiled(file: Path, spec: Spec | None = None) -> tuple[Library, Analysis, Emitted, Node]:
+def _compiled(file: Path, spec: Spec | None = None, prefix: str = "") -> tuple[Library, Analysis, Emitted, Node]:
     """The text of the reader of a spec, and the columns of its root."""
-    library = Library(file, spec)
+    library = Library(file, spec, prefix)
     analysis = Analysis(library)
     emitted = emit(analysis, library)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,6 +18,8 @@ from thawline.compiler.language.writing import Writer
 from thawline.ksy.documents import SpecError
 
 PROCESS = re.compile(r"([a-z_][a-z0-9_.]*)(?:\((.*)\))?", re.DOTALL)
+FAST = {"utf-8": "decoded_utf8", "ascii": "decoded_ascii", "iso8859-1": "decoded_latin1"}
+"""Encodings that C decodes without looking them up."""
 ORDERS = {"le", "be"}
 
 
@@ -216,7 +219,9 @@ class Reader:
         encoding = str(item.data.get("encoding") or item.owner.default("encoding") or "")
         if not encoding:
             raise item.error("a string needs an encoding, here or in meta", "type")
-        return f"decoded({self._bytes(item, scope, found, encoding)}, {encoding!r})"
+        code = self._bytes(item, scope, found, encoding)
+        fast = FAST.get(_codec(encoding))
+        return f"{fast}({code})" if fast else f"decoded({code}, {encoding!r})"
 
     # Bytes
 
@@ -403,6 +408,14 @@ def has_flag(analysis: Analysis, item: Field) -> bool:
     if is_object(analysis.kind(item)) or "repeat" in item.data:
         return False
     return "if" in item.data or is_partial(item)
+
+
+def _codec(encoding: str) -> str:
+    """Python's name of an encoding; empty if it has none."""
+    try:
+        return codecs.lookup(encoding).name
+    except (LookupError, ValueError):
+        return ""
 
 
 def _is_true(item: Field, key: str) -> bool:

@@ -70,11 +70,12 @@ class Storer:
     def store_type(self, type_: Type) -> None:
         """The function that appends a structure of a type."""
         writer, name = self.writer, type_.ident
-        with writer.function(f"put_{name}(x: T_{name}, c: Column) -> cython.int"):
+        with writer.function(f"put_{name}(x: T_{name} | None, c: Column) -> cython.int"):
             with writer.block("if x is None:"):
                 writer.add("c.null()", "return 0")
             with writer.block("if c.kind == BLOB:"):
                 writer.add("put_span(c, x.io, x.start, x.end)", "return 0")
+            writer.add("if c.behind: c.catch_up()")
             writer.add("ctx: Context = x.ctx", "spend(ctx, 1)", "kids: list = c.kids", "k: Column", "state: cython.int")
             for index, item in enumerate(columns(self.analysis, type_)):
                 writer.add(f"k = kids[{index}]")
@@ -141,7 +142,8 @@ class Storer:
 
     def union(self, kind: Union) -> str:
         """The name of the function that appends a value of a union."""
-        return self.unions.setdefault(kind.alternatives, f"put_union_{len(self.unions)}")
+        name = f"put_union_{len(self.unions)}_of_{self.analysis.library.root.ident}"
+        return self.unions.setdefault(kind.alternatives, name)
 
     def store_unions(self) -> None:
         """The functions for all unions that were named. They may name more."""
@@ -155,6 +157,7 @@ class Storer:
         with writer.function(f"{name}(x: object, c: Column, ctx: Context, at: cython.int) -> cython.int"):
             with writer.block("if x is None:"):
                 writer.add("c.null()", "return 0")
+            writer.add("if c.behind: c.catch_up()")
             writer.add("kids: list = c.kids", "k: Column", "found: cython.bint = False", "name: Column = kids[0]")
             for index, (word, item) in enumerate(alternatives(kind), 1):
                 writer.add(f"k = kids[{index}]")

@@ -117,6 +117,8 @@ class _Evaluation:
             "_root": Value("self.root", Struct(scope.type.top)),
             "_parent": Value("parent_of(self)", self.analysis.parent_kind(scope.type)),
         }
+        if name == "_parent":
+            self.analysis.children.add(scope.type)
         if name in special:
             found = special[name]
             if found is None:
@@ -157,8 +159,10 @@ class _Evaluation:
         if name == "_io":
             return Value(f"io_of({found.code})", Io())
         if name == "_parent" and isinstance(found.kind, Struct):
+            self.analysis.children.add(found.kind.type)
             return Value(f"parent_of({found.code})", self.analysis.parent_kind(found.kind.type))
         if name == "_parent":
+            self.analysis.children |= set(self.analysis.library.types())
             return Value(f"parent_of({found.code})", ANY)
         if isinstance(found.kind, Struct):
             type_ = found.kind.type
@@ -374,7 +378,7 @@ def comparison(operator: str, left: Value, right: Value) -> Value:
         names = (type(left.kind).__name__.lower(), type(right.kind).__name__.lower())
         raise ExpressionError(f"{names[0]} cannot be compared with {names[1]}")
     codes = [left.code, right.code]
-    if c_type(left.kind) != c_type(right.kind) or c_type(left.kind) in ("object", "cython.ulonglong"):
+    if "cython.ulonglong" in (c_type(left.kind), c_type(right.kind)):
         codes = [boxed(left), boxed(right)]
     return Value(f"({codes[0]} {operator} {codes[1]})", Bool())
 

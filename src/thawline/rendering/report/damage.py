@@ -42,7 +42,7 @@ def _section(survey: Survey, account: Account, exhibit: Exhibit | None) -> Marku
         _map(account, findings, {number for number, _ in shown}),
         element("ol", *(_finding(account, number, finding, exhibit) for number, finding in shown)),
         more if left > 0 else "",
-        _next(exhibit),
+        _next(account, exhibit),
         class_="file",
         id=f"f{account.number}",
     )
@@ -140,10 +140,12 @@ def _styled(text: str, style: str) -> Markup:
     return element("span", text, class_=class_) if class_ and text.strip() else joined(text)
 
 
-def _next(exhibit: Exhibit | None) -> Markup:
+def _next(account: Account, exhibit: Exhibit | None) -> Markup:
     """The next commands, without those that stand below the bytes of a finding."""
-    shown = tuple(f"--finding {number}" for number in exhibit.dumps) if exhibit else ()
-    commands = [command for command in exhibit.assessment.next if not command.endswith(shown)] if exhibit else []
+    if exhibit is None:  # there were too many files to look at their bytes
+        return element("p", "next ", element("code", f"thawline verify {quoted(account.file)}"), class_="next")
+    shown = tuple(f"--finding {number}" for number in exhibit.dumps)
+    commands = [command for command in exhibit.assessment.next if not command.endswith(shown)]
     if not commands:
         return joined()
     return element("p", "next ", *(element("code", command) for command in commands), class_="next")

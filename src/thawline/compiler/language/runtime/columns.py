@@ -8,7 +8,10 @@ if cython.compiled:
     from cython.cimports.libc.stdlib import free, realloc
     from cython.cimports.libc.string import memcpy, memset
 
-LONGEST = 0x7FFFFFFF
+LONGEST = cython.declare(cython.longlong, 0x7FFFFFFF)
+BLOB = cython.declare(cython.int, 2)
+GROUP = cython.declare(cython.int, 3)
+ITEMS = cython.declare(cython.int, 4)
 
 
 @cython.final
@@ -107,16 +110,19 @@ class Memory:
         return 0
 
     @cython.cfunc
-    def taken(self) -> object:
-        """All bytes; there are none afterwards."""
-        made: object
-        if cython.compiled:
-            made = self.p[: self.size] if self.size else b""
-        else:
-            made = bytes(self.plain)
+    def taken(self, made: object) -> object:
+        """All bytes, in what `made` gives for their number; there are none afterwards."""
+        target: object = made(self.size)
+        if self.size:
+            if cython.compiled:
+                view: cython.uchar[::1] = memoryview(target).cast("B")
+                memcpy(cython.address(view[0]), self.p, cython.cast(cython.size_t, self.size))
+            else:
+                memoryview(target).cast("B")[:] = self.plain
+        if not cython.compiled:
             self.plain = bytearray()
         self.size = 0
-        return made
+        return target
 
 
 @cython.cfunc
@@ -137,7 +143,7 @@ class Column:
     rows: cython.longlong
     nulls: cython.longlong
     end: cython.longlong
-    limited: cython.bint
+    behind: cython.longlong
     low: object
     high: object
     data: Memory
@@ -156,28 +162,42 @@ class Column:
     @cython.cfunc
     @cython.exceptval(-1)
     def null(self) -> cython.int:
+        return self.more_nulls(1)
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def more_nulls(self, count: cython.longlong) -> cython.int:
+        """Append nulls. The columns in a structure get theirs when they next get a value."""
         if not self.nulls:
             self.valid.fill(self.rows, 1)
-        self.valid.put(0, 1)
-        self.nulls += 1
-        self.rows += 1
+        self.valid.fill(count, 0)
+        self.nulls += count
+        self.rows += count
         if self.kind == GROUP:
-            for kid in self.kids:
-                if kid is not None:
-                    cython.cast(Column, kid).null()
+            self.behind += count
         elif self.kind == BLOB or self.kind == ITEMS:
-            self.offsets.put(self.end, 4)
+            while count > 0:
+                self.offsets.put(self.end, 4)
+                count -= 1
         else:
-            self.data.put(0, self.width)
+            self.data.fill(count * self.width, 0)
         return 0
 
-    def put_null(self):
-        """Append a null."""
-        self.null()
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def catch_up(self) -> cython.int:
+        """Give the columns in a structure the nulls that they lack."""
+        count: cython.longlong = self.behind
+        self.behind = 0
+        for kid in self.kids:
+            if kid is not None:
+                cython.cast(Column, kid).more_nulls(count)
+        return 0
 
-    def taken(self):
+    def taken(self, make):
         """The rows, the nulls, and the bytes of validity, offsets and values, which are all empty afterwards."""
-        made = (self.rows, self.nulls, self.valid.taken(), self.offsets.taken(), self.data.taken())
+        valid, offsets, data = self.valid.taken(make), self.offsets.taken(make), self.data.taken(make)
+        made = (self.rows, self.nulls, valid, offsets, data)
         self.rows = 0
         self.nulls = 0
         self.end = 0
@@ -187,6 +207,8 @@ class Column:
 
     def inner(self):
         """The columns in it, None for those that are not wanted."""
+        if self.behind:
+            self.catch_up()
         return self.kids
 
     def count(self):
@@ -202,13 +224,6 @@ class Column:
         return held
 
 
-NUMBER = 0
-REAL = 1
-BLOB = 2
-GROUP = 3
-ITEMS = 4
-
-
 def column(kind, width, low, high, kids):
     """An empty column. Numbers are between `low` and `high`; `kids` are the columns in it, None where not wanted."""
     made: Column = Column.__new__(Column)
@@ -217,14 +232,14 @@ def column(kind, width, low, high, kids):
     made.rows = 0
     made.nulls = 0
     made.end = 0
-    made.limited = False
+    made.behind = 0
     made.low = low
     made.high = high
     made.data = memory()
     made.offsets = memory()
     made.valid = memory()
     made.kids = kids
-    if kind in (BLOB, ITEMS):
+    if made.kind == BLOB or made.kind == ITEMS:
         start_offsets(made)
     return made
 
@@ -308,7 +323,8 @@ def put_text(column: Column, value: object, ctx: Context, at: cython.int) -> cyt
         column.null()
         return 0
     try:
-        encoded = value.encode("utf-8")
+        text: str = value
+        encoded = text.encode("utf-8")
     except ValueError:
         note(ctx, at, ctx.began, Stop("encoding", "has half of a surrogate pair"))
         column.null()
@@ -373,14 +389,14 @@ def enter(made: Structure) -> cython.int:
 
 
 @cython.cfunc
-def io_of(made: Structure) -> Stream:
+def io_of(made: Structure | None) -> Stream:
     if made is None:
         raise Stop("value", "a structure that is not there has no bytes")
     return made.io
 
 
 @cython.cfunc
-def parent_of(made: Structure) -> Structure:
+def parent_of(made: Structure | None) -> Structure:
     if made is None or made.parent is None:
         raise Stop("value", "there is nothing around the structure")
     return made.parent
@@ -389,3 +405,8 @@ def parent_of(made: Structure) -> Structure:
 def is_structure(value):
     """Whether a value is a structure."""
     return isinstance(value, Structure)
+
+
+def read_whole(made: Structure):
+    """Read a structure from Python."""
+    enter(made)

@@ -10,11 +10,11 @@ import cython
 if cython.compiled:
     from cython.cimports.libc.string import memchr, memcpy
 
-MAX_DEPTH = 100
-MAX_NOTES = 100
-MAX_BITS = 4096
-MAX_TEXT = 1 << 26
-MAX_OUTPUT = 1 << 28
+MAX_DEPTH = cython.declare(cython.longlong, 100)
+MAX_NOTES = cython.declare(cython.longlong, 100)
+MAX_BITS = cython.declare(cython.longlong, 4096)
+MAX_TEXT = cython.declare(cython.longlong, 1 << 26)
+MAX_OUTPUT = cython.declare(cython.longlong, 1 << 28)
 
 
 class Stop(Exception):
@@ -81,6 +81,7 @@ def note(ctx: Context, at: cython.int, began: cython.longlong, error: object) ->
 
 
 @cython.final
+@cython.no_gc
 @cython.cclass
 class Stream:
     """Some bytes, and the position in them. `base` is where they are in the unit."""
@@ -472,6 +473,27 @@ def decoded(data: bytes, encoding: str) -> str:
         raise Stop("encoding", f"the encoding {encoding!r} is not known") from None
     except ValueError as error:
         raise Stop("encoding", f"these bytes are not {encoding}: {error}") from None
+
+
+@cython.cfunc
+def decoded_utf8(data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except ValueError as error:
+        raise Stop("encoding", f"these bytes are not UTF-8: {error}") from None
+
+
+@cython.cfunc
+def decoded_ascii(data: bytes) -> str:
+    try:
+        return data.decode("ascii")
+    except ValueError as error:
+        raise Stop("encoding", f"these bytes are not ASCII: {error}") from None
+
+
+@cython.cfunc
+def decoded_latin1(data: bytes) -> str:
+    return data.decode("latin-1")
 
 
 @cython.cfunc
