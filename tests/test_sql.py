@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -200,3 +205,23 @@ def test_what_count_gives_is_what_reading_gives() -> None:
                 continue
             expected = sum(batch.num_rows for batch in cold.batches(["offset"]))
         assert rows(f"select count(*) as n from '{path}'", GOLDEN)[0]["n"] == expected, path  # noqa: S608
+
+
+def test_ctrl_c_ends_a_query_that_duckdb_is_busy_with(partition: Path, tmp_path: Path) -> None:
+    four = "'orders-3/' a, 'orders-3/' b, 'orders-3/' c, 'orders-3/' d"
+    query = f"select count(*) from {four} where a.key < b.key or c.key < d.key"  # noqa: S608
+    process = subprocess.Popen(
+        [sys.executable, "-m", "thawline", "sql", query],
+        cwd=partition.parent,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stderr=subprocess.PIPE,
+    )
+    for _ in range(600):
+        if list(tmp_path.iterdir()):
+            break
+        time.sleep(0.1)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=20)[1] == b"thawline: interrupted\n"
+    assert process.returncode == 130
+    assert list(tmp_path.iterdir()) == []

@@ -7,7 +7,9 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,8 @@ from thawline.errors import MissingExtra, ThawlineError
 
 MOST_SPILLED = "16GiB"
 """What a query may write to its temporary folder."""
+LOOK = 0.2
+"""Seconds after which the main thread looks for signals."""
 SETTINGS = ("set ieee_floating_point_ops = false", "set error_on_division_by_zero = false")
 
 
@@ -71,9 +75,9 @@ def answered(
         for name, rows in views.items():
             connection.register(name, rows)
         with _said(views):
-            reader = connection.sql(sql).to_arrow_reader(65_536)
+            reader = _interruptible(connection, lambda: connection.sql(sql).to_arrow_reader(65_536))
         schema = pa.schema([pa.field(field.name, _plain(field.type)) for field in reader.schema])
-        yield schema, _batches(reader, schema, views)
+        yield schema, _batches(connection, reader, schema, views)
     finally:
         if connection is not None:
             connection.close()
@@ -124,10 +128,23 @@ def _sentence(text: str) -> str:
     return "; ".join(line for line in lines if line)
 
 
-def _batches(reader: Any, schema: pa.Schema, views: dict[str, Rows]) -> Iterator[pa.RecordBatch]:
+def _interruptible(connection: Any, work: Callable[[], Any]) -> Any:
+    """The result of work that DuckDB does; Ctrl-C ends it. The main thread, which is told of Ctrl-C, only waits."""
+    with ThreadPoolExecutor(1) as worker:
+        doing = worker.submit(copy_context().run, work)
+        try:
+            while not doing.done():
+                wait([doing], LOOK)
+            return doing.result()
+        except BaseException:
+            connection.interrupt()
+            raise
+
+
+def _batches(connection: Any, reader: Any, schema: pa.Schema, views: dict[str, Rows]) -> Iterator[pa.RecordBatch]:
     while True:
         with _said(views):
-            batch = next(reader, None)
+            batch = _interruptible(connection, lambda: next(reader, None))
         if batch is None:
             return
         columns = [_cast(column, field.type) for column, field in zip(batch.columns, schema, strict=True)]
