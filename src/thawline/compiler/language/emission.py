@@ -16,7 +16,7 @@ from thawline.compiler.language.writing import Writer
 from thawline.ksy.documents import SpecError
 
 FUTURE = "from __future__ import annotations\n"
-RUNTIME = ("streams", "columns")
+RUNTIME = ("streams", "values", "columns")
 DIRECTIVES = (
     "# cython: language_level=3, boundscheck=True, wraparound=True, nonecheck=True, cdivision=False, "
     "auto_pickle=False, binding=False, infer_types=True, optimize.use_switch=False\n"
