@@ -36,6 +36,7 @@ ON_A_FILE = [
     "tail -n 2 FILE",
     "verify --format jsonl FILE",
     "verify --format table FILE",
+    "report FILE --format json",
     "inspect FILE",
     "diff FILE FILE",
     "convert FILE -o out/rows.jsonl",
@@ -54,6 +55,8 @@ ON_NOTHING = [
     "borg --help",
     "rbak --help",
     "ingest --help",
+    "lake --help",
+    "sql --help",
 ]
 
 

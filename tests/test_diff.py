@@ -264,3 +264,12 @@ def test_nulls_and_floats_are_compared_bit_by_bit() -> None:
     nan = float("nan")
     a, b = pa.array([nan, 0.0, None, None, 1.0]), pa.array([nan, -0.0, None, 1.0, 1.0])
     assert unequal(a, b).to_pylist() == [False, True, False, True, False]
+
+
+@pytest.mark.parametrize("option", ["--key", "--columns"])
+def test_a_column_that_is_not_there_is_one_sentence(tmp_path: Path, option: str) -> None:
+    path = tmp_path / "a.asb"
+    path.write_bytes(HEADER + record(1))
+    outcome = piped("diff", str(path), str(path), option, "nope")
+    assert outcome.code == 2
+    assert outcome.err.splitlines()[0].startswith("thawline: aerospike.records has no column nope; it has ")

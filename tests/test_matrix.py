@@ -32,6 +32,7 @@ PER_FILE = {
     "head": ["{file}", "-n 2 {file} --vertical"],
     "tail": ["{file}", "-n 1 - < {file}"],
     "diff": ["{file} {file}", "{file} {file} --format csv --limit 2"],
+    "sql": ["{rows}", "{count}"],
     "convert": ["{file} -o {out}.parquet", "{file} -o {out}.csv"],
     "verify": ["{file}", "-v {file} --format csv", "- < {file}"],
     "report": ["{file} -o {out}.html", "{file} --format json", "- --format md < {file}"],
@@ -56,6 +57,8 @@ ONCE = {
     "help": ["", *FORMATS, "cat", "nosuch"],
     "explain": ["", *(code.id for name in FORMATS for code in get(name).codes), "nosuch"],
     "completion": ["bash", "zsh", "fish", "nosuch"],
+    **{f"lake {name}": ["nosuch", "/dev/null"] for name in ("status", "history", "compact", "vacuum")},
+    "lake forget": ["nosuch file", "/dev/null file"],
     "spec diff": [f"--structure {GOLDEN.parents[1] / 'schemas'} {GOLDEN.parents[1] / 'schemas'}", "nosuch nosuch"],
     "spec check": [f"{GOLDEN.parents[1] / 'schemas' / 'rbf_frame.ksy'}", "nosuch"],
     "spec cache": ["", "--clear"],
@@ -114,7 +117,10 @@ def may_be_wide(line: str) -> bool:
 def ran(command: str, arguments: str, folder: Path, file: str, *, terminal: bool) -> tuple[str, Ran]:
     """A command line with its outcome."""
     out = f"out-{command.replace(' ', '-')}-{'terminal' if terminal else 'pipe'}"
-    line = f"{command} {arguments.format(file=shlex.quote(file), out=out)}".strip()
+    place = "'" + file.replace("'", "''") + "'"
+    queries = {"rows": f"from {place} limit 2", "count": f"select count(*) from {place}"}  # noqa: S608 - of tests
+    quoted = {name: shlex.quote(text) for name, text in {**queries, "file": file}.items()}
+    line = f"{command} {arguments.format(**quoted, out=out)}".strip()
     given, _, stdin = line.partition(" < ")
     if stdin and not Path(folder, file).is_file():
         return line, Ran(0, "")

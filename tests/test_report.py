@@ -352,3 +352,17 @@ def test_a_folder_shows_its_damaged_files_in_a_notebook(backup: Path) -> None:
     assert shown.count("<svg") == 1
     assert "all bytes" in shown
     assert "<th>offset</th>" in shown
+
+
+def test_a_report_replaces_no_file_beside_the_data_and_no_spec(tmp_path: Path) -> None:
+    folder = tmp_path / "orders-0"
+    folder.mkdir()
+    (folder / "00000000000000000000.log").write_bytes(log([batch(0, 5)]))
+    beside, spec = folder / "leader-epoch-checkpoint", tmp_path / "frames.ksy"
+    beside.write_bytes(b"0\n1\n0 0\n")
+    spec.write_bytes((Path(__file__).parents[1] / "docs" / "examples" / "leveldb_log.ksy").read_bytes())
+    for given, target in ([str(folder)], beside), (["--spec", str(spec), str(folder)], spec):
+        before = target.read_bytes()
+        outcome = on_pipe(["report", *given, "-o", str(target), "--overwrite"], tmp_path)
+        assert (outcome.code, target.read_bytes()) == (2, before)
+        assert "is an input" in outcome.err

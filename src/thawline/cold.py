@@ -15,7 +15,7 @@ import pyarrow as pa
 from thawline import formats
 from thawline.batches import first, last
 from thawline.damage import CORRUPT, OnError, kept
-from thawline.errors import SourceError, UnknownFormat
+from thawline.errors import NoSuchColumn, SourceError, UnknownFormat
 from thawline.faults import with_faults
 from thawline.files import Group, Tree
 from thawline.filters import Bound, Filter, filter_of
@@ -183,13 +183,13 @@ class ColdFile(ArrowRows):
                 yield pa.RecordBatch.from_pylist([{CORRUPT: corrupt}], schema=schema)
 
     def projected(self, columns: Collection[str] | None) -> pa.Schema:
-        """The schema of some columns, in the table's order; an unknown one raises ValueError, which lists them all."""
+        """The schema of some columns, in the table's order; `NoSuchColumn` for an unknown one lists them all."""
         if columns is None:
             return self.schema
         offered = self.every_column
         if unknown := set(columns) - set(offered.names):
             names = ", ".join(offered.names)
-            raise ValueError(
+            raise NoSuchColumn(
                 f"{self.format.name}.{self.table} has no column {', '.join(sorted(unknown))}; it has {names}"
             )
         return pa.schema([field for field in offered if field.name in columns])

@@ -6,6 +6,7 @@
     ├── UnknownFormat         no format claims the file                     exit 3
     ├── SourceError           cannot open, read or seek (an OSError too)    exit 2
     ├── MissingExtra          a codec or engine is not installed            exit 2
+    ├── NoSuchColumn          a table has no such column (a ValueError too) exit 2
     └── FormatError           the bytes break a rule of their format        exit 1
         ├── Truncated         they end too early (an EOFError too)
         └── CodecError        they do not decompress
@@ -23,6 +24,7 @@ __all__ = [
     "CodecError",
     "FormatError",
     "MissingExtra",
+    "NoSuchColumn",
     "OutputTooLarge",
     "SourceError",
     "ThawlineError",
@@ -50,6 +52,10 @@ class UnknownFormat(ThawlineError):
 
 class SourceError(ThawlineError, OSError):
     """The file cannot be opened or read."""
+
+
+class NoSuchColumn(ThawlineError, ValueError):
+    """A column was requested that the table does not have."""
 
 
 class MissingExtra(ThawlineError, ImportError):

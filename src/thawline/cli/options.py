@@ -136,7 +136,9 @@ FILE = click.argument("file", type=PATH, metavar="FILE")
 def declare(context: click.Context, specs: tuple[str, ...]) -> None:
     """Declare the formats of some specs for the rest of this run."""
     from thawline import formats
+    from thawline.outputs import protect
 
+    protect(specs)
     for path in specs:
         made = formats.declare(path)
         of_users(context).append(made.name)

@@ -54,6 +54,7 @@ def report(run: Session, output: str | None, shape: str | None, *, overwrite: bo
     shape = shape or SUFFIXES.get(PurePath(output or "").suffix.lower(), "html")
     if output is None and shape == "html" and sys.stdout.isatty():
         raise click.UsageError("Missing option '-o' / '--output': a page is no text for a terminal")
+    run.protect_sides()
     survey, exhibits = _surveyed(run)
     if not survey.accounts and not survey.unread:
         return run.exit_code

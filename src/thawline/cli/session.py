@@ -136,6 +136,10 @@ class Session:
         except BadFilter as error:
             raise click.UsageError(printable(str(error))) from error
 
+    def protect_sides(self) -> None:
+        """Protect the files beside the members of groups: only a command that makes them may replace them."""
+        protect(found.path for found in self.sides)
+
     @cached_property
     def console(self) -> PlainConsole:
         """Where tables and text for people go; made on first use, since rows as data need none."""

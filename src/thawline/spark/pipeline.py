@@ -400,6 +400,7 @@ def _replaced(accounts: list[Account]) -> Iterator[Account]:
     covering_ones = {one.path for one in accounts if one.work.startswith("folder") and not one.error}
     for account in accounts:
         if account.path in own and account.work.startswith("folder") and not account.error:
+            account.report.rows = 0  # what an index holds is in no table
             yield replace(account, work=own[account.path].work)  # the file's row tells whether it has changed
         elif account is not own.get(account.path) or account.path not in covering_ones:
             yield account
