@@ -99,3 +99,12 @@ def test_python_is_told_the_place_of_what_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.ksy").write_text("meta:\n  id: bad\nseq: 5\n", encoding="utf-8")
     with pytest.raises(SpecError, match=r"bad\.ksy:\d+:\d+: "):
         thawline.open(FILE, spec=tmp_path / "bad.ksy")
+
+
+@pytest.mark.parametrize("command", ["cat", "info"])
+def test_a_command_to_copy_names_the_spec(folder: Path, command: str) -> None:
+    whole = (folder / "toys/a.toy").read_bytes()
+    (folder / "cut.toy").write_bytes(whole[:-1])
+    shape = ["--format", "table"] if command == "info" else []
+    ran = on_pipe(["--spec", "toy_log.ksy", command, *shape, "cut.toy"], folder)
+    assert "thawline verify cut.toy --spec toy_log.ksy" in ran.out + ran.err

@@ -53,13 +53,14 @@ def info(run: Session) -> int:
     without either.
     """
     from thawline.verbs.info import info as facts
+    from thawline.verbs.verify import spec_option
 
     sink = run.records()
 
     def add(cold: WatchedFile) -> None:
         record = facts(cold)
         if run.kind == "table":
-            run.console.print(_info_text(record, verbose=run.options.verbose))
+            run.console.print(_info_text(record, spec_option(cold), verbose=run.options.verbose))
         else:
             sink.add(record)
 
@@ -70,13 +71,16 @@ def info(run: Session) -> int:
     return run.exit_code
 
 
-def _info_text(facts: dict[str, Any], *, verbose: bool) -> str:
-    """What people ask first; where they ask for more, also why it is this format, and the columns."""
+def _info_text(facts: dict[str, Any], option: str, *, verbose: bool) -> str:
+    """What people ask first; where they ask for more, also why it is this format, and the columns.
+
+    Commands have the option that names the spec.
+    """
     from thawline.rendering.words import answered, counted, exact, printable, quoted
 
     findings = counted(facts["findings"], "finding")
     clean = "heads fit; not verified" if facts["checked"] == "heads" else "intact"
-    state = clean if not facts["findings"] else f"{findings}: thawline verify {quoted(facts['file'])}"
+    state = clean if not facts["findings"] else f"{findings}: thawline verify {quoted(facts['file'])}{option}"
     lines = {
         "format": f"{facts['format']} {facts['version'] or ''}".rstrip() + f", {facts['title']}",
         "holds": f"{counted(facts['units'], facts['unit'])}, {counted(facts['rows'], 'row')}, {exact(facts['size'])}",

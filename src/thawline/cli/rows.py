@@ -152,6 +152,7 @@ def _file_columns(run: Session, kind: Kind | FileKind) -> FileColumns | None:
 def say_skipped(run: Session, cold: WatchedFile) -> None:
     """Report the damage that the rows of a file do not include, if any."""
     from thawline.rendering.words import counted, printable, quoted
+    from thawline.verbs.verify import spec_option
 
     if not cold.errors:
         return
@@ -160,7 +161,8 @@ def say_skipped(run: Session, cold: WatchedFile) -> None:
     if cold.skipped or not remarks:
         skipped = cold.skipped or cold.errors
         remarks.append(f"{done} {counted(cold.damaged_bytes, 'damaged byte')} ({counted(skipped, 'finding')})")
-    run.remark(f"{printable(cold.name)}: {', '.join(remarks)}; see: thawline verify {quoted(cold.name)}")
+    command = f"thawline verify {quoted(cold.name)}{spec_option(cold)}"
+    run.remark(f"{printable(cold.name)}: {', '.join(remarks)}; see: {command}")
 
 
 @click.command()
