@@ -147,6 +147,7 @@ def taken_in(spark: SparkSession, source: str, lake: Path) -> dict[str, list[dic
         rows = lakes.table(lake, table)
         texts = ("_file", "path", "_work", "file", "detail", "hint")
         for row in rows:
+            row.pop("_signature", None)  # when the file was changed, which a copy was later
             row.update({name: str(row[name]).replace(source, "") for name in texts if name in row})
         found[table] = sorted(rows, key=repr)
     return found

@@ -14,7 +14,7 @@ from thawline.cli.inputs import Input, Inputs
 from thawline.cli.options import Options
 from thawline.cli.progress import Progress, WatchedSource
 from thawline.cold import ColdFile, Item
-from thawline.errors import SourceError, ThawlineError, UnknownFormat
+from thawline.errors import NoSuchColumn, SourceError, ThawlineError, UnknownFormat
 from thawline.files import Group
 from thawline.filters import BadFilter, Filter
 from thawline.folder import Unread
@@ -327,7 +327,9 @@ class Session:
             self._check_columns(cold)
         except BaseException as error:
             source.close()
-            if isinstance(error, ValueError) and not isinstance(error, ThawlineError):
+            if isinstance(error, NoSuchColumn) or (
+                isinstance(error, ValueError) and not isinstance(error, ThawlineError)
+            ):
                 raise click.UsageError(f"{path}: {error}") from error
             raise
         return cold
