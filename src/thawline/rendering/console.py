@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.text import Text
 
 from thawline.rendering.folding import Line, folded
-from thawline.rendering.marks import mark
 from thawline.rendering.words import printable
 
 SET_OFF = re.compile(r"thawline: {3}")
@@ -62,6 +61,8 @@ class PlainConsole(Console):
         text = objects[0]
         for line in map(_shown, [text] if isinstance(text, Text) else map(Text, text.split("\n"))):
             if self.marks and not line.style:  # a header has a style of its own
+                from thawline.rendering.marks import mark  # noqa: PLC0415 - imports Arrow, which errors do without
+
                 mark(line, self.marks)
             for part in [line] if self.room is None else folded(line, self.room):
                 super().print(part, **options)
