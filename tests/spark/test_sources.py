@@ -72,7 +72,7 @@ def test_kafka_segments_have_the_columns_of_the_kafka_source(spark: SparkSession
     assert "headers" not in without.columns
 
 
-@pytest.mark.parametrize("size", ["1", "300", "1g"])
+@pytest.mark.parametrize("size", ["300", "1g"])
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_session_reads_what_a_single_process_reads(spark: SparkSession, name: str, size: str) -> None:
     file = max(
@@ -81,7 +81,8 @@ def test_a_session_reads_what_a_single_process_reads(spark: SparkSession, name: 
     frame = spark.read.format(NAMES[name]).options(maxPartitionBytes=size, mode="DROPMALFORMED").load(str(file))
     with thawline.open(file, name) as cold:
         expected = pa.table(cold)
-    assert pa.Table.from_batches(frame.toArrow().to_batches()).equals(expected.cast(frame.toArrow().schema))
+    found = pa.Table.from_batches(frame.toArrow().to_batches())
+    assert found.equals(expected.cast(found.schema))
 
 
 def test_damage_is_a_row_of_nulls_with_its_bytes(spark: SparkSession, flipped: Path) -> None:

@@ -196,6 +196,14 @@ def test_the_plan_for_a_file_of_any_size_reads_none_of_it(
     assert 32 << 20 <= min(sizes) <= max(sizes) <= 128 << 20
 
 
+@pytest.mark.parametrize("size", [1, 300, 1 << 20])
+def test_a_tiny_size_of_ranges_makes_a_bounded_number_of_tasks(size: int) -> None:
+    files = [File("/small.rbf", 70_028), File("/large.rbf", 8 << 30)]
+    parts = [part for parts in Planner(size).plan(files) for part in parts]
+    assert sum(part.weight for part in parts) == sum(file.size for file in files)
+    assert len(parts) <= 1000 + 1000
+
+
 def formats_first_table() -> str:
     return next(iter(formats.get(FILES[0].parent.name).tables))
 

@@ -20,6 +20,8 @@ OPEN_COST = 1 << 20
 ENOUGH = 64
 """Without a requested size, only a file with more than 1/64 of all bytes is cut: every worker that reads a range of it
 walks over what is before that, and many files keep all cores busy uncut."""
+MOST_SMALL = 1000
+"""The most ranges of less than 32 MiB that a file is cut into, whatever size is requested: each is a task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,8 @@ def _parts(file: File, size: int, worth: int) -> Iterator[Part]:
     if file.size <= max(size, worth) or "://" in file.path:
         yield Part(file)
     else:
-        yield from (Part(file, each) for each in ranges_of(file.size, size))
+        least = min(-(-file.size // MOST_SMALL), LEAST_PARTITION)
+        yield from (Part(file, each) for each in ranges_of(file.size, max(size, least)))
 
 
 def is_ours(format_: Format, source: Source, table: str) -> bool:
