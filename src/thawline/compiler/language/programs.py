@@ -17,7 +17,8 @@ import pyarrow as pa
 from thawline.compiler.language.analysis import Analysis
 from thawline.compiler.language.c import emission as in_c
 from thawline.compiler.language.c.expressions import NotInC
-from thawline.compiler.language.c.kernel import PUT, READ, SOME, STEP, Beyond, CReading, Facts, Kernel, Said, facts_of
+from thawline.compiler.language.c.filling import Wanted, wanted
+from thawline.compiler.language.c.kernel import PUT, READ, SOME, STEP, Beyond, CReading, Kernel, Said
 from thawline.compiler.language.declarations import Field, Library
 from thawline.compiler.language.emission import Emitted, emit, module
 from thawline.compiler.language.failures import Failure, Refusal, Refused
@@ -146,7 +147,7 @@ class Program:
         elif table != ROOT:
             raise KeyError(table)
         node = node if columns is None or node.kind != GROUP else node.only(columns)
-        return _Chosen(table, index, node, path, node.arrow(), facts_of(node, enums) if enums is not None else None)
+        return _Chosen(table, index, node, path, wanted(node, enums) if self.compiled else None)
 
     def extent(self, data: Data, start: int = 0, end: int | None = None) -> int | Failure:
         """Where the unit ends that starts at a position, or why there is none."""
@@ -189,8 +190,14 @@ class _Chosen:
     node: Node
     path: str
     """Of a repetition that is elsewhere."""
-    type: pa.DataType
-    facts: Facts | None
+    asked: Wanted | None
+    """What a reader in C is asked for."""
+
+    @property
+    def wanted(self) -> Wanted:
+        if self.asked is None:
+            raise Beyond
+        return self.asked
 
     def flat(self, items: Iterator[pa.RecordBatch | Failure]) -> Iterator[pa.RecordBatch | Failure]:
         """The rows of the table."""
@@ -216,7 +223,7 @@ class _CReading:
         return chosen.flat(self.whole(chosen) if chosen.index < 0 else self.repetition(chosen, max_rows))
 
     def whole(self, chosen: _Chosen) -> Iterator[pa.RecordBatch | Failure]:
-        failure = self.reading.act(READ) or self.reading.act(PUT, facts=chosen.facts)
+        failure = self.reading.act(READ) or self.reading.act(PUT, facts=chosen.wanted.facts)
         if failure is None:
             yield self.table(chosen)
         yield from self.notes()
@@ -233,7 +240,7 @@ class _CReading:
         while not is_done:
             failure = act(SOME, chosen.index, min(ITEMS_A_STEP, max_rows))
             is_done = bool(answer.result) or failure is not None
-            failure = act(PUT, chosen.index, facts=chosen.facts) or failure
+            failure = act(PUT, chosen.index, facts=chosen.wanted.facts) or failure
             is_done = is_done or failure is not None
             if answer.rows and (is_done or answer.rows >= max_rows or answer.bytes >= MAX_BYTES):
                 yield self.table(chosen)
@@ -246,7 +253,7 @@ class _CReading:
         return self.failure(failure, is_fatal=True) if failure else self.start + self.reading.answer.end
 
     def table(self, chosen: _Chosen) -> pa.RecordBatch:
-        found = self.reading.array(chosen.type)
+        found = self.reading.array(chosen.wanted)
         if chosen.node.kind != GROUP:
             return pa.RecordBatch.from_arrays([found], names=["value"])
         return pa.RecordBatch.from_struct_array(found)

@@ -26,7 +26,8 @@ from thawline.compiler.language.kinds import ANY, Kind, Label, List, Union, is_o
 from thawline.compiler.language.reading import Places, has_flag, stored
 from thawline.compiler.language.values import Scope, Value
 
-RUNTIME = ("runtime",)
+RUNTIME = ("streams", "texts", "values", "columns", "arrow", "reader")
+"""The head of every reader, in this order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class InC:
 
 def translation_unit(*texts: str) -> str:
     """The readers of some libraries in one text."""
-    folder = resources.files("thawline.compiler.language.c")
+    folder = resources.files("thawline.compiler.language.c.runtime")
     head = [(folder / f"{name}.c").read_text(encoding="utf-8") for name in RUNTIME]
     return "\n\n".join((*head, *texts))
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from ctypes import CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_int, c_int64, c_void_p
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from thawline.compiler.language.layout import GROUP, ITEMS, NUMBER, Node
+from thawline.compiler.language.c.filling import Wanted
 from thawline.compiler.language.processes import PROCESSES
 
 OPEN, READ, STEP, SOME, PUT, EXPORT = range(6)
@@ -21,12 +22,12 @@ ENCODING, PROCESS, BEYOND, VALUE = range(1, 5)
 MOST_NOTES = 100
 LONGEST_REASON = 200
 INT, REAL, BOOL, BYTES, TEXT = range(1, 6)
-UNSIGNED = {pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()}
+ARROW = 80
+"""Bytes of an array in Arrow's C data interface."""
 MAX_OUTPUT = 1 << 28
 """Bytes that a process may make."""
 MEMORY, LEAST_MEMORY = 512, 64 << 20
 """Bytes of structures that a reading may have for each byte of its input, and those that it may have besides."""
-Facts = ctypes.Array[c_int64]
 
 
 class _Question(Structure):
@@ -96,12 +97,10 @@ class CReading:
     def __init__(self, kernel: Kernel, reader: int, data: memoryview, base: int, work: int) -> None:
         self.functions = kernel.functions
         self.buffer = pa.py_buffer(data)
-        self.asked = _Asked()
-        self.ask = _ASK(self.asked)
         self.answer = _Answer()
         memory = LEAST_MEMORY + MEMORY * len(data)
         address = self.buffer.address if len(data) else 0
-        self.handle = self.functions.open(reader, address, len(data), base, work, memory, self.ask)
+        self.handle = self.functions.open(reader, address, len(data), base, work, memory, _answered)
         if not self.handle:
             raise MemoryError
 
@@ -109,7 +108,7 @@ class CReading:
         """Give its memory back."""
         self.functions.close(self.handle)
 
-    def act(self, what: int, index: int = -1, count: int = 0, facts: Facts | None = None, given: Any = None) -> Said | None:
+    def act(self, what: int, index: int = -1, count: int = 0, facts: ctypes.Array[c_int64] | None = None, given: Any = None) -> Said | None:
         """Do one thing; what is said if that fails."""
         self.functions.act(self.handle, what, index, count, facts, given, byref(self.answer))
         answer = self.answer
@@ -134,13 +133,15 @@ class CReading:
         found = self.functions.notes(self.handle) if count else None
         return [_said(found[index]) for index in range(count)] if found else []
 
-    def array(self, type_: pa.DataType) -> pa.Array:
+    def array(self, wanted: Wanted) -> pa.Array:
         """The values of the columns, which are empty afterwards."""
-        room = (c_int64 * 16)()
+        room = ctypes.create_string_buffer(ARROW + wanted.most_marks)
         failure = self.act(EXPORT, given=room)
         if failure:
             raise MemoryError(failure.reason)
-        return pa.Array._import_from_c(ctypes.addressof(room), type_)  # noqa: SLF001 - Arrow's C data interface
+        filled = wanted.filled(room.raw[ARROW:])
+        found = pa.Array._import_from_c(ctypes.addressof(room), filled.type)  # noqa: SLF001 - Arrow's C data interface
+        return filled.completed(found)
 
 
 def _said(note: _Note) -> Said:
@@ -157,33 +158,36 @@ def _any(value: object) -> _Any:
     raise Beyond
 
 
-@dataclass(slots=True)
-class _Asked:
-    """Answers what only Python can: encodings, decompression, numbers as people write them, custom processes."""
+class _Made(threading.local):
+    """What was made for a question, until the reader takes it."""
 
-    made: bytes = b""
-    actions: Mapping[str, Callable[[_Question, str], bytes]] = field(init=False)
+    data = b""
 
-    def __post_init__(self) -> None:
-        self.actions = {"decode": _decode, "zlib": _inflate, "number": _number, "custom": _custom}
 
-    def __call__(self, pointer: Any) -> int:
-        question = pointer.contents
-        word, _, name = question.word.decode().partition(":")
-        if word == "take":
-            ctypes.memmove(question.made, self.made, len(self.made))
-            self.made = b""
-            return 0
-        try:
-            self.made = self.actions[word](question, name)
-        except _Refused as error:
-            reason = str(error).encode()[: LONGEST_REASON - 1]
-            ctypes.memmove(question.reason, reason + b"\0", len(reason) + 1)
-            return error.how
-        except Exception:  # noqa: BLE001 - Python reads the unit again, and says what is wrong
-            return BEYOND
-        question.size = len(self.made)
+_made = _Made()
+
+
+def _answer(pointer: Any) -> int:
+    """Answer what only Python can: encodings, decompression, numbers as people write them, custom processes."""
+    question = pointer.contents
+    word, _, name = question.word.decode().partition(":")
+    if word == "take":
+        ctypes.memmove(question.made, _made.data, len(_made.data))
+        _made.data = b""
         return 0
+    try:
+        _made.data = ACTIONS[word](question, name)
+    except _Refused as error:
+        reason = str(error).encode()[: LONGEST_REASON - 1]
+        ctypes.memmove(question.reason, reason + b"\0", len(reason) + 1)
+        return error.how
+    except Exception:  # noqa: BLE001 - Python reads the unit again, and says what is wrong
+        return BEYOND
+    question.size = len(_made.data)
+    return 0
+
+
+_answered = _ASK(_answer)
 
 
 class _Refused(Exception):
@@ -252,22 +256,6 @@ def _value(found: _Any) -> object:
     raise Beyond
 
 
-# Columns
-
-
-def facts_of(node: Node, enums: Mapping[str, int]) -> Facts:
-    """The columns of a tree, one after the other, as a reader in C takes them."""
-    found = _facts(node, enums)
-    return (c_int64 * len(found))(*found)
-
-
-def _facts(node: Node | None, enums: Mapping[str, int]) -> list[int]:
-    if node is None:
-        return [-1, 0, 0, -1, 0, 6]
-    below = [number for _, kid in node.kids for number in _facts(kid, enums)] if node.kind in (GROUP, ITEMS) else []
-    sign = 2 if node.type == pa.bool_() else int(node.type in UNSIGNED)
-    enum = enums[node.enum.ident] if node.enum and node.kind == NUMBER else -1
-    width = node.width if node.kind not in (GROUP, ITEMS) else 0
-    return [node.kind, width, sign if node.kind == NUMBER else 0, enum, len(node.kids), 6 + len(below), *below]
-
-
+ACTIONS: dict[str, Callable[[_Question, str], bytes]] = {
+    "decode": _decode, "zlib": _inflate, "number": _number, "custom": _custom
+}  # fmt: skip

@@ -31,7 +31,7 @@ from thawline.compiler.language.reading import PROCESS, Places, has_flag, is_par
 from thawline.compiler.language.values import Scope, Value
 
 COUNT = Int(0, 1 << 40)
-SHOWN = {Text: "not_so_span", Bytes: "not_so_span", Real: "not_so_real", Int: "not_so_number", Bool: "not_so_number"}
+SHOWN = {Text: "not_so_text", Bytes: "not_so_bytes", Real: "not_so_real", Int: "not_so_number", Bool: "not_so_bool"}
 
 
 @dataclass

@@ -41,7 +41,7 @@ class CStorer:
             for index, item in enumerate(columns(self.analysis, type_)):
                 with writer.block(f"if ((k = kids[{index}]))"):
                     self._store_field(item)
-            writer.add("there(ctx, c);")
+            writer.add("there(c);")
 
     @property
     def labels(self) -> str:
@@ -124,7 +124,7 @@ class CStorer:
                     with writer.block(f"if ((k = kids[{index}]))"):
                         self._store_alternative(item)
                 word = "else if"
-            writer.add("there(ctx, c);")
+            writer.add("there(c);")
 
     def _store_alternative(self, item: Kind) -> None:
         member = {"INT": "i", "REAL": "r", "BOOL": "i", "LIST": "l", "STRUCT": "h"}
