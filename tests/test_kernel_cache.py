@@ -161,7 +161,9 @@ def test_a_kernel_from_another_machine_is_kept_as_a_file_of_this_one() -> None:
     assert kernel_cache.keep(first.name, b"code") == first
 
 
-def test_without_a_compiler_nothing_is_compiled_and_it_is_said_why(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_compiler_nothing_is_compiled_and_it_is_said_why(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(kernel_cache, "which", lambda _name: None)
     with pytest.raises(NoCompiler, match="no C compiler"):
         made(Compiler())

@@ -1,8 +1,9 @@
 """Kernels of specs that are compiled at run time, kept as shared objects, so that a C compiler runs once for a spec.
 
 A kernel is named by the digest of its source, which has the text of the spec and of its imports in it, by thawline's
-version and by the machine's kind. What lies in the cache is code that this process runs: the folder must belong to its user, and
-nobody else may write there or rename a folder on the way to it. A kernel appears there complete or not at all.
+version and by the kind of machine. What lies in the cache is code that this process runs: the folder
+must belong to its user, and nobody else may write there or rename a folder on the way to it. A kernel appears there
+complete or not at all.
 """
 
 from __future__ import annotations

@@ -278,7 +278,9 @@ class _Reading:
     def items(self, chosen: _Chosen, max_rows: int) -> Iterator[pa.RecordBatch | Failure]:
         node = chosen.node
         is_whole = chosen.index < 0
-        return chosen.flat(self.whole(node) if is_whole else self.repetition(chosen.table, chosen.index, node, max_rows))
+        return chosen.flat(
+            self.whole(node) if is_whole else self.repetition(chosen.table, chosen.index, node, max_rows)
+        )
 
     def whole(self, node: Node) -> Iterator[pa.RecordBatch | Failure]:
         column = node.build(self.program.reader["column"])
@@ -414,8 +416,8 @@ def load(
 ) -> Program:
     """A spec, compiled; `SpecError` says what is refused and where.
 
-    `params` are the parameters of the root. `kernel` is a compiled library with its reader, or `native` gives that for a
-    source; without either the reader runs as Python. `spec` is read in place of the file, whose folder still has the
+    `params` are the parameters of the root. `kernel` is a compiled library with its reader, or `native` gives that for
+    a source; without either the reader runs as Python. `spec` is read in place of the file, whose folder still has the
     imports. With prefixes, readers of several specs can be one library.
     """
     library, analysis, emitted, whole = _compiled(Path(file), spec, prefix)

@@ -291,7 +291,8 @@ class Reader:
         ]
         given_codes = "".join(f", {code}" for code in arguments)
         stream = self._stream(item, scope)
-        return f"read_{type_.ident}({stream}, {parent}, {root}, {'self.little' if order_taken_over(owner, type_) else '-1'}{given_codes})"
+        little = "self.little" if order_taken_over(owner, type_) else "-1"
+        return f"read_{type_.ident}({stream}, {parent}, {root}, {little}{given_codes})"
 
     def _argument(self, item: Field, scope: Scope, param: Field, text: str) -> str:
         value = self.analysis.value(item, scope, "type", source=text)

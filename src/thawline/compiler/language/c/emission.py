@@ -49,7 +49,7 @@ def translation_unit(*texts: str) -> str:
 
 
 def emit(analysis: Analysis, places: Places) -> InC:
-    """The reader of a library; `NotInC` where C cannot do what it needs. Its numbers of places are those of Python's."""
+    """The reader of a library; `NotInC` where C cannot do what it needs. It takes over Python's numbers of places."""
     return _Emitter(analysis, CWriter(), places).all()
 
 
@@ -233,7 +233,9 @@ class _Emitter:
         else:
             self._parse(reader, item, scope)
         unconditional = _without_condition(item)
-        is_there = f"x->h_{item.name}" if not item.is_value and has_flag(self.analysis, unconditional) else _is_there(target)
+        is_there = (
+            f"x->h_{item.name}" if not item.is_value and has_flag(self.analysis, unconditional) else _is_there(target)
+        )
         writer.add(f"x->d_{item.name} = {is_there} ? 1 : 2;")
 
     def _parse(self, reader: CReader, item: Field, scope: Scope) -> None:
@@ -308,7 +310,9 @@ class _Emitter:
             given += f", {converted(Value(f'given[{index}]', ANY), self.analysis.kind(item))}"
         with self.writer.block(f"static Head *root_{name}(Ctx *ctx, Stream *io, const Any *given)"):
             self.writer.add(f"return new_{name}(ctx, io, 0, 0, -1{given});")
-        functions = f"root_{name}, fields_{name}, step_{name}, some_{name}, put_root_{name}, put_items_{name}, LABELS_{name}"
+        functions = (
+            f"root_{name}, fields_{name}, step_{name}, some_{name}, put_root_{name}, put_items_{name}, LABELS_{name}"
+        )
         self.writer.add(f"extern const Reader reader_{name};", f"const Reader reader_{name} = {{{functions}}};")
 
 

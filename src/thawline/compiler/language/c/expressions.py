@@ -6,6 +6,7 @@ import codecs
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from thawline.compiler.language import grammar
 from thawline.compiler.language.analysis import Analysis
@@ -200,11 +201,11 @@ class Expression:
 
     def of(self, item: Field, *keys: str | int, source: object = None) -> Value:
         """The value of an expression under a key of a field."""
-        found: object = source
+        found: Any = source
         if found is None:
             found = item.data
             for key in keys:
-                found = found[key]  # type: ignore[index] - a path in the spec
+                found = found[key]
         return self.value(grammar.parse(found))
 
     def place(self, item: Field, *keys: str | int, source: object = None) -> str:
@@ -213,11 +214,12 @@ class Expression:
         kind = number_kind(found.kind)
         return found.code if c_type(kind) == "i64" else f"place(ctx, {converted(found, Int())})"
 
-    def kind(self, node: Node) -> Kind:
+    def _kind(self, node: Node) -> Kind:
         return evaluated(self.analysis, self.scope, node).kind
 
-    def value(self, node: Node) -> Value:  # noqa: C901 - a case for each kind of node
-        kind = self.kind(node)
+    def value(self, node: Node) -> Value:  # noqa: C901, PLR0912 - a case for each kind of node
+        """The code of an expression."""
+        kind = self._kind(node)
         if isinstance(kind, Int) and kind.low == kind.high and not isinstance(node, grammar.Attribute | grammar.Name):
             return Value(literal(kind.low), kind)
         match node:
@@ -228,32 +230,32 @@ class Expression:
             case grammar.Text(text):
                 return Value(constant(text.encode("utf-8", "surrogatepass")), kind)
             case grammar.Format(parts):
-                return self.format(parts)
+                return self._format(parts)
             case grammar.Name(name):
-                return self.name(name, kind)
+                return self._name(name, kind)
             case grammar.Member():
                 return Value(literal(kind.number.low if isinstance(kind, Label) else 0), kind)
             case grammar.Array(items):
-                return self.array(items, kind)
+                return self._array(items, kind)
             case grammar.Index(target, index):
-                return self.item(self.value(target), self.value(index), kind)
+                return self._item(self.value(target), self.value(index), kind)
             case grammar.Attribute(target, name):
-                return self.attribute(target, name, kind)
+                return self._attribute(target, name, kind)
             case grammar.Call(target, name, arguments):
-                return self.method(self.value(target), name, tuple(map(self.value, arguments)), kind)
+                return self._method(self.value(target), name, tuple(map(self.value, arguments)), kind)
             case grammar.Cast(target):
-                return self.cast(self.value(target), kind)
+                return self._cast(self.value(target), kind)
             case grammar.Size():
                 return Value(literal(kind.low if isinstance(kind, Int) else 0), kind)
             case grammar.Operation("?", (condition, then, other)):
                 codes = [converted(self.value(one), kind) for one in (then, other)]
                 return Value(f"({self.value(condition).code} ? {codes[0]} : {codes[1]})", kind)
             case grammar.Operation(operator, operands):
-                return self.operation(operator, [self.value(one) for one in operands], kind)
+                return self._operation(operator, [self.value(one) for one in operands], kind)
 
     # Names
 
-    def name(self, name: str, kind: Kind) -> Value:
+    def _name(self, name: str, kind: Kind) -> Value:
         scope = self.scope
         special = {"_": scope.this, "_index": scope.index, "_on": scope.on}
         if found := special.get(name):
@@ -267,20 +269,20 @@ class Expression:
                 return _parent("(&x->h)", kind)
             case "_sizeof":
                 return Value(literal(kind.low if isinstance(kind, Int) else 0), kind)
-        return self.member_of("x", scope.type, name, kind)
+        return self._member_of("x", scope.type, name, kind)
 
-    def member_of(self, owner: str, type_: Type, name: str, kind: Kind) -> Value:
+    def _member_of(self, owner: str, type_: Type, name: str, kind: Kind) -> Value:
         item = find(type_, name)
         if item is None:
             raise NotInC(f"{type_.name} has no {name}")
         return member(owner, item, kind)
 
-    def attribute(self, target: Node, name: str, kind: Kind) -> Value:
+    def _attribute(self, target: Node, name: str, kind: Kind) -> Value:
         if name == "_sizeof":
             return Value(literal(kind.low if isinstance(kind, Int) else 0), kind)
         found = self.value(target)
         if not isinstance(found.kind, Struct | Union):
-            return self.method(found, name, (), kind)
+            return self._method(found, name, (), kind)
         if name == "_io":
             return Value(f"the(ctx, {_head(found)})->io", kind)
         if name == "_parent":
@@ -289,42 +291,40 @@ class Expression:
             raise NotInC(f"{name} of a value of several types")
         if name == "_root":
             return Value(f"is_a(ctx, the(ctx, {found.code})->root, {type_id(found.kind.type.top)})", kind)
-        return self.member_of(pointer(found), found.kind.type, name, kind)
+        return self._member_of(pointer(found), found.kind.type, name, kind)
 
     # Literals
 
-    def format(self, parts: tuple[Node, ...]) -> Value:
-        codes = [self.shown(self.value(part)) for part in parts]
+    def _format(self, parts: tuple[Node, ...]) -> Value:
+        codes = [self._shown(self.value(part)) for part in parts]
         code = codes[0] if codes else constant(b"")
         for more in codes[1:]:
             code = f"joined(ctx, {code}, {more})"
         return Value(code, Text())
 
-    def shown(self, found: Value) -> str:
+    def _shown(self, found: Value) -> str:
         if isinstance(found.kind, Int):
             return f"text_of(ctx, {found.code})"
         if isinstance(found.kind, Text):
             return found.code
         raise NotInC("a float as a text")
 
-    def array(self, items: tuple[Node, ...], kind: Kind) -> Value:
+    def _array(self, items: tuple[Node, ...], kind: Kind) -> Value:
         if isinstance(kind, Bytes):
             return Value(constant(bytes(it.value for it in items if isinstance(it, grammar.Number))), kind)
         inner = kind.item if isinstance(kind, List) else kind
-        pushed = "".join(
-            f"PUSH(ctx, made, {c_type(inner)}, {converted(self.value(it), inner)}); " for it in items
-        )
+        pushed = "".join(f"PUSH(ctx, made, {c_type(inner)}, {converted(self.value(it), inner)}); " for it in items)
         return Value(f"({{ List *made = list(ctx); {pushed}made; }})", kind)
 
     # Casts, items, methods
 
-    def item(self, found: Value, index: Value, kind: Kind) -> Value:
+    def _item(self, found: Value, index: Value, kind: Kind) -> Value:
         at = f"(i128){index.code}"
         if isinstance(found.kind, Bytes):
             return Value(f"((i64)known(ctx, {found.code}).p[byte_at(ctx, {found.code}, {at})])", kind)
         return Value(f"(*({c_type(kind)} *)item_at(ctx, {found.code}, sizeof({c_type(kind)}), {at}))", kind)
 
-    def cast(self, found: Value, kind: Kind) -> Value:
+    def _cast(self, found: Value, kind: Kind) -> Value:
         if isinstance(kind, Bytes) and isinstance(found.kind, List):
             return Value(_bytes_of(found), kind)
         if isinstance(kind, List) and isinstance(found.kind, List | Bytes):
@@ -334,7 +334,7 @@ class Expression:
             return found if is_same else Value(f"is_a(ctx, {found.code}, {type_id(kind.type)})", kind)
         return Value(converted(found, kind), kind)
 
-    def method(self, found: Value, name: str, given: tuple[Value, ...], kind: Kind) -> Value:
+    def _method(self, found: Value, name: str, given: tuple[Value, ...], kind: Kind) -> Value:
         make = METHODS.get((type(found.kind), name, len(given)))
         if make is None:
             raise NotInC(f"{name} of a {type(found.kind).__name__}")
@@ -342,7 +342,7 @@ class Expression:
 
     # Operators
 
-    def operation(self, operator: str, values: list[Value], kind: Kind) -> Value:
+    def _operation(self, operator: str, values: list[Value], kind: Kind) -> Value:
         codes = [value.code for value in values]
         if operator in TRUTHS:
             sign = {"and": "&&", "or": "||"}.get(operator)

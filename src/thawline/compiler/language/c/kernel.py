@@ -41,9 +41,12 @@ class _Note(Structure):
 
 
 class _Answer(Structure):
-    _fields_ = tuple((name, c_int64) for name in (
-        "result", "rows", "bytes", "start", "end", "at", "began", "position", "notes", "is_beyond"
-    )) + (("kind", c_char_p), ("reason", c_char_p))  # fmt: skip
+    _fields_ = (
+        *((name, c_int64) for name in ("result", "rows", "bytes", "start", "end", "at", "began", "position")),
+        *((name, c_int64) for name in ("notes", "is_beyond")),
+        ("kind", c_char_p),
+        ("reason", c_char_p),
+    )
 
 
 class _Any(Structure):
@@ -108,7 +111,9 @@ class CReading:
         """Give its memory back."""
         self.functions.close(self.handle)
 
-    def act(self, what: int, index: int = -1, count: int = 0, facts: ctypes.Array[c_int64] | None = None, given: Any = None) -> Said | None:
+    def act(
+        self, what: int, index: int = -1, count: int = 0, facts: ctypes.Array[c_int64] | None = None, given: Any = None
+    ) -> Said | None:
         """Do one thing; what is said if that fails."""
         self.functions.act(self.handle, what, index, count, facts, given, byref(self.answer))
         answer = self.answer

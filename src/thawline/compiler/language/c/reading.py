@@ -1,6 +1,6 @@
 """C that reads one field: its bytes, its value, its repetitions, and the rules that it must keep.
 
-It is `language.reading` in another language: what is read when, and in which order rules are looked at, must be the same.
+It is `language.reading` in another language: what is read when, and in which order rules are looked at, is the same.
 """
 
 from __future__ import annotations
@@ -250,7 +250,7 @@ class CReader:
     @staticmethod
     def _custom(name: str, code: str, given: list[Value]) -> str:
         values = ", ".join([*(converted(value, Union(())) for value in given), "{NOTHING}"])
-        return f'asked(ctx, {quoted(b"custom:" + name.encode())}, {code}, {len(given)}, (Any[]){{{values}}})'
+        return f"asked(ctx, {quoted(b'custom:' + name.encode())}, {code}, {len(given)}, (Any[]){{{values}}})"
 
     # Structures
 
@@ -281,8 +281,10 @@ class CReader:
         value = self.at(scope).of(item, source=text)
         kind = self.analysis.kind(param)
         wanted, given = number_kind(kind), number_kind(value.kind)
-        if isinstance(wanted, Int) and isinstance(given, Int) and not (
-            wanted.low <= given.low and given.high <= wanted.high
+        if (
+            isinstance(wanted, Int)
+            and isinstance(given, Int)
+            and not (wanted.low <= given.low and given.high <= wanted.high)
         ):
             if not (wanted.is_word or wanted.is_unsigned):
                 return converted(value, wanted)
