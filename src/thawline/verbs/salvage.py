@@ -15,7 +15,7 @@ from thawline.outputs import replacing
 from thawline.wording import quoted
 
 if TYPE_CHECKING:
-    from thawline.cold import ColdFile
+    from thawline.verbs.opened import OpenFile
 
 __all__ = ["Cut", "Salvaged", "salvage", "truncate", "write_indexes"]
 
@@ -56,7 +56,7 @@ class Cut:
 
 
 def salvage(
-    cold: ColdFile, target: Path, *, overwrite: bool = False, recover: bool = False, include_suspects: bool = False
+    cold: OpenFile, target: Path, *, overwrite: bool = False, recover: bool = False, include_suspects: bool = False
 ) -> Salvaged:
     """Write the intact units of a file to a new one, which appears when it is complete.
 
@@ -94,7 +94,7 @@ def _written(new: Salvage, target: Path, *, overwrite: bool) -> Salvaged:
     return Salvaged(target, new.units, new.rows, written, new.lost, (), new.suspects, new.repaired, advice)
 
 
-def truncate(cold: ColdFile, target: Path, at: int, *, overwrite: bool = False) -> Cut:
+def truncate(cold: OpenFile, target: Path, at: int, *, overwrite: bool = False) -> Cut:
     """Copy the first `at` bytes of a file if they are a valid file by themselves, such as up to an RBF log's DataTail.
 
     Everything before the cut is copied unchanged, including damage. `SourceError` for formats that cannot be cut.
@@ -109,7 +109,7 @@ def truncate(cold: ColdFile, target: Path, at: int, *, overwrite: bool = False) 
     return Cut(target, at, cold.size - at)
 
 
-def write_indexes(cold: ColdFile, target: Path, *, overwrite: bool = False) -> list[Path]:
+def write_indexes(cold: OpenFile, target: Path, *, overwrite: bool = False) -> list[Path]:
     """Write the index files of a file, named as if it were at `target`; `SourceError` for formats without indexes."""
     if not isinstance(cold.kind, Indexed):
         raise SourceError(f"{cold.name}: {cold.format.title} files have no index files")
@@ -122,7 +122,7 @@ def write_indexes(cold: ColdFile, target: Path, *, overwrite: bool = False) -> l
     return written
 
 
-def _recovering(cold: ColdFile) -> Recovering:
+def _recovering(cold: OpenFile) -> Recovering:
     if not isinstance(cold.kind, Recovering):
         raise SourceError(f"{cold.name}: {cold.format.title} files have nothing to recover beyond what is intact")
     return cold.kind
