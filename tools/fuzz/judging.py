@@ -150,7 +150,7 @@ def _values(table: pa.Table) -> list[list[object]]:
     return [column.to_pylist() for column in plain]
 
 
-WAYS: tuple[dict[str, bool], ...] = ({}, {"recover": True}, {"include_suspects": True})
+WAYS: tuple[dict[str, Any], ...] = ({}, {"recover": True}, {"include_suspects": True})
 
 
 def _check_salvage(cold: ColdFile, report: Report, scratch: Path) -> None:

@@ -116,14 +116,15 @@ def _print(run: Session, rows: Callable[[WatchedFile], Iterable[pa.RecordBatch]]
     return run.exit_code
 
 
-def sink_of(run: Session, *, csv_safe: bool) -> RowSink:
+def sink_of(run: Session, *, csv_safe: bool, takes_columns: bool = True) -> RowSink:
     """Where rows go: tables to the console, all else to stdout."""
     if run.kind == "table" or run.kind == "vertical":  # noqa: PLR1714 - mypy narrows only so
-        from thawline.rendering.rows import row_sink
+        from thawline.rendering.rows import HINT, ONLY_VERTICAL, row_sink
 
         if sys.stdout.isatty():
             run.progress.mode = "none"  # the rows show the progress
-        return row_sink(run.kind, run.stdout, run.console, run.options.bytes)
+        hint = HINT if takes_columns else ONLY_VERTICAL
+        return row_sink(run.kind, run.stdout, run.console, run.options.bytes, hint)
     from thawline.sinks import file_sink
 
     return file_sink(run.kind, run.stdout, run.options.bytes, csv_safe=csv_safe)

@@ -275,6 +275,16 @@ class Session:
         if self.inputs and self.code == UnknownFormat.exit_code:
             raise click.exceptions.Exit(self.code)
 
+    def readable(self) -> Iterator[WatchedFile]:
+        """Each input that can be read, open until the next one is requested; of the others it is said why not."""
+        for given in self.inputs:
+            try:
+                with self.open(given) as cold:
+                    yield cold
+            except ThawlineError as error:
+                self._leave(given, error)
+        self.say_unread()
+
     def accounts(self) -> Iterator[tuple[ColdFile, Report]]:
         """Reports about the groups among the inputs, each with the bytes that it is about."""
         for group in self.groups:
