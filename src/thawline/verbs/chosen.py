@@ -15,7 +15,7 @@ from thawline.filters import Bound, Filter
 from thawline.model import Finding, Run, Span
 
 if TYPE_CHECKING:
-    from thawline.cold import ColdFile
+    from thawline.verbs.opened import OpenFile
 
 __all__ = ["Choice"]
 
@@ -28,7 +28,7 @@ PARTS = 16
 class Choice:
     """Leaves out the units of one file that have rows, of which none is wanted. The others stay whole."""
 
-    def __init__(self, cold: ColdFile, where: Filter) -> None:
+    def __init__(self, cold: OpenFile, where: Filter) -> None:
         self.kind, self.source = cold.kind, cold.source
         self.table = next(iter(cold.kind.tables))
         if cold.table != self.table or cold.kind.unit_name == "segment":

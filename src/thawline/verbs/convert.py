@@ -18,7 +18,7 @@ from thawline.values import Bytes
 from thawline.verbs.cat import FileColumns, cat, columns_of
 
 if TYPE_CHECKING:
-    from thawline.cold import ColdFile
+    from thawline.verbs.opened import OpenFile
 
 SUFFIXES: dict[str, FileKind] = {
     ".parquet": "parquet",
@@ -34,7 +34,7 @@ class UnknownSuffix(ThawlineError):
 
 
 def convert(
-    files: Iterable[ColdFile],
+    files: Iterable[OpenFile],
     target: Path,
     *,
     columns: Sequence[str] | None = None,
@@ -61,7 +61,7 @@ def convert(
 
 
 def convert_to_parts(
-    files: Iterable[ColdFile],
+    files: Iterable[OpenFile],
     folder: Path,
     *,
     columns: Sequence[str] | None = None,
@@ -85,7 +85,7 @@ def convert_to_parts(
 
 def _add(
     sink: RowSink,
-    files: Iterable[ColdFile],
+    files: Iterable[OpenFile],
     columns: Sequence[str] | None,
     where: Filter,
     named: FileColumns | None,

@@ -17,7 +17,7 @@ from thawline.verbs.chosen import Choice
 from thawline.wording import quoted
 
 if TYPE_CHECKING:
-    from thawline.cold import ColdFile
+    from thawline.verbs.opened import OpenFile
 
 __all__ = ["Cut", "Salvaged", "salvage", "truncate", "write_indexes"]
 
@@ -60,7 +60,7 @@ class Cut:
 
 
 def salvage(
-    cold: ColdFile,
+    cold: OpenFile,
     target: Path,
     *,
     where: Filter | str | None = None,
@@ -96,7 +96,7 @@ def salvage(
     return replace(tally.result(target, written), unwanted=choice.units if choice else 0)
 
 
-def _choice(cold: ColdFile, where: Filter | str | None, *, recover: bool) -> Choice | None:
+def _choice(cold: OpenFile, where: Filter | str | None, *, recover: bool) -> Choice | None:
     chosen = filter_of(where)
     if not chosen:
         return None
@@ -117,7 +117,7 @@ def _written(new: Salvage, target: Path, *, overwrite: bool) -> Salvaged:
     return Salvaged(target, new.units, new.rows, written, new.lost, (), new.suspects, new.repaired, advice)
 
 
-def truncate(cold: ColdFile, target: Path, at: int, *, overwrite: bool = False) -> Cut:
+def truncate(cold: OpenFile, target: Path, at: int, *, overwrite: bool = False) -> Cut:
     """Copy the first `at` bytes of a file if they are a valid file by themselves, such as up to an RBF log's DataTail.
 
     Everything before the cut is copied unchanged, including damage. `SourceError` for formats that cannot be cut.
@@ -132,7 +132,7 @@ def truncate(cold: ColdFile, target: Path, at: int, *, overwrite: bool = False) 
     return Cut(target, at, cold.size - at)
 
 
-def write_indexes(cold: ColdFile, target: Path, *, overwrite: bool = False) -> list[Path]:
+def write_indexes(cold: OpenFile, target: Path, *, overwrite: bool = False) -> list[Path]:
     """Write the index files of a file, named as if it were at `target`; `SourceError` for formats without indexes."""
     if not isinstance(cold.kind, Indexed):
         raise SourceError(f"{cold.name}: {cold.format.title} files have no index files")
@@ -145,7 +145,7 @@ def write_indexes(cold: ColdFile, target: Path, *, overwrite: bool = False) -> l
     return written
 
 
-def _recovering(cold: ColdFile) -> Recovering:
+def _recovering(cold: OpenFile) -> Recovering:
     if not isinstance(cold.kind, Recovering):
         raise SourceError(f"{cold.name}: {cold.format.title} files have nothing to recover beyond what is intact")
     return cold.kind
