@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 import click
 
@@ -22,6 +22,7 @@ from thawline.formats import resolve
 from thawline.jobs import ALONE, Crew, usable_cores
 from thawline.model import Report, Run
 from thawline.outputs import protect
+from thawline.rendering.escaping import Escaping
 from thawline.rendering.findings import unread_object
 from thawline.rendering.words import counted, grouped, printable
 from thawline.source import LocalSource, open_source
@@ -122,7 +123,9 @@ class Session:
         self.inputs, self.groups, self.unread = given.files, given.groups, given.unread
         self.sides = given.sides
         protect(found.path for found in self.inputs)
-        self.stdout: BinaryIO = sys.stdout.buffer
+        # CSV has texts as they are, and a terminal would obey what is in them.
+        is_obeyed = options.format == "csv" and sys.stdout.isatty()
+        self.stdout = cast("BinaryIO", Escaping(sys.stdout.buffer)) if is_obeyed else sys.stdout.buffer
         # Each thread reserves address space, of which a limit leaves little.
         self.crew = Crew(options.jobs or (usable_cores() if memory.limit() is None else 1))
         if not self.crew.is_alone:
