@@ -103,7 +103,7 @@ def _side(run: Session, name: str) -> Session:
 
 
 def _files(side: Session) -> Iterator[WatchedFile]:
-    """The files of a side; what was skipped in each is said."""
+    """The files of a side; reports what was skipped in each."""
     from thawline.cli.rows import say_skipped
 
     table = ""

@@ -77,7 +77,7 @@ class WatchedFile(ColdFile):
         released = -RELEASED_AT_ONCE
         for item in items:
             met: Any = item[0] if isinstance(item, tuple) else item
-            # Whoever asks for the next item is done with the ones before it.
+            # A caller that requests the next item is done with the ones before it.
             if met.span.start - released >= RELEASED_AT_ONCE:
                 released = met.span.start
                 self.source.release(released)
@@ -94,7 +94,7 @@ class WatchedFile(ColdFile):
         """A run, with its rows counted where they are given although they count as damaged."""
         if run.given is None:
             return item
-        # Whoever has rows enough will not ask for the finding after them.
+        # A caller that has enough rows does not request the finding after them.
         self._meet()
         return (run, self._counted(item[1])) if isinstance(item, tuple) else item  # type: ignore[return-value]
 
@@ -186,7 +186,7 @@ class Session:
     def each(
         self, work: Callable[[WatchedFile], None] | None, on_account: Callable[[ColdFile, Report], None] | None = None
     ) -> int:
-        """Do something with each input; one that cannot be read is said and does not stop the others.
+        """Do something with each input; one that cannot be read is reported and does not stop the others.
 
         With `on_account`, also with the reports about groups and the files beside their members.
         """
@@ -258,7 +258,7 @@ class Session:
     def opened(self, refusal: Callable[[WatchedFile], str] = lambda _cold: "") -> Iterator[WatchedFile]:
         """Each input; one that was named and cannot be read stops the command.
 
-        `refusal` says why a file that was found in a folder is none for the command; empty if it is one.
+        `refusal` says why the command does not take a file that was found in a folder; empty if it does.
         """
         for given in self.inputs:
             try:
@@ -279,7 +279,7 @@ class Session:
             raise click.exceptions.Exit(self.code)
 
     def readable(self) -> Iterator[WatchedFile]:
-        """Each input that can be read, open until the next one is requested; of the others it is said why not."""
+        """Each input that can be read, open until the next one is requested; reports why others cannot."""
         for given in self.inputs:
             try:
                 with self.open(given) as cold:
@@ -348,7 +348,7 @@ class Session:
         return cold
 
     def _format_of(self, given: Input) -> str | None:
-        """The format that a file is said to be of; None if it is to be recognised."""
+        """The format that an option names; None if the format is to be recognised."""
         return self.options.input_format or (self.options.spec_format if given.is_named else None)
 
     def _check_columns(self, cold: ColdFile) -> None:

@@ -110,7 +110,7 @@ class Place:
             _sync_folder(path)
 
     def put(self, name: str, content: bytes) -> None:
-        """Write a small file, in the place of an earlier one; nobody sees a part of it."""
+        """Write a small file, in the place of an earlier one; readers see the old or the new one, never a part."""
         if self.is_remote:  # an object appears when it is complete
             with self.create(name) as file:
                 file.write(content)
