@@ -68,7 +68,10 @@ def _ruled(column: PublicColumn, values: pa.Array) -> pa.Array:
     """Values from the wire as the declaration of a column gives them."""
     if column.is_in_calendar:
         return _calendar(values)
-    if column.null is not None and pc.any(is_none := pc.equal(values, column.null)).as_py():
+    if (
+        column.null is not None
+        and pc.any(is_none := pc.equal(values, repeated(column.null, values.type, 1)[0])).as_py()
+    ):
         values = pc.if_else(is_none, null(values.type), values)
     return timestamps(values, TICKS[column.timestamp], column.since) if column.timestamp else values
 

@@ -21,6 +21,8 @@ from thawline.lake.commits import Change
 from thawline.lake.delta import TableFile
 from thawline.lake.files import new_name, without
 from thawline.lake.lake import Entry, Lake, Overtaken
+from thawline.lake.page import NAME as PAGE
+from thawline.lake.page import leave_page
 from thawline.lake.place import LakeError, Place, plain
 from thawline.lake.upkeep import pack
 from thawline.spark.bundles import bundles, bytes_of, files_of
@@ -142,13 +144,15 @@ def ingest(
     are removed.
 
     Sources are folders, files, and URLs that fsspec supports. `to` is a folder or a URL, where Delta tables grow:
-    `tables/<format>_<table>`, `findings` and `files`. The driver and all workers must see it. A source inside of `to`,
-    or `to` inside of a source, is refused: the lake would ingest itself. Several runs may write to one lake at once.
+    `tables/<format>_<table>`, `findings` and `files`, and where `report.html` shows them. The driver and all workers
+    must see it. A source inside of `to`, or `to` inside of a source, is refused: the lake would ingest itself. Several
+    runs may write to one lake at once.
     """
     to = target(sources, to)
     with _explaining(to):
         works = list(discover(sources))
         lake = Lake.open(to, partition_by)
+        before = lake.refresh().number
         summary = Summary(to, frozenset(map(absolute, sources)))
         try:
             summary.pruned = _settle(works, sources, lake, prune=prune_missing)
@@ -159,6 +163,8 @@ def ingest(
         finally:
             lake.clear()
         pack(lake.place)
+        if lake.refresh().number != before or not lake.place.exists(PAGE):
+            leave_page(lake, sources)
         is_covered = covering(sources)
         summary.standings = [one for one in standings(lake) if not one.is_unread or is_covered(one.path)]
     return summary
