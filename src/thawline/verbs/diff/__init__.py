@@ -24,7 +24,7 @@ from thawline.verbs.diff.windows import settle
 if TYPE_CHECKING:
     from thawline.verbs.opened import OpenFile
 
-__all__ = ["Counts", "Difference", "NotComparable", "diff"]
+__all__ = ["Counts", "Difference", "NotComparable", "diff", "diff_rows"]
 
 
 class NotComparable(ThawlineError):
