@@ -26,8 +26,6 @@ from thawline.engine.tables import Sync
 from thawline.engine.tables import Table as Layout
 from thawline.errors import SourceError
 from thawline.formats.contract import Claim, Depth, Format, Kind, Reading, Section, Table
-from thawline.ksy.documents import load_spec, types_of
-from thawline.ksy.shapes import check_shape
 from thawline.model import Code, Finding, Run, Span
 from thawline.source import Beginning, Held, Source
 from thawline.wording import quoted
@@ -263,6 +261,9 @@ def states_rows(file: Path) -> bool:
             return False
     except OSError as error:
         raise SourceError(f"{file}: {error.strerror or error}") from error
+    from thawline.ksy.documents import load_spec, types_of  # noqa: PLC0415 - only specs of users are read
+    from thawline.ksy.shapes import check_shape  # noqa: PLC0415 - as above
+
     spec = load_spec(file)
     check_shape(spec)
     return any("rows" in (type_.data.get("-columnar") or {}) for type_ in types_of(spec))

@@ -11,12 +11,16 @@ from thawline.formats.aerospike.entries import EntryReader
 from thawline.formats.aerospike.findings import BROKEN, TRUNCATED, UNKNOWN_KIND, Strictness, version_notes
 from thawline.formats.aerospike.text import HEADER, STARTS, VERSIONS, Item, PlainText, first_bytes, plain_item
 from thawline.formats.aerospike.walk import Walk, started_entry
+from thawline.generated.kernels.constants import AEROSPIKE_RECORD_LEAD_NAMESPACE
 from thawline.model import Finding, Run, Span
 from thawline.source import Source
 from thawline.wording import quoted
 
+NAMESPACE: bytes = AEROSPIKE_RECORD_LEAD_NAMESPACE
 RESYNCHRONISING = frozenset({BROKEN, TRUNCATED, UNKNOWN_KIND})
 """Findings after which a walk searches for the next entry, and what it finds depends on what was before."""
+LARGEST = 2 << 20
+"""Bytes of a section: all of its rows are held until its end proves that it holds, and memory is used once more."""
 
 Shown = Callable[[Iterable[Item]], Iterator[Run | Finding]]
 
@@ -30,6 +34,7 @@ def version_of(source: Source) -> str:
 
 def spans(source: Source, version: str, size: int) -> Iterator[Span]:
     """Stretches of about some size, up to what looks like an entry."""
+    size = min(size, LARGEST)
     start = 0
     while start < source.size:
         end = _entry_after(source, start + size, version)
@@ -39,9 +44,12 @@ def spans(source: Source, version: str, size: int) -> Iterator[Span]:
 
 def _entry_after(source: Source, position: int, version: str) -> int:
     """Where an entry seems to start; the end of the file if none does."""
-    view = source.view(0, source.size)
+    view, is_first = source.view(0, source.size), True
     for found in STARTS.finditer(view, min(position, source.size)):
-        if started_entry(EntryReader(view, found.end(), version)):
+        # The first namespace may be the second line of a record, after its key. What starts next is an entry.
+        is_inside = is_first and view[found.end() : found.end() + len(NAMESPACE)] == NAMESPACE
+        is_first = False
+        if not is_inside and started_entry(EntryReader(view, found.end(), version)):
             return found.end()
     return source.size
 
