@@ -126,7 +126,7 @@ def sink_of(run: Session, *, csv_safe: bool) -> RowSink:
         return row_sink(run.kind, run.stdout, run.console, run.options.bytes)
     from thawline.sinks import file_sink
 
-    return file_sink(run.kind, run.stdout, run.options.bytes, csv_safe=csv_safe)
+    return file_sink(run.kind, run.stdout, run.options.bytes, csv_safe=csv_safe, crew=run.crew)
 
 
 def _named(
