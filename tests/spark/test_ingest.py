@@ -192,7 +192,7 @@ def test_the_end_of_spark_is_not_taken_for_a_mistake(
         raise Py4JNetworkError("Answer from Java side is empty")
 
     with monkeypatch.context() as patched:
-        patched.setattr(spark.sparkContext, "parallelize", ended)
+        patched.setattr(spark, "range", ended)
         with pytest.raises(pipeline.SparkEnded, match="run it again"):
             pipeline.ingest(spark, [str(cold)], tmp_path / "lake")
 

@@ -44,6 +44,16 @@ SHOWN = 20
     help="Columns by which new tables are partitioned where they have them, such as topic,queue.",
 )
 @click.option(
+    "--table-format",
+    type=click.Choice(["delta", "iceberg", "parquet"]),
+    help="How a new lake keeps its tables: as Delta, which is the default, as Iceberg, or as plain folders of Parquet.",
+)
+@click.option(
+    "--catalog",
+    metavar="NAME|URI",
+    help="Where tables of Iceberg are found: a catalog of pyiceberg's configuration, sqlite:///FILE or https://….",
+)
+@click.option(
     "--prune-missing",
     is_flag=True,
     help="Take out the rows of files that are gone from SOURCE; else they are kept, and reported.",
@@ -63,7 +73,7 @@ SHOWN = 20
 )
 @takes(SPEC, TALKING, EXIT_ZERO)
 def ingest(sources: tuple[str, ...], to: str, **arguments: Any) -> int:
-    """Take in everything below SOURCE: identify, verify and decode it on Spark, and write Delta tables below LAKE.
+    """Take in everything below SOURCE: identify, verify and decode it on Spark, and write tables below LAKE.
 
     LAKE/tables/<format>_<table> has the rows, LAKE/findings everything that is wrong, with its file and bytes, and
     LAKE/files every file with its checksum and how much of it is intact, or why it was not looked at. DuckDB, Polars,
@@ -88,13 +98,16 @@ def ingest(sources: tuple[str, ...], to: str, **arguments: Any) -> int:
 
     progress = _ProgressLine(arguments["progress"], is_quiet=arguments["quiet"])
     settings = {"spark.log.level": "ERROR", **dict(_settings(arguments["conf"]))}
+    if arguments["ship"] and (arguments["master"] or "").startswith("sc://"):
+        raise click.UsageError("--ship cannot bring thawline to a server of Spark Connect; install it on its workers")
     if arguments["ship"]:
         settings = ship(settings, (*sources, to))
     log = log_of(target(sources, to))
     with talking_to(log), starting(log):
         spark = session(arguments["master"], settings, "thawline ingest")
     by = arguments["partition_by"]
-    options = {"partition_by": by and by.split(","), "prune_missing": arguments["prune_missing"]}
+    options = {name: arguments[name] for name in ("table_format", "catalog", "prune_missing")}
+    options["partition_by"] = by and by.split(",")
     try:
         with telling(arguments["lineage"], sources, to) as rows:
             summary = run(spark, sources, to, on_progress=progress.show, **options)

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from thawline.lake.accounts import FILES, FINDINGS, table_of
 from thawline.lake.commits import Change
-from thawline.lake.delta import TableFile
 from thawline.lake.lake import Lake, exact_path
+from thawline.lake.table import TableFile
 from thawline.spark.intake import Account
 from thawline.wording import utf8
 

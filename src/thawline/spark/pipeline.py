@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 from thawline.errors import FormatError, SourceError, UnknownFormat
 from thawline.lake.accounts import column_of
 from thawline.lake.commits import Change
-from thawline.lake.delta import TableFile
 from thawline.lake.files import new_name, without
 from thawline.lake.lake import Entry, Lake, Overtaken
 from thawline.lake.place import LakeError, Place, plain
+from thawline.lake.table import TableFile
 from thawline.lake.upkeep import pack
 from thawline.spark.bundles import bundles, bytes_of, files_of
 from thawline.spark.discovery import Work, discover
@@ -29,7 +29,7 @@ from thawline.spark.files import absolute
 from thawline.spark.intake import Account, Intake, unread
 from thawline.spark.ledger import Standing, ledgers, settled, standings
 from thawline.spark.missing import MISSING, at_or_below, covering, gone, refuse_empty, size_of
-from thawline.spark.submission import AGAIN, Done, SparkEnded, Submission, cause
+from thawline.spark.submission import AGAIN, Cores, Done, SparkEnded, Submission, cause
 from thawline.spark.tables import Output
 from thawline.wording import utf8
 
@@ -133,6 +133,8 @@ def ingest(
     to: str | os.PathLike[str],
     *,
     partition_by: Sequence[str] | None = None,
+    table_format: str | None = None,
+    catalog: str | None = None,
     prune_missing: bool = False,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Summary:
@@ -141,14 +143,15 @@ def ingest(
     A file that is gone since an earlier run keeps its rows and gets the status missing. With `prune_missing` its rows
     are removed.
 
-    Sources are folders, files, and URLs that fsspec supports. `to` is a folder or a URL, where Delta tables grow:
-    `tables/<format>_<table>`, `findings` and `files`. The driver and all workers must see it. A source inside of `to`,
-    or `to` inside of a source, is refused: the lake would ingest itself. Several runs may write to one lake at once.
+    Sources are folders, files, and URLs that fsspec supports. `to` is a folder or a URL, where tables grow, of Delta or
+    as `table_format` says: `tables/<format>_<table>`, `findings` and `files`. The driver and all workers must see it. A
+    source inside of `to`, or `to` inside of a source, is refused: the lake would ingest itself. Several runs may write
+    to one lake at once.
     """
     to = target(sources, to)
     with _explaining(to):
         works = list(discover(sources))
-        lake = Lake.open(to, partition_by)
+        lake = Lake.open(to, partition_by, table_format, catalog)
         summary = Summary(to, frozenset(map(absolute, sources)))
         try:
             summary.pruned = _settle(works, sources, lake, prune=prune_missing)
@@ -262,7 +265,7 @@ class _Run:
         """Submit all works, and commit what is done."""
         if not works:
             return
-        cores = self.spark.sparkContext.defaultParallelism
+        cores = Cores(self.spark).count()
         intake = Intake(self.lake.place, self.lake.run, self.lake.by)
         submission = Submission(self.spark, intake, self._show)
         for done in submission.results(bundles(works, cores)):
@@ -359,7 +362,7 @@ class _Run:
 
 
 def _places(outputs: Iterable[Output]) -> Iterator[str]:
-    return (f"{output.file.table}/{output.file.path}" for output in outputs)
+    return (output.file.name for output in outputs)
 
 
 def _rows_of(adds: Iterable[TableFile]) -> dict[str, int]:
