@@ -49,11 +49,11 @@ def everything(lake: Path) -> dict[str, Counter[str]]:
 def leftovers(lake: Path) -> list[str]:
     """Files that are of no use once a run has ended: of commits, and table files that no version has."""
     found = [str(path.relative_to(lake)) for path in (lake / "_ingest" / "commits").glob("*")]
-    found += [str(path.relative_to(lake)) for path in (lake / "_ingest" / "staged").rglob("*.parquet")]
+    found += [str(path.relative_to(lake)) for path in (lake / "_ingest" / "staged").rglob("*.parquet*")]
     if (place := known(lake)).form != "delta":
         return sorted(found + [f"{name}/{path}" for name, path in _unknown(place)])
     for log in lake.rglob("_delta_log"):
-        ever = log.parent.rglob("*.parquet")
+        ever = log.parent.rglob("*.parquet*")
         ever_known = {action["add"]["path"] for action in _actions(log) if "add" in action}
         names = {str(path.relative_to(log.parent)) for path in ever if log not in path.parents}
         found += [f"{log.parent.relative_to(lake)}/{name}" for name in sorted(names - set(map(unquote, ever_known)))]

@@ -254,4 +254,4 @@ def test_the_command_survives_being_killed(cold: Path, tmp_path: Path, victim: s
 
 def staged(lake: Path) -> bool:
     """Whether tasks have begun to write; folders may come and go while it looks."""
-    return any(name.endswith(".parquet") for _, _, names in os.walk(lake / "tables") for name in names)
+    return any(".parquet" in name for _, _, names in os.walk(lake / "tables") for name in names)

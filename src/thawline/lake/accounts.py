@@ -66,7 +66,8 @@ MEANINGS = {
     "damaged_bytes": "bytes that were not readable or break a rule",
     "findings": "rows about it in `findings`",
     "status": "intact, damaged, unknown (no format recognises it), unreadable, left out (not a regular file), beside "
-    "(in a folder of its format, but not a member), or missing (gone from its source since it was taken in)",
+    "(in a folder of its format, but not a member), growing (still written to, and whole as far as it was taken in), "
+    "or missing (gone from its source since it was taken in)",
     "error": "why it is unreadable, or what it resembles",
     "file": "path or URL of the file",
     "code": "of the finding; `thawline explain` tells what it means",

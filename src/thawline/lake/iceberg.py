@@ -225,7 +225,7 @@ class Iceberg:
         gone = [
             path
             for path, _, changed in self.place.below(self.name)
-            if path.endswith(".parquet") and path not in live and changed <= before
+            if ".parquet" in path and path not in live and changed <= before
         ]
         for path in gone:
             self.place.remove(f"{self.name}/{path}")

@@ -110,7 +110,7 @@ class Place:
 
     @contextmanager
     def create(self, name: str) -> Iterator[BinaryIO]:
-        """A new file to write, which is on the disk, or in the bucket, when the block ends."""
+        """A new file to write, which is there, on the disk or in the bucket, all of it, when the block ends."""
         with writing():
             if self.is_remote:
                 files, path = self._files(name)
@@ -119,10 +119,16 @@ class Place:
                 return
             path = self.uri(name)
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-            with open(path, "wb") as file:  # noqa: PTH123 - the name has no surprises
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
+            own = f"{path}.{secrets.token_hex(4)}"  # another process may be writing the same, as it finishes a commit
+            try:
+                with open(own, "xb") as file:  # noqa: PTH123 - the name has no surprises
+                    yield file
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(own, path)  # noqa: PTH105 - strings
+            except BaseException:
+                Path(own).unlink(missing_ok=True)
+                raise
             _sync_folder(path)
 
     def create_whole(self, name: str, content: bytes) -> None:

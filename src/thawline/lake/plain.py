@@ -158,7 +158,7 @@ class Plain:
         removed = 0
         for folder, known in ((self.name, self.held), (f"{STAGED}/{self.name}", {})):
             for path, _, changed in self.place.below(folder):
-                if path.endswith(".parquet") and path not in known and changed <= before:
+                if ".parquet" in path and path not in known and changed <= before:
                     self.place.remove(f"{folder}/{path}")
                     removed += 1
         return removed
