@@ -81,6 +81,9 @@ class Alone:
     def range(self, *_: int) -> _Frame:
         return _Frame()
 
+    def stop(self) -> None:
+        pass
+
 
 class _Context:
     defaultParallelism = 1  # noqa: N815 - Spark's name
