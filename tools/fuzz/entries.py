@@ -1,4 +1,4 @@
-"""The ways into the native module: functions that get bytes nobody has looked at, and how to call each of them.
+"""The ways into the native module: functions that get unchecked bytes, and how to call each of them.
 
 An entry is a function of bytes and of a number that says how. What it raises is a mistake, and so is what a sanitizer
 says. New ones go to the end of a format's: inputs of the corpus know them by their number.
@@ -129,7 +129,7 @@ class Cut:
         self.rows = 1 + self.marks[0] % MOST
 
     def values(self, which: int, size: int) -> tuple[array[int], array[int]]:
-        """Offsets of values, and their bytes: the first so many of what is left."""
+        """Offsets of values, and their bytes: the first `size` of what is left."""
         data, self.rest = self.rest[:size], self.rest[size:]
         cuts = sorted(min(cut, len(data)) for cut in self.numbers[which * MOST : which * MOST + self.rows - 1])
         return array("i", [0, *cuts, len(data)]), data

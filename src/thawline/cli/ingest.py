@@ -90,7 +90,8 @@ def ingest(sources: tuple[str, ...], to: str, **arguments: Any) -> int:
 
     LAKE/tables/<format>_<table> has the rows, LAKE/findings everything that is wrong, with its file and bytes, and
     LAKE/files every file with its checksum and how much of it is intact, or why it was not looked at. DuckDB, Polars,
-    Spark and others read them while they grow; `thawline lake` tells of them and keeps them in order.
+    Spark and others read them while they grow; `thawline lake` tells of them and keeps them in order. LAKE/report.html
+    shows all of it to people, as `thawline report` does.
 
     Run it again, and only files that are new or have changed are taken in. It may be killed at any moment: what is
     committed counts, once, and the next run goes on from there. Several runs may write to one lake. Of a file that
@@ -308,6 +309,7 @@ def _notices(summary: Summary, *, is_verbose: bool) -> Iterator[str]:
     if is_verbose:
         others = (one for one in (*missing, *unread) if one not in wrong)
         yield from (f"    {printable(one.path)}: {printable(_problem(one))}" for one in others)
+    yield f"    report     {quoted(f'{summary.to}/report.html')}"
     if present := [one for one in damaged if one.status == "damaged"]:
         yield f"    next       thawline verify {quoted(present[0].path)}"
 

@@ -18,6 +18,7 @@ import fsspec
 import pyarrow as pa
 
 from thawline.errors import MissingExtra, SourceError, ThawlineError
+from thawline.outputs import replacing
 
 __all__ = ["STAGED", "LakeError", "Place", "plain", "writing"]
 
@@ -181,6 +182,15 @@ class Place:
                     raise
                 return
             _sync_folder(target)
+
+    def put(self, name: str, content: bytes) -> None:
+        """Write a small file, in the place of an earlier one; readers see the old or the new one, never a part."""
+        if self.is_remote:  # an object appears when it is complete
+            with self.create(name) as file:
+                file.write(content)
+            return
+        with writing(), replacing(Path(self.uri(name)), overwrite=True) as file:
+            file.write(content)
 
     def open(self, name: str) -> BinaryIO:
         """A file to read, at any position."""

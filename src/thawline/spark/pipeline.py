@@ -20,6 +20,8 @@ from thawline.lake.accounts import column_of
 from thawline.lake.commits import Change
 from thawline.lake.files import new_name, without
 from thawline.lake.lake import Entry, Lake, Overtaken
+from thawline.lake.page import NAME as PAGE
+from thawline.lake.page import leave_page
 from thawline.lake.place import LakeError, Place, plain
 from thawline.lake.table import TableFile
 from thawline.lake.upkeep import pack
@@ -149,14 +151,15 @@ def ingest(
     is added by the next run that is told so; any other run takes it as it is.
 
     Sources are folders, files, and URLs that fsspec supports. `to` is a folder or a URL, where tables grow, of Delta or
-    as `table_format` says: `tables/<format>_<table>`, `findings` and `files`. The driver and all workers must see it. A
-    source inside of `to`, or `to` inside of a source, is refused: the lake would ingest itself. Several runs may write
-    to one lake at once.
+    as `table_format` says: `tables/<format>_<table>`, `findings` and `files`, and where `report.html` shows them. The
+    driver and all workers must see it. A source inside of `to`, or `to` inside of a source, is refused: the lake would
+    ingest itself. Several runs may write to one lake at once.
     """
     to = target(sources, to)
     with _explaining(to):
         works = list(discover(sources))
         lake = Lake.open(to, partition_by, table_format, catalog)
+        before = lake.refresh().number
         summary = Summary(to, frozenset(map(absolute, sources)))
         try:
             summary.pruned = _settle(works, sources, lake, prune=prune_missing)
@@ -169,6 +172,8 @@ def ingest(
         finally:
             lake.clear()
         pack(lake.place)
+        if lake.refresh().number != before or not lake.place.exists(PAGE):
+            leave_page(lake, sources)
         is_covered = covering(sources)
         summary.standings = [one for one in standings(lake) if not one.is_unread or is_covered(one.path)]
     return summary

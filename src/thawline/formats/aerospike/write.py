@@ -29,7 +29,7 @@ from thawline.formats.aerospike.entries import (
     Udf,
     Value,
 )
-from thawline.formats.aerospike.rows import EPOCH
+from thawline.generated.tables.aerospike import RECORDS
 from thawline.outputs import replacing
 from thawline.ripemd160 import ripemd160
 
@@ -158,7 +158,7 @@ def record_of(row: Mapping[str, Any]) -> Record:
         set=None if row["set"] is None else row["set"].encode(),
         key=_key_of(row["key_type"], row["key"]),
         generation=row["generation"],
-        expiration=0 if expiration is None else int(expiration.timestamp()) - EPOCH,
+        expiration=0 if expiration is None else int(expiration.timestamp()) - RECORDS.column("expiration").since,
     )
 
 

@@ -239,7 +239,7 @@ class Segment(Kind):
             yield from in_order(together(runs), stretch.findings)
 
     def portions(self, source: Source) -> Iterator[Portion]:
-        """Stretches of units: heads and checksums tell where they are, and whoever takes one decodes it."""
+        """Stretches of units: heads and checksums tell where they are, and the thread that takes one decodes it."""
         for stretch in explained(source):
             yield from (partial(self._portion, source, part) for part in _parts_of(stretch))
         yield partial(unfinished, source)
