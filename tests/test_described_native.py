@@ -18,7 +18,7 @@ from thawline.compiler import kernel_cache
 from thawline.formats.described import Described, opening
 
 pytestmark = [
-    pytest.mark.skipif(bool(kernel_cache.missing()), reason="needs Cython and a C compiler"),
+    pytest.mark.skipif(bool(kernel_cache.missing()), reason="needs a C compiler"),
     pytest.mark.skipif(not native.is_compiled, reason="nothing native is wanted"),
 ]
 

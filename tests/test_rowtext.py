@@ -123,6 +123,13 @@ def test_times_are_those_of_pythons_calendar() -> None:
         assert line == f'{{"a":"{moment.replace(tzinfo=None).isoformat(timespec="microseconds")}Z"}}'.encode()
 
 
+def test_a_wide_whole_decimal_is_a_number_where_all_of_a_batch_fit() -> None:
+    batch = pa.record_batch({"a": pa.array([Decimal(5), None], pa.decimal128(38, 0))})
+    assert b"".join(json_rows(batch, "auto", after=b";")) == b'{"a":5};{"a":null};'
+    large = pa.record_batch({"a": pa.array([Decimal(5), Decimal(10**21)], pa.decimal128(38, 0))})
+    assert b"".join(json_rows(large, "auto", after=b";")) == b'{"a":"5"};{"a":"1000000000000000000000"};'
+
+
 def test_a_decimal_of_twenty_digits_is_an_integer() -> None:
     numbers = [0, 1, -1, 10**19, -(10**19), (1 << 64) - 1, 1 << 64, 10**20 - 1, -(10**20) + 1]
     found = lines(pa.array([Decimal(number) for number in numbers], pa.decimal128(20, 0)))

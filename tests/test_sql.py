@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import pty
+import select
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -225,3 +230,136 @@ def test_ctrl_c_ends_a_query_that_duckdb_is_busy_with(partition: Path, tmp_path:
     assert process.communicate(timeout=20)[1] == b"thawline: interrupted\n"
     assert process.returncode == 130
     assert list(tmp_path.iterdir()) == []
+
+
+def test_filters_and_sql_have_the_same_words_for_bytes_and_headers(tmp_path: Path) -> None:
+    with KafkaSegmentWriter(tmp_path / "t-0", batch_records=2) as log:
+        for number, key in enumerate((b"user-1", b"user-\xff", b"other", None)):
+            headers = [("trace", b"a%d" % number), ("trace", b"b%d" % number)] if number % 2 == 0 else []
+            log.append(key=key, value=b"x", timestamp=number, headers=headers)
+    where = "key like 'user-%' and headers['trace'] = 'b0'"
+    assert [row["offset"] for row in rows(f"select * from 't-0/' where {where}", tmp_path)] == [0]  # noqa: S608
+    shown = on_pipe(["cat", "t-0/", "--where", where, "--columns", "offset"], tmp_path).out
+    assert json.loads(shown)["offset"] == 0
+    texts = "with t as (select decode(value) as key from 't-0/') select count(*) as n from t where key like 'x'"
+    assert rows(texts, tmp_path) == [{"n": 4}]
+
+
+@pytest.mark.parametrize("shape", ["jsonl", "csv", "arrow"])
+def test_no_column_of_an_answer_hides_another(tmp_path: Path, shape: str) -> None:
+    out = ran("select 1 a, 2 a, 3 a_1", tmp_path, "--format", shape).out
+    assert all(f"{name}" in out for name in ("a", "a_2", "a_1"))
+    if shape == "jsonl":
+        assert json.loads(out) == {"a": 1, "a_2": 2, "a_1": 3}
+
+
+def test_an_answer_without_rows_is_said_to_be(partition: Path) -> None:
+    done = ran("select * from 'orders-3/' where offset > 5000", partition.parent)
+    assert (done.code, done.out, done.err) == (0, "", "thawline: the answer has no rows\n")
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("select ofset from 'orders-3/'", "no column ofset; did you mean offset?"),
+        ("select o.nope from 'orders-3/' o", "no column nope; the files have batch_start, "),
+        ("select * from orders", "there is no table orders; a file or folder stands in quotes: from 'orders'"),
+        ("select upper(key) from 'orders-3/'", "write decode(column) for their text"),
+    ],
+)
+def test_a_mistake_is_told_in_words_of_files(partition: Path, query: str, words: str) -> None:
+    done = ran(query, partition.parent)
+    assert done.code == 2
+    assert words in done.err
+    assert "thawline_0" not in done.err
+
+
+def test_a_file_that_cannot_be_read_is_named_and_the_others_answer(partition: Path, tmp_path: Path) -> None:
+    (tmp_path / "00000000000000000000.log").write_bytes(next(partition.glob("*.log")).read_bytes())
+    (tmp_path / "empty.log").write_bytes(b"")
+    done = ran("select count(*) as n from '*.log'", tmp_path)
+    assert (done.code, json.loads(done.out)) == (3, {"n": 1000})
+    assert "empty.log: no format recognises this file; it is empty" in done.err
+
+
+def test_files_with_other_columns_are_left_out_in_one_sentence(partition: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(next(partition.glob("*.log")).read_bytes())
+    for number in range(5):
+        with RbfWriter(tmp_path / f"b{number}.rbf") as log:
+            log.append(1, b"x")
+    done = ran("select count(*) as n from '*'", tmp_path)
+    assert (done.code, json.loads(done.out)) == (2, {"n": 1000})
+    assert "5 files have other columns than a.log: b0.rbf, b1.rbf, b2.rbf, …" in done.err
+
+
+@pytest.mark.parametrize("jobs", ["1", "3"])
+def test_the_answer_is_the_same_for_any_number_of_jobs(partition: Path, jobs: str) -> None:
+    query = "select sum(offset) as s, count(distinct key) as k from 'orders-3/' where offset % 3 = 0"
+    assert rows(query, partition.parent, "--jobs", jobs) == [{"s": 166_833, "k": 7}]
+
+
+def test_without_the_extra_there_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    done = ran("select 1", tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "thawline: SQL needs DuckDB: pip install 'thawline[sql]'\n"
+
+
+def test_a_prompt_answers_remembers_and_completes(partition: Path, tmp_path: Path) -> None:
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "thawline", "sql"],
+        cwd=partition.parent,
+        env={**os.environ, "XDG_STATE_HOME": str(tmp_path), "TERM": "xterm"},
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+    )
+    os.close(follower)
+    try:
+        seen = Screen(leader)
+        seen.wait_for(b"sql>")
+        seen.send(b"select ofset from 'orders-3/'\r")
+        seen.wait_for(b"did you mean offset?")
+        seen.wait_for(b"sql>")
+        seen.send(b"selec")
+        seen.wait_for(b" select ")
+        seen.send(b"\t max(offset) as most from 'ord")
+        seen.wait_for(b" orders-3/ ")
+        seen.send(b"\t' where offset < 321\r")
+        seen.wait_for(b"320")
+        seen.wait_for(b"sql>")
+        seen.send(b"\x1b[A\r")  # the last query again
+        seen.wait_for(b"320")
+        seen.wait_for(b"sql>")
+        seen.send(b"\x04")
+        assert process.wait(timeout=30) == 0
+    finally:
+        process.kill()
+        os.close(leader)
+    history = tmp_path / "thawline" / "sql_history"
+    assert history.stat().st_mode & 0o777 == 0o600
+    assert "select max(offset) as most from 'orders-3' where offset < 321" in history.read_text(encoding="utf-8")
+
+
+class Screen:
+    """What a program writes to a terminal."""
+
+    def __init__(self, leader: int) -> None:
+        self.leader, self.text = leader, b""
+
+    def send(self, keys: bytes) -> None:
+        """Press keys."""
+        os.write(self.leader, keys)
+
+    def wait_for(self, words: bytes) -> None:
+        """Read until the words are there; an error after half a minute."""
+        end = time.monotonic() + 30
+        while words not in self.text:
+            assert time.monotonic() < end, self.text
+            if select.select([self.leader], [], [], 0.2)[0]:
+                self.text += os.read(self.leader, 4096)
+                if b"\x1b[6n" in self.text[-4096:]:
+                    os.write(self.leader, b"\x1b[1;1R")  # where the cursor is
+        self.text = self.text.partition(words)[2]

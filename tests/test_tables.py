@@ -79,6 +79,19 @@ def test_rows_are_built_as_their_columns_are_declared(tmp_path: Path) -> None:
     assert batch["place"].to_pylist() == ["x", "x"]
 
 
+def test_times_count_from_the_declared_day_and_a_text_can_stand_for_none(tmp_path: Path) -> None:
+    columns = """
+      - {id: seen, field: seen, timestamp: s, since: 2010-01-01, null: 0, doc: when}
+      - {id: name, field: name, null: "", doc: its name}
+"""
+    wire = {"seen": pa.array([0, 1, (1 << 63) // 10**6 - 1_262_304_000 + 1]), "name": pa.array(["", "a", "b"])}
+    batch = batch_of(
+        entries(tmp_path, declaration(columns, "")), ["seen", "name"], Origins(3, lambda column: wire[column.source])
+    )
+    assert batch["seen"].cast(pa.int64()).to_pylist() == [None, 1_262_304_001_000_000, None], "the last does not fit"
+    assert batch["name"].to_pylist() == [None, "a", "b"]
+
+
 def test_rows_without_columns_are_counted(tmp_path: Path) -> None:
     batch = batch_of(entries(tmp_path, declaration()), [], Origins(7, lambda _: pa.nulls(7)))
     assert (batch.num_rows, batch.num_columns) == (7, 0)
@@ -101,6 +114,9 @@ def test_times_outside_of_the_calendar_are_null_where_that_is_declared(tmp_path:
         ("rows: toy_entries", "rows: entries", "entries refers to entries"),
         ("field: number,", "field: number, type: int32,", "int32 follows from the field; leave it out"),
         ("timestamp: ms", "timestamp: us", "a timestamp counts ms or s"),
+        ("timestamp: ms", "timestamp: ms, since: once", "since is a day, such as 2010-01-01"),
+        ("field: name", "field: name, since: 2010-01-01", "only a timestamp without years counts from another day"),
+        ("null: -1", "null: [0]", "null is the number or the text that stands for none"),
         ("file: place, type: string", "file: place", "needs a type: none follows from it"),
         ("file: place", "file: place, field: name", "place must have one of field, unit, file, value, made"),
         ("of: [name]", "of: [nothing]", "there is no nothing in toy_entries"),

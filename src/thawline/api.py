@@ -19,6 +19,7 @@ from thawline.model import Report
 from thawline.source import Readable, open_source
 
 if TYPE_CHECKING:
+    from thawline.filters import Filter
     from thawline.verbs.diff import Difference
     from thawline.verbs.salvage import Salvaged
 
@@ -65,17 +66,22 @@ def salvage(
     target: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002 - as above
     *,
+    where: Filter | str | None = None,
     overwrite: bool = False,
     recover: bool = False,
     include_suspects: bool = False,
     spec: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Salvaged:
-    """Write everything intact in a file to a new file; returns what was written and what was lost."""
+    """Write everything intact in a file to a new file; returns what was written and what was lost.
+
+    With a filter, such as `offset >= 100`, units of which no row meets it are left out.
+    """
     from thawline.verbs.salvage import salvage as copy  # noqa: PLC0415 - only `salvage` needs it
 
     with open_cold(source, format, spec=spec, **options) as cold:
-        return copy(cold, Path(target), overwrite=overwrite, recover=recover, include_suspects=include_suspects)
+        chosen: dict[str, Any] = {"where": where, "recover": recover, "include_suspects": include_suspects}
+        return copy(cold, Path(target), overwrite=overwrite, **chosen)
 
 
 def convert(
@@ -98,7 +104,7 @@ def convert(
 
     The suffix of `target` selects the file type: .parquet, .arrow, .jsonl or .csv; a slash at its end stands for a
     folder of Parquet files, with a folder for each value of the column `partition_by`. Damage is skipped unless
-    `on_error` requests otherwise. A warning names files in the folder that do not belong to it. With `jobs`, so many
+    `on_error` requests otherwise. A warning names files in the folder that do not belong to it. With `jobs`, that many
     threads read and encode.
     """
     from thawline.parquet import ParquetSettings  # noqa: PLC0415 - only `convert` needs them

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
 from functools import cached_property
 from types import TracebackType
-from typing import Any, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 import pyarrow as pa
 
@@ -31,6 +31,10 @@ from thawline.source import Readable, Source, open_source
 from thawline.verbs.verify import verify, verify_folder
 from thawline.wording import printable
 
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow.dataset as ds
+
 Item = TypeVar("Item")
 
 
@@ -47,6 +51,22 @@ class ArrowRows(ABC):
         self, columns: Collection[str] | None = None, where: Filter | str | None = None
     ) -> Iterator[pa.RecordBatch]:
         """Rows, batch by batch."""
+
+    @abstractmethod
+    def pruned(self, columns: Collection[str] | None, bound: Bound) -> Iterator[pa.RecordBatch]:
+        """Rows of what may hold a row that meets a filter; the filter is not applied to them."""
+
+    def lazy(self) -> pl.LazyFrame:
+        """The rows as a lazy frame of Polars, which reads the columns and units that a query needs."""
+        from thawline.lazily import lazy_frame  # noqa: PLC0415 - few need it, and datasets take long to import
+
+        return lazy_frame(self)
+
+    def dataset(self) -> ds.Dataset:
+        """The rows as a dataset of pyarrow: `duckdb.sql` over it reads the columns and units that the query needs."""
+        from thawline.lazily import RowsDataset  # noqa: PLC0415 - as above
+
+        return RowsDataset(self)
 
     def __arrow_c_schema__(self) -> Any:
         return self.schema.__arrow_c_schema__()
@@ -155,7 +175,7 @@ class ColdFile(ArrowRows):
         rows = bound.matching(self._read(needed, self._narrowed(bound)))
         yield from rows if len(needed) == len(schema) else (batch.select(schema.names) for batch in rows)
 
-    def pruned(self, columns: Collection[str], bound: Bound) -> Iterator[pa.RecordBatch]:
+    def pruned(self, columns: Collection[str] | None, bound: Bound) -> Iterator[pa.RecordBatch]:
         """Rows of what may hold a row that meets a filter; the filter is not applied to them."""
         yield from self._read(self.projected(columns), self._narrowed(bound))
 
@@ -264,7 +284,7 @@ def open_cold(
     """Open a path, `-` for stdin, a URL, bytes or a file object; the format is recognised unless `format` names it.
 
     `spec` is the path of a Kaitai spec (`.ksy`) that describes a format of one's own.
-    With `jobs`, so many threads read rows ahead; the rows and their order are the same. Options are those of the
+    With `jobs`, that many threads read rows ahead; the rows and their order are the same. Options are those of the
     format, such as `since`; `thawline help FORMAT` lists them. Raises `UnknownFormat` if no format claims the file and
     `SourceError` if it cannot be opened.
     """
@@ -342,6 +362,11 @@ class ColdFolder(ArrowRows):
         for cold in self.files():
             yield from cold.batches(columns, where)
 
+    def pruned(self, columns: Collection[str] | None, bound: Bound) -> Iterator[pa.RecordBatch]:
+        """Rows of what may hold a row that meets a filter, in reading order; the filter is not applied to them."""
+        for cold in self.files():
+            yield from cold.pruned(columns, bound)
+
     def reports(self) -> Iterator[Report]:
         """The report on each file, on its sidecars, and on the folder as a whole."""
         return verify_folder(self)
@@ -378,7 +403,7 @@ def open_folder(
 ) -> ColdFolder:
     """Open a folder whose files belong together; `UnknownFormat` if no format claims the folder.
 
-    With `jobs`, so many threads read rows ahead.
+    With `jobs`, that many threads read rows ahead.
     """
     folder = Folder(os.fspath(path))
     claim = claim_folder(formats.get(format), folder) if format else formats.identify_folder(folder)

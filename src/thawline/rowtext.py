@@ -8,14 +8,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pyarrow as pa
 
 from thawline import native
 from thawline.batches import slices
-from thawline.values import BYTES, COMPANION, FORMULA, Bytes, is_bytes, is_text, json_text, json_texts, json_values
+from thawline.values import (
+    BYTES,
+    COMPANION,
+    FORMULA,
+    LONGEST_INTEGER,
+    Bytes,
+    is_bytes,
+    is_text,
+    json_text,
+    json_texts,
+    json_values,
+)
 
-__all__ = ["csv_header", "csv_rows", "json_rows"]
+__all__ = ["csv_header", "csv_rows", "has_formula", "json_rows"]
+
+FORMULA_SIGNS = tuple(b'"' + sign.encode() for sign in "=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - as spreadsheets take them
+FORMULA_CELL = re.compile(rb'(?:^|[,\n])"(?:[=+\-@\t\r\n]|\xef\xbc(?:\x9d|\x8b|\x8d)|\xef\xbc\xa0)')
+"""A quoted cell with such a start. A cell of text may hold what looks like one; that is told in vain."""
 
 PIECE_ROWS, PIECE_BYTES = 65_536, 1 << 20
 """The largest numbers of rows and bytes that are written as text at once."""
@@ -30,6 +46,7 @@ def json_rows(batch: pa.RecordBatch, mode: Bytes, before: bytes = b"", after: by
     if _is_ambiguous(batch.schema, mode):
         yield from ((b"%b%b%b" % (before, text, after)) for text in json_texts(batch, mode))
         return
+    batch = _with_numbers(batch)
     unplanned = _unplanned(batch.schema, mode, is_csv=False)
     for piece in slices(batch, PIECE_ROWS, PIECE_BYTES) if batch.num_columns else ():
         rows = _replaced(piece, {place: _json_column(piece.column(place), mode) for place in unplanned})
@@ -52,6 +69,16 @@ def csv_rows(batch: pa.RecordBatch, mode: Bytes, *, is_guarded: bool) -> Iterato
         yield native.functions.csv_rows(rows, unquoted, BYTES.index(mode), is_guarded)
 
 
+def has_formula(lines: bytes) -> bool:
+    r"""Whether a cell of some lines of CSV begins as a formula of a spreadsheet does.
+
+    >>> has_formula(b'1,"=1+1"\n'), has_formula(b'1,"a=""=1"\n'), has_formula(b'-1,"x"\n')
+    (True, False, False)
+    """
+    # Looking for a few bytes is many times faster than the expression, and hardly any text has them.
+    return any(sign in lines for sign in FORMULA_SIGNS) and bool(FORMULA_CELL.search(lines))
+
+
 def csv_header(schema: pa.Schema, mode: Bytes, *, is_guarded: bool) -> bytes:
     """The line of CSV with the names of the columns."""
     names = []
@@ -60,6 +87,16 @@ def csv_header(schema: pa.Schema, mode: Bytes, *, is_guarded: bool) -> bytes:
     if is_guarded:
         names = [re.sub(FORMULA, r"'\g<0>", name) for name in names]
     return ",".join('"' + name.replace('"', '""') + '"' for name in names).encode() + b"\n"
+
+
+def _with_numbers(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with whole decimals, such as sums of DuckDB, in a type that is written as numbers, where all fit it."""
+    for place, field in enumerate(batch.schema):
+        if pa.types.is_decimal128(field.type) and field.type.scale == 0 and field.type.precision > LONGEST_INTEGER:
+            with suppress(pa.ArrowInvalid):
+                column = batch.column(place).cast(pa.decimal128(LONGEST_INTEGER, 0))
+                batch = batch.set_column(place, field.name, column)
+    return batch
 
 
 def _is_ambiguous(schema: pa.Schema, mode: Bytes) -> bool:

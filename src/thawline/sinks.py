@@ -15,9 +15,10 @@ from thawline.errors import ThawlineError
 from thawline.jobs import ALONE, Crew, Line
 from thawline.parquet import ParquetSettings, ParquetWriter
 from thawline.parts import PartsWriter
-from thawline.rowtext import csv_header, csv_rows, json_rows
+from thawline.rowtext import csv_header, csv_rows, has_formula, json_rows
 from thawline.values import Bytes
 
+Told = Callable[[], None]
 FileKind = Literal["jsonl", "json", "csv", "arrow", "arrow-file", "parquet"]
 
 MOST_ROWS = 65_536
@@ -138,14 +139,31 @@ class JsonArray(Text):
 class Csv(Text):
     """Comma separated values with a header; text is quoted, to tell an empty text from a null."""
 
-    def __init__(self, file: BinaryIO, mode: Bytes, schema: pa.Schema, crew: Crew = ALONE, *, is_guarded: bool) -> None:
+    def __init__(
+        self,
+        file: BinaryIO,
+        mode: Bytes,
+        schema: pa.Schema,
+        crew: Crew = ALONE,
+        *,
+        is_guarded: bool,
+        on_formula: Told | None = None,
+    ) -> None:
         super().__init__(file, crew)
         self.mode, self.is_guarded = mode, is_guarded
+        self._on_formula = None if is_guarded else on_formula
         self.file.write(csv_header(schema, mode, is_guarded=is_guarded))
 
     def pieces(self, batch: pa.RecordBatch) -> Iterator[bytes]:
         """The lines."""
         return csv_rows(batch, self.mode, is_guarded=self.is_guarded)
+
+    def put(self, piece: bytes) -> None:
+        """Write lines."""
+        if self._on_formula and has_formula(piece):
+            self._on_formula()
+            self._on_formula = None  # once is enough
+        super().put(piece)
 
 
 class Arrow:
@@ -236,6 +254,7 @@ def file_writer(
     schema: pa.Schema,
     *,
     csv_safe: bool = False,
+    on_formula: Told | None = None,
     parquet: ParquetSettings | None = None,
     crew: Crew = ALONE,
 ) -> RowWriter:
@@ -246,7 +265,7 @@ def file_writer(
         case "json":
             return JsonArray(file, mode, crew)
         case "csv":
-            return Csv(file, mode, schema, crew, is_guarded=csv_safe)
+            return Csv(file, mode, schema, crew, is_guarded=csv_safe, on_formula=on_formula)
         case "parquet":
             return ParquetWriter(file, schema, parquet, crew)
         case _:
@@ -259,9 +278,10 @@ def file_sink(
     mode: Bytes,
     *,
     csv_safe: bool = False,
+    on_formula: Told | None = None,
     parquet: ParquetSettings | None = None,
     crew: Crew = ALONE,
 ) -> RowSink:
-    """A sink whose output is one file."""
-    options: dict[str, Any] = {"csv_safe": csv_safe, "parquet": parquet, "crew": crew}
+    """A sink whose output is one file. `on_formula` is called where CSV gets a cell that a spreadsheet evaluates."""
+    options: dict[str, Any] = {"csv_safe": csv_safe, "on_formula": on_formula, "parquet": parquet, "crew": crew}
     return RowSink(lambda schema: file_writer(kind, file, mode, schema, **options), is_mixed=kind in MIXED)

@@ -437,7 +437,7 @@ def _spooled(name: str, file: IO[bytes]) -> LocalSource:
 
 
 def _map_copy(name: str, copy: IO[bytes], faults: Sequence[Fault] = ()) -> LocalSource:
-    """A mapped copy in a file of ours without a name, which nobody can cut; `faults` are those of what was copied."""
+    """A mapped copy in a nameless file, which no process can cut; `faults` are those of the copied bytes."""
     copy.flush()
     if not copy.tell():
         return LocalSource(name, b"", copy)

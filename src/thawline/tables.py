@@ -62,10 +62,12 @@ class PublicColumn:
     """The field, column or fact that it is; a sum of fields; or, of what code makes, how."""
     of: tuple[str, ...] = ()
     """The fields of the row that a sum or code needs."""
-    null: int | None = None
-    """The number that stands for none."""
+    null: int | str | None = None
+    """The number or text that stands for none."""
     timestamp: Literal["", "ms", "s"] = ""
-    """What a timestamp counts on the wire, since 1970."""
+    """What a timestamp counts on the wire."""
+    since: int = 0
+    """When it counts from, in seconds since 1970."""
     is_in_calendar: bool = False
     """Whether timestamps outside of the years 1 to 9999 are null."""
     is_extra: bool = False

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from thawline.cli.options import EXIT_ZERO, FILE, OFFERED, OUTPUT, OVERWRITE, ROWS, TALKING, session, takes
+from thawline.cli.options import EXIT_ZERO, FILE, OFFERED, OUTPUT, OVERWRITE, TALKING, WHERE, session, takes
 
 if TYPE_CHECKING:
     from thawline.cli.session import Session
-
-WHERE = ROWS[2]
 
 
 @click.group()

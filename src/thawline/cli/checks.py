@@ -18,6 +18,7 @@ from thawline.cli.options import (
     OVERWRITE,
     READING,
     TALKING,
+    WHERE,
     position,
     session,
     takes,
@@ -159,6 +160,7 @@ def inspect(run: Session, at: int | None, unit: int | None, finding: int | None,
         metavar="POSITION",
         help="Copy everything before this byte instead, as it is; it must be a place where the format can be cut.",
     ),
+    WHERE,
     click.option("--recover", is_flag=True, help="Add units that readers must reject but that are proven to be whole."),
     click.option("--include-suspects", is_flag=True, help="Add units that may belong to the payload of a broken one."),
     click.option("--index", "with_index", is_flag=True, help="Also write the index files that belong beside OUT."),
@@ -185,7 +187,7 @@ def salvage(
     """Copy everything that is intact in FILE into a new file of the same format.
 
     FILE is not touched, and OUT appears when it is complete. The exit code is 1 where something was lost, or was
-    recovered from damage.
+    recovered from damage. With --where, units stay that hold a wanted row, or no row at all; they are copied whole.
     """
     from thawline.rendering.words import exact, quoted
     from thawline.values import json_line
@@ -196,11 +198,14 @@ def salvage(
     with run.open_only() as cold:
         target = _target(cold, output)
         if truncate_at is not None:
+            if run.filter:
+                raise click.UsageError("--truncate-at copies everything before it; leave --where out")
             cut = truncate(cold, target, truncate_at, overwrite=overwrite)
             written = cut.bytes_written
             run.remark(f"wrote {exact(cut.bytes_written)} to {quoted(str(target))}, left out {exact(cut.bytes_cut)}")
         else:
-            done = copy(cold, target, overwrite=overwrite, recover=recover, include_suspects=include_suspects)
+            chosen: dict[str, Any] = {"where": run.filter, "recover": recover, "include_suspects": include_suspects}
+            done = copy(cold, target, overwrite=overwrite, **chosen)
             target, written = done.target, done.bytes_written
             run.meet(cold)
             run.code = max(run.code, DAMAGED if done.lost or done.recovered else 0)
@@ -247,6 +252,10 @@ def _report_salvaged(run: Session, cold: WatchedFile, done: Salvaged) -> None:
         run.remark(f"lost at {finding.span}: {lost} ({finding.code.id} {finding.message})")
     if len(done.lost) > 10 and not run.options.verbose:  # noqa: PLR2004 - as above
         run.remark(f"… and {counted(len(done.lost) - 10, 'more place')}; -v names all of them")
+    if done.unwanted:
+        run.remark(f"left out {counted(done.unwanted, unit)} of which no row meets the conditions")
+    if run.filter and not done.rows:
+        run.say_none(0)
     for repaired in done.repaired:
         run.remark(f"repaired, and proven: {repaired}")
     messages = {code.id: code.message for code in cold.format.codes}
@@ -274,6 +283,7 @@ def _salvaged_object(cold: WatchedFile, done: Salvaged) -> dict[str, Any]:
         "bytes_written": done.bytes_written,
         "recovered": sum(run.units for run in done.recovered),
         "suspects": done.suspects,
+        "unwanted": done.unwanted,
         "repaired": list(done.repaired),
         "lost": [finding.to_dict() for finding in done.lost],
     }

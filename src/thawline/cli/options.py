@@ -216,16 +216,17 @@ TZ = click.option(
 )
 OFFERED = [*map(offered, OPTIONS), TZ]
 """The options of all formats; one that the file's format does not have is refused."""
+WHERE = click.option(
+    "--where",
+    multiple=True,
+    metavar="CONDITION",
+    help="Only rows that meet a condition in SQL, such as \"offset >= 100 and key like 'user-%'\", or "
+    "COLUMN=VALUE, also written --where-COLUMN VALUE; rows must meet all of several.",
+)
 ROWS = [
     click.option("--table", metavar="NAME", help="The table to read; a format's first one by default."),
     click.option("--columns", type=names, default=(), metavar="A,B,…", help="Only these columns, in this order."),
-    click.option(
-        "--where",
-        multiple=True,
-        metavar="CONDITION",
-        help="Only rows that meet a condition in SQL, such as \"offset >= 100 and key like 'user-%'\", or "
-        "COLUMN=VALUE, also written --where-COLUMN VALUE; rows must meet all of several.",
-    ),
+    WHERE,
     click.option(
         "--grep",
         default="",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from thawline.cli.options import EXIT_ZERO, OVERWRITE, ROWS, TALKING, TZ, Setting, offered, session, takes
+from thawline.cli.options import EXIT_ZERO, OVERWRITE, TALKING, TZ, WHERE, Setting, offered, session, takes
 from thawline.options import OPTIONS, Option
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 DAMAGED = 1
 
 
-WHERE = ROWS[2]
 CHOOSING = [*(offered(option) for option in OPTIONS if option.name in {"since", "until", "prune", "max_payload"}), TZ]
 TIME = Setting(Option("completed_at", ("rbak",), "time", ""))
 SIZE = Setting(Option("segment_max_bytes", ("rbak",), "size", ""))

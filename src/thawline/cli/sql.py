@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from thawline.queries.statement import Place
     from thawline.queries.tables import Files
 
+SHOWN = 3
+"""Files that are named where many are left out."""
 MEMORY = Setting(Option("memory", (), "size", ""))
 
 
@@ -105,29 +107,35 @@ def _answer(
         raise click.UsageError(str(error)) from error
     asked = Asked(run)
     views: dict[str, Rows] = {}
-    for place in statement.places:
-        views[place.view] = rows_of(place, asked.files(place), statement, run.options.tz)
+    found = [asked.files(place) for place in statement.places]
+    for place, files in zip(statement.places, found, strict=True):
+        views[place.view] = rows_of(place, files, statement, run.options.tz)
+    statement.in_words_of_filters([schema for files in found for schema in (files.schema, files.extras)])
     threads = run.crew.jobs
     with answered(statement.sql, views, threads=threads, memory=memory, zone=run.options.tz) as (schema, batches):
         if output is None:
-            _shown(run, schema, batches, csv_safe=csv_safe)
+            count = _shown(run, schema, batches, csv_safe=csv_safe)
         else:
-            _written(run, schema, batches, Path(output), overwrite=overwrite, csv_safe=csv_safe)
+            count = _written(run, schema, batches, Path(output), overwrite=overwrite, csv_safe=csv_safe)
+    if not count:
+        run.remark("the answer has no rows")
     asked.close(counted=[place.path for place in statement.places if views[place.view].schema.names == ["_"]])
     return run.exit_code
 
 
-def _shown(run: Session, schema: pa.Schema, batches: Iterable[pa.RecordBatch], *, csv_safe: bool) -> None:
+def _shown(run: Session, schema: pa.Schema, batches: Iterable[pa.RecordBatch], *, csv_safe: bool) -> int:
     from thawline.cli.rows import sink_of
 
-    sink = sink_of(run, csv_safe=csv_safe)
+    sink = sink_of(run, csv_safe=csv_safe, takes_columns=False)
     sink.add(schema, batches, "the answer")
     sink.close()
+    return sink.rows
 
 
 def _written(
     run: Session, schema: pa.Schema, batches: Iterable[pa.RecordBatch], target: Path, *, overwrite: bool, csv_safe: bool
-) -> None:
+) -> int:
+    from thawline.cli.rows import formula_remark
     from thawline.outputs import replacing
     from thawline.rendering.words import counted, quoted
     from thawline.sinks import file_sink
@@ -136,10 +144,13 @@ def _written(
     kind = kind_of(target)
     with (
         replacing(target, overwrite=overwrite) as file,
-        file_sink(kind, file, run.options.bytes, csv_safe=csv_safe, crew=run.crew) as sink,
+        file_sink(
+            kind, file, run.options.bytes, csv_safe=csv_safe, on_formula=formula_remark(run), crew=run.crew
+        ) as sink,
     ):
         sink.add(schema, batches, "the answer")
     run.remark(f"wrote {counted(sink.rows, 'row')} to {quoted(str(target))}")
+    return sink.rows
 
 
 class Asked:
@@ -152,7 +163,7 @@ class Asked:
         """The files that were read, by name."""
 
     def files(self, place: Place) -> Files:
-        """What a mention in FROM stands for; files of other formats are left out, with the reason."""
+        """What a mention in FROM stands for; files that cannot be read or have other columns are left out, and told."""
         from thawline.cli.session import Session
         from thawline.queries.tables import Files
 
@@ -162,14 +173,13 @@ class Asked:
         self.sessions.append(one)
         given = {each.path: each for each in one.inputs}
         found: list[WatchedFile] = []
-
-        def refusal(cold: WatchedFile) -> str:
+        others: list[str] = []
+        for cold in one.readable():
             is_same = not found or cold.schema.equals(found[0].schema)
-            return "" if is_same else "its rows have other columns than those of the files before it"
-
-        found.extend(one.opened(refusal))
+            found.append(cold) if is_same else others.append(cold.name)
         if not found:
             raise click.exceptions.Exit(one.code or 2)
+        self._leave_out(others, found[0].name)
         first = found[0]
         return Files(
             tuple(partial(one.open, given[cold.name]) for cold in found),
@@ -179,6 +189,17 @@ class Asked:
             counts_by_heads=not self.run.settings and all(cold.counts_by_heads for cold in found),
             done=self._done,
         )
+
+    def _leave_out(self, others: list[str], first: str) -> None:
+        """Say which files have other columns than the first one, and so are no rows of the same table."""
+        from thawline.errors import SourceError
+        from thawline.rendering.words import counted, printable
+
+        if others:
+            shown = ", ".join(map(printable, others[:SHOWN])) + (", …" if len(others) > SHOWN else "")
+            are = "has" if len(others) == 1 else "have"
+            told = f"{counted(len(others), 'file')} {are} other columns than {printable(first)}"
+            self.run.fail(SourceError(f"left out: {told}: {shown}; name each kind by itself in FROM"))
 
     def _done(self, cold: ColdFile) -> None:
         self.read[cold.name] = cold

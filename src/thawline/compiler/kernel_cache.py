@@ -1,8 +1,9 @@
 """Kernels of specs that are compiled at run time, kept as shared objects, so that a C compiler runs once for a spec.
 
 A kernel is named by the digest of its source, which has the text of the spec and of its imports in it, by thawline's
-version and by Python's. What lies in the cache is code that this process runs: the folder must belong to its user, and
-nobody else may write there or rename a folder on the way to it. A kernel appears there complete or not at all.
+version and by the kind of machine. What lies in the cache is code that this process runs: the folder
+must belong to its user, and no other user may write there or rename a folder on the way to it. A kernel appears there
+complete or not at all.
 """
 
 from __future__ import annotations
@@ -10,25 +11,22 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import platform
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec
-from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from shutil import which
-from typing import Any
 
 from thawline import __version__
 from thawline.errors import ThawlineError
 
 NAME = "kernel"
-"""Of the module that each is."""
-SUFFIX = EXTENSION_SUFFIXES[0]
-"""It names the version of Python and the machine."""
+SUFFIX = f".{sys.platform}-{platform.machine()}.so"
+"""It names the kind of machine."""
 PRIVATE = 0o700
 FOREIGN = stat.S_IWGRP | stat.S_IWOTH
 LARGEST = 64 << 20
@@ -67,7 +65,7 @@ def folder() -> Path:
 
 def name_of(source: str) -> str:
     """The name of the kernel of a source."""
-    versions = f"{__version__}\0{SUFFIX}\0{sys.version}\0"
+    versions = f"{__version__}\0{SUFFIX}\0"
     return hashlib.sha256((versions + source).encode()).hexdigest()[:40] + SUFFIX
 
 
@@ -88,14 +86,6 @@ def kernel(source: str, compiled: Compile, on_compile: Callable[[], None]) -> Pa
     return place
 
 
-def loaded(place: Path) -> Mapping[str, Any]:
-    """What a kernel defines."""
-    loader = ExtensionFileLoader(NAME, str(place))
-    module = module_from_spec(ModuleSpec(NAME, loader, origin=str(place)))
-    loader.exec_module(module)
-    return vars(module)
-
-
 def keep(name: str, content: bytes) -> Path:
     """The shared object with this name and these bytes, which another machine has compiled, as a file here."""
     place = _opened() / name
@@ -110,8 +100,6 @@ def keep(name: str, content: bytes) -> Path:
 
 def missing() -> str:
     """What is missing to compile kernels; empty if nothing is."""
-    if find_spec("Cython") is None or find_spec("setuptools") is None:
-        return "Cython is not installed: `pip install 'thawline[spec]'`"
     if not any(map(which, (os.environ.get("CC", "").partition(" ")[0] or "cc", *COMPILERS))):
         return "there is no C compiler"
     return ""
@@ -169,7 +157,7 @@ def _refuse_link(place: Path, status: os.stat_result, *, is_own: bool) -> None:
 
 
 def _is_kernel(place: Path) -> bool:
-    """Whether a kernel is there, which nobody else has written."""
+    """Whether a kernel is there, and written by this user."""
     try:
         status = place.lstat()
     except FileNotFoundError:

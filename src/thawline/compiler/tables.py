@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
@@ -26,10 +27,11 @@ from thawline.tables import DECIMAL, TYPES, Origin, PublicColumn, PublicTable
 
 ORIGINS: tuple[Origin, ...] = get_args(Origin)
 TABLE_KEYS = {"doc", "rows", "unit", "key", "place", "columns", "extras"}
-COLUMN_KEYS = {"id", "doc", "type", "items", "of", "null", "timestamp", "years", *ORIGINS}
+COLUMN_KEYS = {"id", "doc", "type", "items", "of", "null", "timestamp", "since", "years", *ORIGINS}
 YEARS = "1 to 9999"
 MOST_TABLES = 100
 NAME = re.compile("[a-zA-Z][a-zA-Z0-9_]*")
+COLUMN = re.compile("_?[a-zA-Z][a-zA-Z0-9_]*")
 SUM = re.compile(r"(?:file\.)?[a-z][a-z0-9_]*(?: \+ (?:file\.)?[a-z][a-z0-9_]*)+")
 KINDS = {"enum": "string", "text": "string", "escaped": "string", "base64": "binary"}
 """Types of a kernel's columns, where they have another name."""
@@ -114,7 +116,7 @@ class _Declaration:
 
     def _column(self, place: Keys, table: Keys, data: Mapping[str, Any], *, is_extra: bool) -> PublicColumn:
         name, doc = data.get("id"), _text(data.get("doc"))
-        if not isinstance(name, str) or not NAME.fullmatch(name):
+        if not isinstance(name, str) or not COLUMN.fullmatch(name):
             raise self.document.error(place, "a column needs an id, which is a word")
         if not doc:
             raise self.document.error(place, f"{name} needs a doc: what it means, in a sentence")
@@ -131,6 +133,7 @@ class _Declaration:
             reader.needed(given[0]),
             reader.null(),
             reader.timestamp(),
+            reader.since(),
             "years" in data,
             is_extra,
         )
@@ -252,12 +255,12 @@ class _Reader:
             raise self._error("value", f"there is no {unknown[0]} in {self._named('rows')}, nor in its unit")
         return tuple(term for term in terms if term in fields)
 
-    def null(self) -> int | None:
-        """The number that stands for none."""
-        number = self.data.get("null")
-        if number is not None and type(number) is not int:
-            raise self._error("null", "null is the number that stands for none")
-        return number
+    def null(self) -> int | str | None:
+        """The number or text that stands for none."""
+        value: int | str | None = self.data.get("null")
+        if value is not None and type(value) not in {int, str}:
+            raise self._error("null", "null is the number or the text that stands for none")
+        return value
 
     def timestamp(self) -> Any:
         """What a timestamp counts."""
@@ -267,6 +270,18 @@ class _Reader:
         if "years" in self.data and (self.data["years"] != YEARS or not unit):
             raise self._error("years", f"years are {YEARS}, of a timestamp")
         return unit
+
+    def since(self) -> int:
+        """When a timestamp counts from, in seconds since 1970."""
+        if "since" not in self.data:
+            return 0
+        try:
+            day = datetime.fromisoformat(str(self.data["since"])).replace(tzinfo=UTC)
+        except ValueError:
+            raise self._error("since", "since is a day, such as 2010-01-01") from None
+        if not self.data.get("timestamp") or "years" in self.data:
+            raise self._error("since", "only a timestamp without years counts from another day")
+        return int(day.timestamp())
 
 
 def _text(value: Any) -> str:

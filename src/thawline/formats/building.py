@@ -20,6 +20,7 @@ from thawline.tables import PublicColumn, PublicTable, arrow_type
 Maker = Callable[[PublicColumn], pa.Array]
 TICKS = {"ms": 1_000, "s": 1_000_000}
 """Microseconds in what a timestamp counts."""
+MICROSECONDS = TICKS["s"]
 LARGEST = (1 << 63) - 1
 
 
@@ -65,11 +66,14 @@ def column_of(column: PublicColumn, origins: Origins) -> pa.Array:
 
 def _ruled(column: PublicColumn, values: pa.Array) -> pa.Array:
     """Values from the wire as the declaration of a column gives them."""
-    if column.timestamp:
-        return _calendar(values) if column.is_in_calendar else timestamps(values, TICKS[column.timestamp])
-    if column.null is not None:
-        return pc.if_else(pc.equal(values, column.null), null(values.type), values)
-    return values
+    if column.is_in_calendar:
+        return _calendar(values)
+    if (
+        column.null is not None
+        and pc.any(is_none := pc.equal(values, repeated(column.null, values.type, 1)[0])).as_py()
+    ):
+        values = pc.if_else(is_none, null(values.type), values)
+    return timestamps(values, TICKS[column.timestamp], column.since) if column.timestamp else values
 
 
 def _calendar(milliseconds: pa.Int64Array) -> pa.TimestampArray:
@@ -80,16 +84,18 @@ def _calendar(milliseconds: pa.Int64Array) -> pa.TimestampArray:
     return made.column(rows, arrow_type("timestamp"), packed(memoryview(valid), rows) if missing else ALL_VALID)
 
 
-def timestamps(values: pa.Array, ticks: int) -> pa.TimestampArray:
-    """Times from numbers of a unit of `ticks` microseconds; null where they do not fit."""
-    most = LARGEST // ticks
+def timestamps(values: pa.Array, ticks: int, since: int = 0) -> pa.TimestampArray:
+    """Times from numbers of a unit of `ticks` microseconds, from some second on; null where they do not fit."""
+    first = since * MICROSECONDS // ticks
+    most = LARGEST // ticks - first
     if pa.types.is_decimal(values.type):
         fitting = pc.less_equal(values, pa.scalar(most, values.type))
         values = pc.if_else(fitting, values, null(values.type)).cast(pa.int64())
     if not is_within(values, most):
         fitting = pc.and_(pc.less_equal(values, most), pc.greater_equal(values, -most))
         values = pc.if_else(fitting, values, null(values.type))
-    return pc.multiply(values, integer(ticks)).cast(arrow_type("timestamp"))
+    counted = pc.add(values, integer(first)) if first else values
+    return pc.multiply(counted, integer(ticks)).cast(arrow_type("timestamp"))
 
 
 def is_within(values: pa.Int64Array, most: int) -> bool:

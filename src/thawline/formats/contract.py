@@ -87,7 +87,7 @@ class Ask:
     columns: tuple[str, ...]
     """One column; of a range or of gaps the columns of the first and of the last."""
     usual: tuple[str, ...] = ()
-    """Values that nobody asks about."""
+    """Values that no part of thawline requests."""
 
 
 @dataclass(frozen=True, slots=True)

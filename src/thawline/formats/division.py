@@ -27,6 +27,9 @@ LEAST_STRETCH, STRETCH = 256 << 10, 8 << 20
 A_JOB = 2
 """Stretches for each job, at least; a file too small for that is read without threads."""
 
+OBJECT = 1024
+"""Bytes that an object takes, about, and each column of a batch: where runs have few rows, these are what waits."""
+
 Item = Run | Finding
 Event: TypeAlias = Run | Finding | pa.RecordBatch
 """A finding; or a run, after which its rows come."""
@@ -175,7 +178,7 @@ def _events(
 
 
 def _size(event: Event | Span | None) -> int:
-    return int(event.nbytes) if isinstance(event, pa.RecordBatch) else 0
+    return OBJECT * (1 + event.num_columns) + int(event.nbytes) if isinstance(event, pa.RecordBatch) else OBJECT
 
 
 def _reading(events: Iterator[Event]) -> Reading:

@@ -6,7 +6,7 @@ import datetime as dt
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import copy_context
@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thawline.errors import MissingExtra, ThawlineError
+from thawline.queries.mistakes import told
 
 MOST_SPILLED = "16GiB"
 """What a query may write to its temporary folder."""
@@ -32,8 +33,12 @@ class QueryError(ThawlineError):
 class Rows:
     """Rows that DuckDB reads as often as it needs them."""
 
-    def __init__(self, schema: pa.Schema, read: Callable[[], Iterable[pa.RecordBatch]]) -> None:
+    def __init__(
+        self, schema: pa.Schema, read: Callable[[], Iterable[pa.RecordBatch]], offered: Sequence[str] = ()
+    ) -> None:
         self.schema, self._read = schema, read
+        self.offered = tuple(offered)
+        """All columns that a query could name."""
         self.failure: BaseException | None = None
         """What went wrong when they were read; DuckDB passes on its text only."""
 
@@ -65,7 +70,7 @@ def answered(
 ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
     """The schema and the rows of an answer; they are computed while they are read.
 
-    The query may use so many threads and so many bytes of memory; beyond that it spills to a temporary folder of its
+    Threads and bytes of memory are bounded; beyond its memory the query spills to a temporary folder of its
     own, which is gone afterwards.
     """
     folder = tempfile.mkdtemp(prefix="thawline-sql-")
@@ -76,12 +81,31 @@ def answered(
             connection.register(name, rows)
         with _said(views):
             reader = _interruptible(connection, lambda: connection.sql(sql).to_arrow_reader(65_536))
-        schema = pa.schema([pa.field(field.name, _plain(field.type)) for field in reader.schema])
+        names = distinct(reader.schema.names)
+        schema = pa.schema(
+            [pa.field(name, _plain(field.type)) for name, field in zip(names, reader.schema, strict=True)]
+        )
         yield schema, _batches(connection, reader, schema, views)
     finally:
         if connection is not None:
             connection.close()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """Names of columns of which no two are the same, as rows in JSON and Parquet need them.
+
+    >>> distinct(["key", "offset", "key", "key_1"])
+    ['key', 'offset', 'key_2', 'key_1']
+    """
+    taken, found = set(names), list[str]()
+    for name in names:
+        new, number = name, 0
+        while new in found or (number and new in taken):
+            number += 1
+            new = f"{name}_{number}"
+        found.append(new)
+    return found
 
 
 def _connected(folder: str, threads: int, memory: int, zone: dt.tzinfo) -> Any:
@@ -120,7 +144,9 @@ def _said(views: dict[str, Rows]) -> Iterator[None]:
                 raise rows.failure from None
         if type(error).__module__.split(".")[0] not in {"duckdb", "_duckdb", "pyarrow"}:
             raise
-        raise QueryError(_sentence(str(error))) from None
+        raise QueryError(
+            told(_sentence(str(error)), {name for rows in views.values() for name in rows.offered})
+        ) from None
 
 
 def _sentence(text: str) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 from sqlglot import exp
@@ -55,6 +55,22 @@ class Statement:
     def sql(self) -> str:
         """The query for DuckDB, with views in the places of files."""
         return self.tree.sql(dialect=Sql)
+
+    def in_words_of_filters(self, schemas: Sequence[pa.Schema]) -> None:
+        """Let `key like 'a%'` and `headers['trace']` mean what they mean in filters, where FROM has only files.
+
+        Bytes that are no text are null there.
+        """
+        if len(list(self.tree.find_all(exp.Table))) > len(self.places) or self.tree.find(exp.CTE, exp.Subquery):
+            return
+        columns = {field.name.lower(): field.type for schema in schemas for field in schema}
+        for like in list(self.tree.find_all(exp.Like, exp.ILike)):
+            kind = columns.get(like.this.name.lower()) if isinstance(like.this, exp.Column) else None
+            if kind is not None and pa.types.is_binary(kind):
+                like.set("this", _made("try(decode(placed))", like.this))
+        for bracket in list(self.tree.find_all(exp.Bracket)):
+            if entry := _entry(bracket, columns):
+                bracket.replace(entry)
 
     def _place(self, node: exp.Table, own: set[str]) -> Place | None:
         view = f"thawline_{len(self.places)}"
@@ -132,6 +148,27 @@ def _replaced(node: exp.Table, place: Place) -> exp.Table:
     kept = {name: value for name, value in node.args.items() if name not in {"this", "db", "catalog", "alias"}}
     made = exp.Table(this=exp.to_identifier(place.view), alias=alias, **kept)
     node.replace(made)
+    return made
+
+
+def _entry(node: exp.Bracket, columns: Mapping[str, pa.DataType]) -> exp.Expression | None:
+    """The last entry of a key in a list of keys and values; its value, where it has no more than that."""
+    kind = columns.get(node.this.name.lower()) if isinstance(node.this, exp.Column) else None
+    item = kind.value_type if kind is not None and pa.types.is_list(kind) else None
+    key = node.expressions[0] if len(node.expressions) == 1 else None
+    if item is None or not pa.types.is_struct(item) or not isinstance(key, exp.Literal) or not key.is_string:
+        return None
+    last = f"list_last(list_filter(placed, lambda it: struct_extract(it, '{item.field(0).name}') = {key.sql()}))"
+    has_value = item.num_fields == 2  # noqa: PLR2004 - a key and its value
+    return _made(f"struct_extract({last}, '{item.field(1).name}')" if has_value else last, node.this)
+
+
+def _made(text: str, column: exp.Expression) -> exp.Expression:
+    """An expression with a column in the place of `placed`."""
+    made = cast("exp.Expression", parsed(text)[0])
+    for node in list(made.find_all(exp.Column)):
+        if node.name == "placed":
+            node.replace(column.copy())
     return made
 
 

@@ -54,11 +54,11 @@ def rows_of(place: Place, files: Files, statement: Statement, zone: dt.tzinfo = 
     names = [*(offered.names if wanted is None else wanted), *extras]
     every = pa.schema([*offered, *files.extras])
     if not names and files.counts_by_heads:
-        return Rows(COUNTED, partial(_counted, files))
+        return Rows(COUNTED, partial(_counted, files), every.names)
     # A row needs a column; without any that is wanted, the first is the cheapest known.
     schema = pa.schema([every.field(name) for name in names or _cheapest(files.schema)])
     bound = Bound(conditions=statement.conditions(place, every, zone))
-    return Rows(schema, partial(_read, files, schema, bound))
+    return Rows(schema, partial(_read, files, schema, bound), every.names)
 
 
 def _cheapest(schema: pa.Schema) -> list[str]:

@@ -22,7 +22,7 @@ PAGE, PAGE_TEXT = 256, 4 << 20
 """The largest numbers of rows and of characters of a page on a terminal."""
 CELL, LONG_CELL = 256, 4096
 """Bytes of a binary value that are shown in a column, and on a line of its own."""
-HINT = "--columns or --vertical shows"
+HINT, ONLY_VERTICAL = "--columns or --vertical shows", "--vertical shows"
 
 
 class Terminal:
@@ -33,11 +33,13 @@ class Terminal:
 
     is_mixed = False
 
-    def __init__(self, console: Console, mode: Bytes, schema: pa.Schema, *, vertical: bool = False) -> None:
+    def __init__(
+        self, console: Console, mode: Bytes, schema: pa.Schema, *, vertical: bool = False, hint: str = HINT
+    ) -> None:
         self.mode, self.size = mode, LONG_CELL if vertical else CELL
         right = [_is_number(field.type) for field in schema]
         names = [printable(name) for name in schema.names]
-        self.grid = Grid(console, names, right, [_is_firm(field.type) for field in schema], HINT)
+        self.grid = Grid(console, names, right, [_is_firm(field.type) for field in schema], hint, drops_alike=True)
         self.vertical = Vertical(console, names) if vertical else None
         self.held: list[tuple[str, ...]] = []
         """Rows of the page that is not full yet; the first page sets the widths of columns."""
@@ -117,12 +119,12 @@ def shown(value: Any) -> str:
     return printable(value if isinstance(value, str) else json_text(value))
 
 
-def row_sink(kind: Kind, file: BinaryIO, console: Console, mode: Bytes) -> RowSink:
+def row_sink(kind: Kind, file: BinaryIO, console: Console, mode: Bytes, hint: str = HINT) -> RowSink:
     """The sink for a kind of output. Tables go to the console, all else to the file."""
 
     def writer(schema: pa.Schema) -> RowWriter:
         if kind == "table" or kind == "vertical":  # noqa: PLR1714 - mypy narrows only so
-            return Terminal(console, mode, schema, vertical=kind == "vertical")
+            return Terminal(console, mode, schema, vertical=kind == "vertical", hint=hint)
         return file_writer(kind, file, mode, schema)
 
     return RowSink(writer, is_mixed=kind in MIXED)

@@ -16,7 +16,7 @@ from thawline.tables import PublicColumn, PublicTable
 from thawline.wording import counted
 
 SAYS = "says something else, gives the same values"
-RULES = ("null", "timestamp", "is_in_calendar")
+RULES = ("null", "timestamp", "since", "is_in_calendar")
 
 
 def table_changes(old: Version, new: Version, matches: Matches) -> Iterator[Change]:

@@ -14,11 +14,11 @@ from thawline.values import COMPANION, base64ed
 from thawline.wording import is_utf8, raw, utf8
 
 if TYPE_CHECKING:
-    from thawline.cold import ColdFile
+    from thawline.verbs.opened import OpenFile
 
 
 def cat(
-    cold: ColdFile, columns: Sequence[str] | None = None, limit: int | None = None, where: Filter = EVERY
+    cold: OpenFile, columns: Sequence[str] | None = None, limit: int | None = None, where: Filter = EVERY
 ) -> Iterator[pa.RecordBatch]:
     """The rows that meet a filter, at most `limit`; columns in the requested order."""
     batches = cold.batches(columns or None, where)
@@ -28,7 +28,7 @@ def cat(
 
 
 def head(
-    cold: ColdFile, rows: int, columns: Sequence[str] | None = None, where: Filter = EVERY
+    cold: OpenFile, rows: int, columns: Sequence[str] | None = None, where: Filter = EVERY
 ) -> Iterator[pa.RecordBatch]:
     """The first rows that meet a filter; without one, no more of the file is read than they need."""
     if where:
@@ -37,7 +37,7 @@ def head(
 
 
 def tail(
-    cold: ColdFile, rows: int, columns: Sequence[str] | None = None, where: Filter = EVERY
+    cold: OpenFile, rows: int, columns: Sequence[str] | None = None, where: Filter = EVERY
 ) -> list[pa.RecordBatch]:
     """The last rows that meet a filter; without one, read from the end of the file if the format can."""
     if where:
@@ -45,7 +45,7 @@ def tail(
     return [batch.select(columns) if columns else batch for batch in cold.tail(rows, columns or None)]
 
 
-def columns_of(cold: ColdFile, columns: Sequence[str] | None = None) -> pa.Schema:
+def columns_of(cold: OpenFile, columns: Sequence[str] | None = None) -> pa.Schema:
     """The schema of what `cat` yields."""
     return pa.schema([cold.every_column.field(name) for name in columns]) if columns else cold.schema
 

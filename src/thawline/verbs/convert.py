@@ -13,12 +13,12 @@ from thawline.jobs import ALONE, Crew
 from thawline.outputs import replacing, replacing_folder
 from thawline.parquet import ParquetSettings
 from thawline.parts import PartsWriter
-from thawline.sinks import FileKind, RowSink, file_sink
+from thawline.sinks import FileKind, RowSink, Told, file_sink
 from thawline.values import Bytes
 from thawline.verbs.cat import FileColumns, cat, columns_of
 
 if TYPE_CHECKING:
-    from thawline.cold import ColdFile
+    from thawline.verbs.opened import OpenFile
 
 SUFFIXES: dict[str, FileKind] = {
     ".parquet": "parquet",
@@ -34,13 +34,14 @@ class UnknownSuffix(ThawlineError):
 
 
 def convert(
-    files: Iterable[ColdFile],
+    files: Iterable[OpenFile],
     target: Path,
     *,
     columns: Sequence[str] | None = None,
     where: Filter = EVERY,
     mode: Bytes = "auto",
     csv_safe: bool = False,
+    on_formula: Told | None = None,
     overwrite: bool = False,
     named: FileColumns | None = None,
     parquet: ParquetSettings | None = None,
@@ -53,14 +54,14 @@ def convert(
     kind = kind_of(target)
     with (
         replacing(target, overwrite=overwrite) as file,
-        file_sink(kind, file, mode, csv_safe=csv_safe, parquet=parquet, crew=crew) as sink,
+        file_sink(kind, file, mode, csv_safe=csv_safe, on_formula=on_formula, parquet=parquet, crew=crew) as sink,
     ):
         _add(sink, files, columns, where, named)
     return sink.rows
 
 
 def convert_to_parts(
-    files: Iterable[ColdFile],
+    files: Iterable[OpenFile],
     folder: Path,
     *,
     columns: Sequence[str] | None = None,
@@ -84,7 +85,7 @@ def convert_to_parts(
 
 def _add(
     sink: RowSink,
-    files: Iterable[ColdFile],
+    files: Iterable[OpenFile],
     columns: Sequence[str] | None,
     where: Filter,
     named: FileColumns | None,

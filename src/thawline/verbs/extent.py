@@ -13,7 +13,7 @@ from thawline.formats.contract import Chart, Charted
 from thawline.model import Finding, Run
 
 if TYPE_CHECKING:
-    from thawline.cold import ColdFile
+    from thawline.verbs.opened import OpenFile
 
 __all__ = ["Extent", "Meter", "Use"]
 
@@ -71,7 +71,7 @@ class Extent:
 class Meter:
     """Measures the intact runs of a file as a walk gives them."""
 
-    def __init__(self, cold: ColdFile) -> None:
+    def __init__(self, cold: OpenFile) -> None:
         self.cold = cold
         self.chart = cold.kind.chart if isinstance(cold.kind, Charted) else Chart("")
         self.extent = Extent(self.chart.noun)

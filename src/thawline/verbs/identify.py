@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from thawline.cold import ColdFile
+    from thawline.verbs.opened import OpenFile
 
 
-def identify(cold: ColdFile) -> dict[str, Any]:
+def identify(cold: OpenFile) -> dict[str, Any]:
     """Format, version, confidence and reason, from a few bytes of the file."""
     claim = cold.claim
     return {

@@ -14,10 +14,10 @@ from thawline.verbs.identify import identify
 from thawline.verbs.overview import Answers, columns_of
 
 if TYPE_CHECKING:
-    from thawline.cold import ColdFile
+    from thawline.verbs.opened import OpenFile
 
 
-def info(cold: ColdFile) -> dict[str, Any]:
+def info(cold: OpenFile) -> dict[str, Any]:
     """Format, version, counts and tables of a file, from its heads if its kind has heads, else from all of it."""
     overview = cold.kind.overview
     answers = Answers(overview) if overview else None
@@ -39,7 +39,7 @@ def info(cold: ColdFile) -> dict[str, Any]:
     }
 
 
-def _walked(cold: ColdFile, answers: Answers | None) -> Iterator[Run | Finding]:
+def _walked(cold: OpenFile, answers: Answers | None) -> Iterator[Run | Finding]:
     """The walk by heads; the rows of its runs go to the answers on the way."""
     walked: deque[Run | Finding] = deque()
 
@@ -61,7 +61,7 @@ def _walked(cold: ColdFile, answers: Answers | None) -> Iterator[Run | Finding]:
     yield from walked
 
 
-def glance(cold: ColdFile) -> dict[str, Any]:
+def glance(cold: OpenFile) -> dict[str, Any]:
     """Format, version and, if the kind reads it from the end, the last row: in constant time."""
     kind = cold.kind
     last = kind.tail(cold.source, 1, cold.table, cold.schema.names) if isinstance(kind, Tailing) else None
@@ -69,7 +69,7 @@ def glance(cold: ColdFile) -> dict[str, Any]:
     return {**identify(cold), "title": _title(cold), "last": rows[-1] if rows else None}
 
 
-def _title(cold: ColdFile) -> str:
+def _title(cold: OpenFile) -> str:
     """The format's title, or what a side file of the format is called, such as Kafka offset index."""
     is_main = cold.kind.name == cold.format.kinds[0].name
     return cold.format.title if is_main else f"{cold.format.title.split()[0]} {cold.kind.name}"

@@ -21,7 +21,7 @@ from thawline.verbs.verify import verify
 from thawline.wording import counted, grouped
 
 if TYPE_CHECKING:
-    from thawline.cold import ColdFile
+    from thawline.verbs.opened import OpenFile
 
 LONGEST_UNIT = 64 << 20
 """Fields are read from at most this many bytes, which takes about four times as much memory. A longer unit shows the
@@ -37,7 +37,7 @@ SUSPECT_COLUMNS = ("nested_suspect", "suspect")
 class Inspection:
     """A unit or a damaged stretch of a file, field by field."""
 
-    cold: ColdFile
+    cold: OpenFile
     title: str
     """Its description, such as `frame 3`."""
     span: Span
@@ -51,7 +51,7 @@ class Inspection:
 
 
 def inspect(
-    cold: ColdFile,
+    cold: OpenFile,
     *,
     at: int | None = None,
     unit: int | None = None,
@@ -83,14 +83,14 @@ def inspect(
     return Inspection(cold, target.title, span, stretches, notes, records, at)
 
 
-def inspect_finding(cold: ColdFile, number: int, finding: Finding, longest: int = 64 << 10) -> Iterator[Stretch]:
+def inspect_finding(cold: OpenFile, number: int, finding: Finding, longest: int = 64 << 10) -> Iterator[Stretch]:
     """The bytes of a finding that a report has told: the file is not walked again, and at most `longest` are traced."""
     span = finding.span
     target = _Target(f"finding {number}", span, Span(span.start, span.start), span.end, is_finding=True)
     return _View(cold, target, spec_names=False, longest=longest).stretches()
 
 
-def _values(cold: ColdFile, target: _Target) -> Iterator[str]:
+def _values(cold: OpenFile, target: _Target) -> Iterator[str]:
     """The columns of a unit, where no parser gives the positions of fields: for a spec compiled at run time."""
     if target.is_finding or specs.has_structure(cold.kind.spec_at(cold.source, target.span.start)):
         return
@@ -127,7 +127,7 @@ class _Item:
         return self.units + (self.item.units if isinstance(self.item, Run) else 0)
 
 
-def _items(cold: ColdFile) -> Iterator[_Item]:
+def _items(cold: OpenFile) -> Iterator[_Item]:
     previous: Run | Finding | None = None
     units = findings = 0
     for item in cold.scan():
@@ -137,7 +137,7 @@ def _items(cold: ColdFile) -> Iterator[_Item]:
         findings += isinstance(item, Finding)
 
 
-def _at(cold: ColdFile, at: int) -> _Target:
+def _at(cold: OpenFile, at: int) -> _Target:
     if not 0 <= at < cold.size:
         raise ValueError(f"{cold.name}: there is no byte {at:#x}; the file has {counted(cold.size, 'byte')}")
     placed = next(placed for placed in _items(cold) if at in placed.item.span)
@@ -145,7 +145,7 @@ def _at(cold: ColdFile, at: int) -> _Target:
     return _target(cold, placed, lambda _, following: at < following)
 
 
-def _unit(cold: ColdFile, number: int) -> _Target:
+def _unit(cold: OpenFile, number: int) -> _Target:
     placed = next((placed for placed in _items(cold) if placed.units <= number < placed.units_after), None)
     if placed is None:
         name, count = cold.unit_name, verify(cold).units
@@ -155,7 +155,7 @@ def _unit(cold: ColdFile, number: int) -> _Target:
     return _target(cold, placed, lambda index, _: before + index == number)
 
 
-def _finding(cold: ColdFile, number: int) -> _Target:
+def _finding(cold: OpenFile, number: int) -> _Target:
     findings = (placed for placed in _items(cold) if isinstance(placed.item, Finding))
     placed = next((placed for placed in findings if placed.findings + 1 == number), None)
     if placed is None:
@@ -164,7 +164,7 @@ def _finding(cold: ColdFile, number: int) -> _Target:
     return _target(cold, placed)
 
 
-def _first(cold: ColdFile) -> _Target:
+def _first(cold: OpenFile) -> _Target:
     """The first damage, else the first unit, else the first item of the file."""
     unit = anything = None
     for placed in _items(cold):
@@ -177,7 +177,7 @@ def _first(cold: ColdFile) -> _Target:
     return _target(cold, best) if best else _Target("empty", Span(0, 0), Span(0, 0), 0)
 
 
-def _target(cold: ColdFile, placed: _Item, is_wanted: Callable[[int, int], bool] = lambda *_: True) -> _Target:
+def _target(cold: OpenFile, placed: _Item, is_wanted: Callable[[int, int], bool] = lambda *_: True) -> _Target:
     if isinstance(placed.item, Run):
         return _unit_target(cold, placed, placed.item, is_wanted)
     start = placed.item.span.start
@@ -186,7 +186,7 @@ def _target(cold: ColdFile, placed: _Item, is_wanted: Callable[[int, int], bool]
     return _Target(title, placed.item.span, before, placed.item.span.end, is_finding=True)
 
 
-def _unit_target(cold: ColdFile, placed: _Item, run: Run, is_wanted: Callable[[int, int], bool]) -> _Target:
+def _unit_target(cold: OpenFile, placed: _Item, run: Run, is_wanted: Callable[[int, int], bool]) -> _Target:
     """The first wanted unit of a run; `is_wanted` gets its index in the run and the start of the next unit.
 
     Bytes of a run between its units are separators.
@@ -203,7 +203,7 @@ def _unit_target(cold: ColdFile, placed: _Item, run: Run, is_wanted: Callable[[i
     return _Target(f"no {name}", Span(run.span.end, run.span.end), run.span, run.span.end)
 
 
-def _last_separator(cold: ColdFile, run: Run) -> Span:
+def _last_separator(cold: OpenFile, run: Run) -> Span:
     end = run.span.start
     for unit in cold.kind.units(cold.source, run) if run.units else ():
         end = unit.end
@@ -213,7 +213,7 @@ def _last_separator(cold: ColdFile, run: Run) -> Span:
 class _View:
     """A target as stretches of bytes: separators, fields, and what no field covers."""
 
-    def __init__(self, cold: ColdFile, target: _Target, *, spec_names: bool, longest: int = 0) -> None:
+    def __init__(self, cold: OpenFile, target: _Target, *, spec_names: bool, longest: int = 0) -> None:
         self.cold, self.target, self.spec_names = cold, target, spec_names
         self.longest = longest or LONGEST_UNIT
         self.notes: list[str] = []

@@ -14,7 +14,7 @@ from thawline.verbs.extent import Extent, Meter
 from thawline.verbs.verify import verify
 
 if TYPE_CHECKING:
-    from thawline.cold import ColdFile
+    from thawline.verbs.opened import OpenFile
 
 __all__ = ["CELLS", "Account", "Group", "Study", "Survey", "study"]
 
@@ -30,7 +30,7 @@ class Study:
     extent: Extent
 
 
-def study(cold: ColdFile) -> Study:
+def study(cold: OpenFile) -> Study:
     """The report on a file as `verify` gives it, and from where to where its rows go, in one pass."""
     meter = Meter(cold)
     return Study(verify(cold, seen=meter.add), meter.result())

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 
 from thawline.errors import SourceError
 from thawline.faults import with_faults
+from thawline.filters import Filter, filter_of
 from thawline.formats.contract import ContentNamed, Cuttable, Indexed, Recovering, Salvaging
 from thawline.model import OUT, Finding, Findings, Run, Salvage
 from thawline.outputs import replacing
+from thawline.verbs.chosen import Choice
 from thawline.wording import quoted
 
 if TYPE_CHECKING:
-    from thawline.cold import ColdFile
+    from thawline.verbs.opened import OpenFile
 
 __all__ = ["Cut", "Salvaged", "salvage", "truncate", "write_indexes"]
 
@@ -43,6 +45,8 @@ class Salvaged:
     """What was rebuilt and proven identical to the original, a line for each place."""
     advice: tuple[str, ...] = ()
     """How to put the new file to use, line by line."""
+    unwanted: int = 0
+    """Units that were left out because no row of theirs meets the filter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +60,23 @@ class Cut:
 
 
 def salvage(
-    cold: ColdFile, target: Path, *, overwrite: bool = False, recover: bool = False, include_suspects: bool = False
+    cold: OpenFile,
+    target: Path,
+    *,
+    where: Filter | str | None = None,
+    overwrite: bool = False,
+    recover: bool = False,
+    include_suspects: bool = False,
 ) -> Salvaged:
     """Write the intact units of a file to a new one, which appears when it is complete.
+
+    With a filter, units that have rows of which none meets it are left out; units are copied whole.
 
     Suspects are left out unless requested: a unit inside a broken one is most likely part of its payload. A genuine
     record that is left out is still in the original, and the result counts the suspects; a false record that is added
     is never noticed. `recover` adds the units that are proven although readers reject them.
     """
-    kind = cold.kind
+    kind, choice = cold.kind, _choice(cold, where, recover=recover)
     if isinstance(kind, ContentNamed):
         content = kind.salvaged(cold.source, include_suspects=include_suspects)
         return _written(content, target, overwrite=overwrite)
@@ -79,9 +91,20 @@ def salvage(
         items = recovering.recover(cold.source, items)
     tally = _Tally(include_suspects=include_suspects)
     with replacing(target, overwrite=overwrite) as file:
-        pieces = kind.salvage(cold.source, tally.kept(items))
+        pieces = kind.salvage(cold.source, tally.kept(choice.of(items) if choice else items))
         written = sum(file.write(piece) for piece in pieces)
-    return tally.result(target, written)
+    return replace(tally.result(target, written), unwanted=choice.units if choice else 0)
+
+
+def _choice(cold: OpenFile, where: Filter | str | None, *, recover: bool) -> Choice | None:
+    chosen = filter_of(where)
+    if not chosen:
+        return None
+    if isinstance(cold.kind, ContentNamed):
+        raise SourceError(f"{cold.name}: is named by its content, so nothing of it is left out by choice")
+    if recover:
+        raise SourceError(f"{cold.name}: what is recovered has no rows to choose by; salvage it without a condition")
+    return Choice(cold, chosen)
 
 
 def _written(new: Salvage, target: Path, *, overwrite: bool) -> Salvaged:
@@ -94,7 +117,7 @@ def _written(new: Salvage, target: Path, *, overwrite: bool) -> Salvaged:
     return Salvaged(target, new.units, new.rows, written, new.lost, (), new.suspects, new.repaired, advice)
 
 
-def truncate(cold: ColdFile, target: Path, at: int, *, overwrite: bool = False) -> Cut:
+def truncate(cold: OpenFile, target: Path, at: int, *, overwrite: bool = False) -> Cut:
     """Copy the first `at` bytes of a file if they are a valid file by themselves, such as up to an RBF log's DataTail.
 
     Everything before the cut is copied unchanged, including damage. `SourceError` for formats that cannot be cut.
@@ -109,7 +132,7 @@ def truncate(cold: ColdFile, target: Path, at: int, *, overwrite: bool = False) 
     return Cut(target, at, cold.size - at)
 
 
-def write_indexes(cold: ColdFile, target: Path, *, overwrite: bool = False) -> list[Path]:
+def write_indexes(cold: OpenFile, target: Path, *, overwrite: bool = False) -> list[Path]:
     """Write the index files of a file, named as if it were at `target`; `SourceError` for formats without indexes."""
     if not isinstance(cold.kind, Indexed):
         raise SourceError(f"{cold.name}: {cold.format.title} files have no index files")
@@ -122,7 +145,7 @@ def write_indexes(cold: ColdFile, target: Path, *, overwrite: bool = False) -> l
     return written
 
 
-def _recovering(cold: ColdFile) -> Recovering:
+def _recovering(cold: OpenFile) -> Recovering:
     if not isinstance(cold.kind, Recovering):
         raise SourceError(f"{cold.name}: {cold.format.title} files have nothing to recover beyond what is intact")
     return cold.kind

@@ -13,7 +13,7 @@ from thawline.filters import EVERY, Filter
 from thawline.values import is_bytes, iso_time
 
 if TYPE_CHECKING:
-    from thawline.cold import ColdFile
+    from thawline.verbs.opened import OpenFile
 
 MOST_VALUES = 1000
 """At most this many distinct values of a column are counted; with more, no most frequent values are given."""
@@ -109,7 +109,7 @@ def _text(value: Any) -> Any:
         return "0x" + value.hex()
 
 
-def stats(cold: ColdFile, where: Filter = EVERY) -> Iterator[dict[str, Any]]:
+def stats(cold: OpenFile, where: Filter = EVERY) -> Iterator[dict[str, Any]]:
     """A record for each column of the table, about the rows that meet a filter."""
     columns = [ColumnStats(field) for field in cold.schema]
     for batch in cold.batches(where=where):

@@ -14,7 +14,7 @@ from thawline.model import Finding, Report, Run, Span, report
 from thawline.wording import quoted
 
 if TYPE_CHECKING:
-    from thawline.cold import ColdFile, ColdFolder
+    from thawline.verbs.opened import OpenFile, OpenFolder
 
 FORMAT_COMMANDS = ("thawline verify ", "thawline inspect ", "thawline salvage ", "thawline cat ")
 """Commands that take `--input-format` and `--spec`."""
@@ -23,7 +23,7 @@ FORMAT_COMMANDS = ("thawline verify ", "thawline inspect ", "thawline salvage ",
 Item = Run | Finding
 
 
-def verify(cold: ColdFile, *, heads_only: bool = False, seen: Callable[[Item], None] | None = None) -> Report:
+def verify(cold: OpenFile, *, heads_only: bool = False, seen: Callable[[Item], None] | None = None) -> Report:
     """The report on a file; with `heads_only`, intact means that the heads of the units are consistent.
 
     `seen` gets each item of the walk as it goes by.
@@ -41,12 +41,12 @@ def _shown(items: Iterator[Item], seen: Callable[[Item], None]) -> Iterator[Item
         yield item
 
 
-def needed_option(cold: ColdFile) -> str:
+def needed_option(cold: OpenFile) -> str:
     """What a command about this file needs besides its name, with a blank before it; empty if it needs nothing."""
     return spec_option(cold) or ("" if cold.claim else f" --input-format {cold.format.name}")
 
 
-def spec_option(cold: ColdFile) -> str:
+def spec_option(cold: OpenFile) -> str:
     """The option that names the spec of a user, with a blank before it; empty for formats of thawline."""
     return f" --spec {quoted(cold.format.spec_file)}" if isinstance(cold.format, Specified) else ""
 
@@ -58,7 +58,7 @@ def _with_option(item: Run | Finding, option: str) -> Run | Finding:
     return replace(item, hint=item.hint + option)
 
 
-def verify_folder(folder: ColdFolder) -> Iterator[Report]:
+def verify_folder(folder: OpenFolder) -> Iterator[Report]:
     """The report on each file of a folder, on its sidecars, and on the folder as a whole."""
     name = folder.format.name
     for file in folder.opened():

@@ -28,7 +28,7 @@ class Emitted:
     """The text of the types of a library, without the runtime, and what its numbers of places mean."""
 
     text: str
-    paths: tuple[str, ...]
+    places: Places
     kept: frozenset[str]
 
 
@@ -60,7 +60,7 @@ def emit(analysis: Analysis, library: Library) -> Emitted:
     storer.store_unions()
     emitter.name_enums(types)
     emitter.enter_root(storer)
-    return Emitted(writer.text, tuple(places.paths), frozenset(analysis.reads))
+    return Emitted(writer.text, places, frozenset(analysis.reads))
 
 
 def _argument(kind: Kind) -> str:

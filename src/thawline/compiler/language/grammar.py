@@ -22,7 +22,7 @@ __all__ = ["Array", "Attribute", "Call", "Cast", "ExpressionError", "Format", "I
            "Number", "Operation", "Real", "Size", "Text", "names_in", "parse"]  # fmt: skip
 
 TOKEN = re.compile(
-    r"\s*(?:(?P<real>\d[\d_]*(?:\.(?![\w.])|\.\d[\d_]*(?:[eE][-+]?\d+)?|[eE][-+]?\d+)\b)"
+    r"\s*(?:(?P<real>\d[\d_]*(?:\.(?![\w.])|(?:\.\d[\d_]*(?:[eE][-+]?\d+)?|[eE][-+]?\d+)\b))"
     r"|(?P<number>0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|\d[\d_]*)"
     r"|(?P<text>f?\"(?:[^\"\\]|\\.)*\"|'[^']*')"
     r"|(?P<name>(?:::)?[a-zA-Z_]\w*(?:::[a-zA-Z_]\w*)*)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
@@ -14,6 +15,10 @@ from typing import Any
 import pyarrow as pa
 
 from thawline.compiler.language.analysis import Analysis
+from thawline.compiler.language.c import emission as in_c
+from thawline.compiler.language.c.expressions import NotInC
+from thawline.compiler.language.c.filling import Wanted, wanted
+from thawline.compiler.language.c.kernel import PUT, READ, SOME, STEP, Beyond, CReading, Kernel, Said
 from thawline.compiler.language.declarations import Field, Library
 from thawline.compiler.language.emission import Emitted, emit, module
 from thawline.compiler.language.failures import Failure, Refusal, Refused
@@ -27,11 +32,12 @@ ROOT = "root"
 MAX_ROWS = 65_536
 MAX_BYTES = 8 << 20
 """A batch of a repetition ends after this many rows, or with the rows that cross this many bytes."""
-STEP = 1024
+ITEMS_A_STEP = 1024
 """Items that are read between two looks at how many bytes there are."""
 LEAST_WORK = 1 << 20
 WORK = 64
 """Steps that a reading may take for each byte of its input, and those that it may take besides."""
+MOST_CHOSEN = 64
 FRAMES = 12
 """Frames of Python's stack that a nested structure takes where a reader runs uncompiled."""
 
@@ -44,9 +50,11 @@ class Program:
 
     spec: Spec
     text: str
-    """The text of the reader, without what all readers start with."""
-    is_compiled: bool
-    reader: Mapping[str, Any] = field(repr=False)
+    """The text of the reader in Python, without what all readers start with."""
+    compiled: in_c.InC | None = field(repr=False)
+    """The reader in C; None if C cannot do what the spec needs."""
+    kernel: Kernel | None = field(repr=False)
+    """The reader in C, compiled."""
     paths: tuple[str, ...] = field(repr=False)
     whole: Node = field(repr=False)
     streamed: Mapping[str, tuple[int, Node]] = field(repr=False)
@@ -56,6 +64,18 @@ class Program:
     ident: str
     """What names of the root in the reader end with."""
     params: tuple[Any, ...] = ()
+    chosen: dict[tuple[str, frozenset[str] | None], _Chosen] = field(default_factory=dict, compare=False, repr=False)
+    """The columns that were asked for lately."""
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the reader is native."""
+        return self.kernel is not None
+
+    @property
+    def reader(self) -> Mapping[str, Any]:
+        """The reader in Python."""
+        return _executed(self.text)
 
     @property
     def id(self) -> str:
@@ -64,8 +84,8 @@ class Program:
 
     @property
     def source(self) -> str:
-        """The text of the reader, complete: Cython in pure Python mode."""
-        return module(self.text)
+        """The text of the reader in C, complete; of one that C cannot do, that in Python."""
+        return in_c.translation_unit(self.compiled.text) if self.compiled else module(self.text)
 
     @property
     def key(self) -> str:
@@ -90,41 +110,177 @@ class Program:
         max_rows: int = MAX_ROWS,
     ) -> Iterator[pa.RecordBatch | Failure]:
         """The rows of one unit, and what cannot be read or computed."""
-        reading = self._open(data, start, end)
-        if table == ROOT:
-            yield from reading.whole(self.whole if columns is None else self.whole.only(columns))
-        elif table in self.streamed:
+        chosen = self._chosen(table, columns)
+        given = 0
+        try:
+            for item in self._native(data, start, end, chosen, max_rows):
+                given += isinstance(item, Failure) or item.num_rows
+                yield item
+        except Beyond:
+            reading = self._open(data, start, end)
+            yield from _after(given, reading.items(chosen, max_rows))
+
+    def _native(
+        self, data: Data, start: int, end: int | None, chosen: _Chosen, max_rows: int
+    ) -> Iterator[pa.RecordBatch | Failure]:
+        if self.kernel is None or self.compiled is None:
+            raise Beyond
+        with closing(_CReading(self, _view(data, start, end), start)) as reading:
+            yield from reading.items(chosen, max_rows)
+
+    def _chosen(self, table: str, columns: Collection[str] | None) -> _Chosen:
+        key = (table, None if columns is None else frozenset(columns))
+        if key not in self.chosen:
+            if len(self.chosen) >= MOST_CHOSEN:
+                self.chosen.clear()
+            self.chosen[key] = self._choose(table, columns)
+        return self.chosen[key]
+
+    def _choose(self, table: str, columns: Collection[str] | None) -> _Chosen:
+        enums = self.compiled.enums if self.compiled else {}
+        index, node, path = -1, self.whole, ""
+        if table in self.streamed:
             index, node = self.streamed[table]
-            wanted = node if columns is None or node.kind != GROUP else node.only(columns)
-            yield from reading.repetition(table, index, wanted, max_rows)
         elif table in self.nested:
             path = self.nested[table]
-            paths = {path} if columns is None else {f"{path}.{column}" for column in columns}
-            for item in reading.whole(self.whole.only(paths)):
-                yield item if isinstance(item, Failure) else _flat(item, path)
-        else:
+            columns = {path} if columns is None else {f"{path}.{column}" for column in columns}
+        elif table != ROOT:
             raise KeyError(table)
+        node = node if columns is None or node.kind != GROUP else node.only(columns)
+        return _Chosen(table, index, node, path, wanted(node, enums) if self.compiled else None)
 
     def extent(self, data: Data, start: int = 0, end: int | None = None) -> int | Failure:
         """Where the unit ends that starts at a position, or why there is none."""
+        if self.kernel is not None:
+            try:
+                with closing(_CReading(self, _view(data, start, end), start)) as reading:
+                    return reading.extent()
+            except Beyond:
+                pass
         return self._open(data, start, end).extent()
 
     def _open(self, data: Data, start: int, end: int | None) -> _Reading:
-        view = memoryview(data).cast("B")[start:end]
+        view = _view(data, start, end)
         made = self.reader
         ctx = made["context"](LEAST_WORK + WORK * len(view), PROCESSES)
         root = made[f"root_{self.ident}"](made["stream"](ctx, view, start), *self.params)
         return _Reading(self, ctx, root, start)
 
 
+def _view(data: Data, start: int, end: int | None) -> memoryview:
+    return memoryview(data).cast("B")[start:end]
+
+
+def _after(given: int, items: Iterator[pa.RecordBatch | Failure]) -> Iterator[pa.RecordBatch | Failure]:
+    """What follows the rows and failures that were given already."""
+    for item in items:
+        count = 1 if isinstance(item, Failure) else item.num_rows
+        if given < count:
+            yield item if isinstance(item, Failure) else item.slice(given)
+        given = max(0, given - count)
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """A table with the columns that are wanted of it."""
+
+    table: str
+    index: int
+    """Of the repetition in the root; -1 if it is none."""
+    node: Node
+    path: str
+    """Of a repetition that is elsewhere."""
+    asked: Wanted | None
+    """What a reader in C is asked for."""
+
+    @property
+    def wanted(self) -> Wanted:
+        if self.asked is None:
+            raise Beyond
+        return self.asked
+
+    def flat(self, items: Iterator[pa.RecordBatch | Failure]) -> Iterator[pa.RecordBatch | Failure]:
+        """The rows of the table."""
+        for item in items:
+            yield item if isinstance(item, Failure) or not self.path else _flat(item, self.path)
+
+
+class _CReading:
+    """One unit while a compiled reader reads it."""
+
+    def __init__(self, program: Program, data: memoryview, start: int) -> None:
+        if program.kernel is None or program.compiled is None:
+            raise Beyond
+        self.program, self.start = program, start
+        reader = program.kernel.reader(program.compiled.reader)
+        self.reading = CReading(program.kernel, reader, data, start, LEAST_WORK + WORK * len(data))
+        self.reading.open(program.params)
+
+    def close(self) -> None:
+        self.reading.close()
+
+    def items(self, chosen: _Chosen, max_rows: int) -> Iterator[pa.RecordBatch | Failure]:
+        return chosen.flat(self.whole(chosen) if chosen.index < 0 else self.repetition(chosen, max_rows))
+
+    def whole(self, chosen: _Chosen) -> Iterator[pa.RecordBatch | Failure]:
+        failure = self.reading.act(READ) or self.reading.act(PUT, facts=chosen.wanted.facts)
+        if failure is None:
+            yield self.table(chosen)
+        yield from self.notes()
+        if failure is not None:
+            yield self.failure(failure, is_fatal=True)
+
+    def repetition(self, chosen: _Chosen, max_rows: int) -> Iterator[pa.RecordBatch | Failure]:
+        act, answer = self.reading.act, self.reading.answer
+        for before in range(chosen.index):
+            if failure := act(STEP, before):
+                yield self.failure(failure, is_fatal=True)
+                return
+        is_done = False
+        while not is_done:
+            failure = act(SOME, chosen.index, min(ITEMS_A_STEP, max_rows))
+            is_done = bool(answer.result) or failure is not None
+            failure = act(PUT, chosen.index, facts=chosen.wanted.facts) or failure
+            is_done = is_done or failure is not None
+            if answer.rows and (is_done or answer.rows >= max_rows or answer.bytes >= MAX_BYTES):
+                yield self.table(chosen)
+            yield from self.notes()
+            if failure is not None:
+                yield self.failure(failure, is_fatal=True)
+
+    def extent(self) -> int | Failure:
+        failure = self.reading.act(READ)
+        return self.failure(failure, is_fatal=True) if failure else self.start + self.reading.answer.end
+
+    def table(self, chosen: _Chosen) -> pa.RecordBatch:
+        found = self.reading.array(chosen.wanted)
+        if chosen.node.kind != GROUP:
+            return pa.RecordBatch.from_arrays([found], names=["value"])
+        return pa.RecordBatch.from_struct_array(found)
+
+    def notes(self) -> Iterator[Failure]:
+        for said in self.reading.notes():
+            yield self.failure(said, is_fatal=False)
+
+    def failure(self, said: Said, *, is_fatal: bool) -> Failure:
+        return Failure(said.position, self.program.paths[said.at], said.reason, said.kind, is_fatal)
+
+
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """One unit while it is read."""
+    """One unit while it is read in Python."""
 
     program: Program
     ctx: Any
     root: Any
     start: int
+
+    def items(self, chosen: _Chosen, max_rows: int) -> Iterator[pa.RecordBatch | Failure]:
+        node = chosen.node
+        is_whole = chosen.index < 0
+        return chosen.flat(
+            self.whole(node) if is_whole else self.repetition(chosen.table, chosen.index, node, max_rows)
+        )
 
     def whole(self, node: Node) -> Iterator[pa.RecordBatch | Failure]:
         column = node.build(self.program.reader["column"])
@@ -150,7 +306,7 @@ class _Reading:
                 yield failure
                 return
         put = reader[f"put_{name}_rows_of_{self.program.ident}"]
-        state = _Progress(getattr(self.root, f"some_{name}"), put, min(STEP, max_rows))
+        state = _Progress(getattr(self.root, f"some_{name}"), put, min(ITEMS_A_STEP, max_rows))
         while not state.is_done:
             failure = self.attempt(lambda: state.advance(self.root, column))
             is_done = state.is_done = state.is_done or failure is not None
@@ -173,8 +329,7 @@ class _Reading:
         limit, was_collecting = sys.getrecursionlimit(), gc.isenabled()
         gc.disable()  # a reading makes many objects and no garbage: what it looks through is all in use
         try:
-            if not self.program.is_compiled:
-                sys.setrecursionlimit(max(limit, depth_of_stack() + FRAMES * self.program.reader["MAX_DEPTH"]))
+            sys.setrecursionlimit(max(limit, depth_of_stack() + FRAMES * self.program.reader["MAX_DEPTH"]))
             action()
         except Exception as error:  # noqa: BLE001 - every error here is about the data
             return self.failure(error, *self.ctx.state(), is_fatal=True)
@@ -253,30 +408,30 @@ def _flat(batch: pa.RecordBatch, path: str) -> pa.RecordBatch:
 def load(
     file: Path | str,
     params: Mapping[str, Any] | None = None,
-    kernel: Mapping[str, Any] | None = None,
+    kernel: Kernel | None = None,
     *,
     spec: Spec | None = None,
-    native: Callable[[str], Mapping[str, Any] | None] = lambda _text: None,
+    native: Callable[[str], Path | None] = lambda _text: None,
     prefix: str = "",
 ) -> Program:
     """A spec, compiled; `SpecError` says what is refused and where.
 
-    `params` are the parameters of the root. `kernel` is what a compiled module of the same source defines, or `native`
-    gives that for a source; without either the reader runs as Python. `spec` is read in place of the file, whose folder
-    still has the imports. With prefixes, readers of several specs can be one module.
+    `params` are the parameters of the root. `kernel` is a compiled library with its reader, or `native` gives that for
+    a source; without either the reader runs as Python. `spec` is read in place of the file, whose folder still has the
+    imports. With prefixes, readers of several specs can be one library.
     """
     library, analysis, emitted, whole = _compiled(Path(file), spec, prefix)
     root = library.root
-    text = module(emitted.text)
-    kernel = native(text) if kernel is None else kernel
-    made = dict(kernel) if kernel is not None else _executed(text)
+    compiled = _in_c(analysis, emitted)
+    if kernel is None and compiled is not None and (place := native(in_c.translation_unit(compiled.text))):
+        kernel = Kernel(place)
     repeated = {item.name for item in root.seq if "repeat" in item.data}
     return Program(
         spec=root.spec,
         text=emitted.text,
-        is_compiled=kernel is not None,
-        reader=made,
-        paths=emitted.paths,
+        compiled=compiled,
+        kernel=kernel,
+        paths=tuple(emitted.places.paths),
         whole=whole,
         streamed=_streamed(analysis, library),
         nested=_nested(whole, repeated),
@@ -306,9 +461,16 @@ def check(file: Path | str) -> list[Refusal]:
     return []
 
 
+def _in_c(analysis: Analysis, emitted: Emitted) -> in_c.InC | None:
+    try:
+        return in_c.emit(analysis, emitted.places)
+    except NotInC:
+        return None
+
+
 @cache
 def _executed(text: str) -> dict[str, Any]:
-    return executed(text)
+    return executed(module(text))
 
 
 def _given(library: Library, params: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -226,7 +226,7 @@ class Reader:
     # Bytes
 
     def _bytes(self, item: Field, scope: Scope, string: String | None = None, encoding: str = "") -> str:
-        term = self._terminator(item, string, encoding)
+        term = terminator(item, string, encoding)
         if "contents" in item.data:
             code = f"io.take({len(contents(item))})"
         elif "size" in item.data:
@@ -242,16 +242,6 @@ class Reader:
             what = "a string" if string else "a field without a type"
             raise item.error(f"{what} needs size, size-eos or a terminator")
         return self._processed(item, scope, code)
-
-    def _terminator(self, item: Field, string: String | None, encoding: str) -> bytes:
-        given = item.data.get("terminator")
-        if given is None and not (string and string.is_terminated):
-            return b""
-        if given is not None and not (isinstance(given, int) and 0 <= given <= 255):  # noqa: PLR2004 - a byte
-            raise item.error("a terminator is one byte", "terminator")
-        wide = re.match(r"UTF-?(16|32)", encoding, re.IGNORECASE)
-        width = int(wide.group(1)) // 8 if wide and given is None else 1
-        return bytes([given or 0]) * width
 
     def _cut(self, item: Field, code: str, term: bytes) -> str:
         """What is left of sized bytes without padding, and up to a terminator."""
@@ -301,13 +291,8 @@ class Reader:
         ]
         given_codes = "".join(f", {code}" for code in arguments)
         stream = self._stream(item, scope)
-        return f"read_{type_.ident}({stream}, {parent}, {root}, {self._order(owner, type_)}{given_codes})"
-
-    @staticmethod
-    def _order(owner: Type, type_: Type) -> str:
-        """Which order of bytes a structure takes over from the one around it."""
-        switched = type_.switched_by()
-        return "self.little" if switched and switched is not type_ and switched is owner.switched_by() else "-1"
+        little = "self.little" if order_taken_over(owner, type_) else "-1"
+        return f"read_{type_.ident}({stream}, {parent}, {root}, {little}{given_codes})"
 
     def _argument(self, item: Field, scope: Scope, param: Field, text: str) -> str:
         value = self.analysis.value(item, scope, "type", source=text)
@@ -388,6 +373,24 @@ class Reader:
     def _refuse(self, condition: str, kind: str, reason: str, value: Value) -> None:
         with self.writer.block(f"if {condition}:"):
             self.writer.add(f"invalid({kind!r}, {reason!r}, {value.code})")
+
+
+def terminator(item: Field, string: String | None, encoding: str) -> bytes:
+    """The bytes that end a field; none if nothing does."""
+    given = item.data.get("terminator")
+    if given is None and not (string and string.is_terminated):
+        return b""
+    if given is not None and not (isinstance(given, int) and 0 <= given <= 255):  # noqa: PLR2004 - a byte
+        raise item.error("a terminator is one byte", "terminator")
+    wide = re.match(r"UTF-?(16|32)", encoding, re.IGNORECASE)
+    width = int(wide.group(1)) // 8 if wide and given is None else 1
+    return bytes([given or 0]) * width
+
+
+def order_taken_over(owner: Type, type_: Type) -> bool:
+    """Whether a structure takes the order of bytes over from the one around it."""
+    switched = type_.switched_by()
+    return bool(switched and switched is not type_ and switched is owner.switched_by())
 
 
 def stored(item: Field) -> str:

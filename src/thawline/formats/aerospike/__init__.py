@@ -25,8 +25,6 @@ from thawline.formats.aerospike.checks import quick_check
 from thawline.formats.aerospike.findings import CODES, Stretch, Strictness, strictness
 from thawline.formats.aerospike.folder import Tally
 from thawline.formats.aerospike.rows import (
-    PLACE,
-    SCHEMAS,
     TABLES,
     VALUE_KINDS,
     BinColumn,
@@ -148,8 +146,8 @@ class Aerospike(Format):
         for source in sources:
             with suppress(SourceError):
                 self._learn(learning, source)
-        taken = [*SCHEMAS["records"].names, *PLACE.names]
-        return replace(self, bins=learning.columns(name for name in taken if name != "bins"))
+        taken = [column.name for column in DECLARED["records"].columns if column.name != "bins"]
+        return replace(self, bins=learning.columns(taken))
 
     def _learn(self, learning: LearnedBins, source: Source) -> None:
         items = (each for item in items_of(source, self.rules) for each in item.given())
@@ -216,8 +214,7 @@ class Backup(Kind):
     def tables(self) -> dict[str, Table]:
         """Records, with bins as a list or as columns, indexes and UDFs."""
         bins, given = self.format.bin_columns, {name: Table.of(table) for name, table in DECLARED.items()}
-        records = given["records"]
-        return {**given, "records": replace(records, schema=bins.schema(records.schema))} if bins else given
+        return {**given, "records": replace(given["records"], schema=bins.table.schema)} if bins else given
 
     def claim(self, source: Source) -> Claim | None:
         """The claim on a backup by its version or a zstd frame; an encrypted one has only its name."""

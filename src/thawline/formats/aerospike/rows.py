@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import accumulate
 
@@ -19,22 +19,14 @@ import pyarrow.compute as pc
 from thawline import native
 from thawline.engine.buffers import Pooled, bitmap, bits, numbers, slices, view
 from thawline.engine.chunks import Chunk
+from thawline.formats.building import Origins, batch_of
 from thawline.generated.kernels.tolerant import LEADS
-from thawline.generated.tables import aerospike as tables
+from thawline.generated.tables.aerospike import INDEXES, RECORDS, UDFS
 from thawline.literals import integer, null, texts
 from thawline.ripemd160 import SIZE
+from thawline.tables import PublicColumn, PublicTable
 
-EPOCH = 1_262_304_000
-"""2010-01-01T00:00:00Z in seconds since 1970."""
-SECOND, NEVER = integer(1_000_000), integer(0)
-"""Microseconds in a second, and the void time of a record that does not expire."""
-RECORDS, INDEXES, UDFS = (tables.TABLES[name].schema for name in ("records", "indexes", "udfs"))
-BIN = RECORDS.field("bins").type.value_type
-SCHEMAS = {"records": RECORDS, "indexes": INDEXES, "udfs": UDFS}
-PLACE = tables.RECORDS.extras
-"""Where an entry starts in the text, and how long it is: columns that are given when requested by name."""
-DOUBTED = tables.INDEXES.extras
-"""The same with why an entry is not to be trusted, for tables without such a column of their own."""
+BINS = RECORDS.schema.field("bins").type
 KERNELS = {"records": "aerospike_records", "indexes": "aerospike_indexes", "udfs": "aerospike_udfs"}
 TABLES = {lead: table for lead, kernel in LEADS.items() for table, name in KERNELS.items() if name == kernel}
 """Tables by the first bytes of their entries."""
@@ -45,7 +37,7 @@ REFUSABLE = BAD_NAME | BAD_DOUBLE | BAD_BASE64
 """Problems for which a tool may refuse the record."""
 NOT_ZERO = re.compile(rb"[^\0]")
 
-Maker = Callable[[], pa.Array]
+Makers = Mapping[str, Callable[[], pa.Array]]
 
 
 # Values.
@@ -335,35 +327,30 @@ def _doubted(batch: pa.RecordBatch, doubt: str) -> pa.RecordBatch:
 
 def record_batch(decoded: Decoded, wanted: Collection[str], bins: BinColumns | None = None) -> pa.RecordBatch:
     """Records as rows without doubt: the requested columns, in the table's order."""
-    batch = decoded.batch
-    schema = bins.schema(RECORDS) if bins else RECORDS
-    made: Mapping[str, Maker] = {
-        "namespace": lambda: batch["namespace"],
-        "set": lambda: batch["set"],
-        "digest": lambda: batch["digest"],
+    made = {
         "partition_id": lambda: decoded.partition_id,
-        "key_type": lambda: batch["key_type"],
         "key": lambda: decoded.key,
-        "generation": lambda: batch["generation"].cast(pa.int32()),
-        "expiration": lambda: _void_time(batch["expiration"]),
         "bins": lambda: _bins(decoded),
-        "suspect": lambda: pa.nulls(decoded.count, pa.string()),
-        **_places(decoded.chunk),
+        **(bins.makers(decoded) if bins else {}),
     }
-    if bins:
-        made = {**made, **{name: partial(_same, values) for name, values in bins.arrays(decoded, wanted)}}
-    return _chosen(pa.unify_schemas([schema, PLACE]), made, wanted, decoded.count)
+    return _batch(bins.table if bins else RECORDS, decoded.chunk, wanted, made)
 
 
-def _same(values: pa.Array) -> pa.Array:
-    return values
+def _batch(table: PublicTable, chunk: Chunk, wanted: Collection[str], makers: Makers) -> pa.RecordBatch:
+    """Entries of a chunk as rows without doubt."""
+    made = {
+        "suspect": lambda: pa.nulls(len(chunk), pa.string()),
+        "position": lambda: chunk.starts,
+        "length": lambda: pc.subtract(chunk.ends, chunk.starts),
+        **makers,
+    }
+    origins = Origins(len(chunk), partial(_field, chunk.batch), lambda column: made[column.name]())
+    return batch_of(table, wanted, origins)
 
 
-def _void_time(seconds: pa.Int64Array) -> pa.TimestampArray:
-    """When records expire; null for never."""
-    times = pc.multiply(pc.add(seconds, integer(EPOCH)), SECOND).view(pa.timestamp("us", "UTC"))
-    is_never = pc.equal(seconds, NEVER)
-    return pc.if_else(is_never, null(times.type), times) if pc.any(is_never).as_py() else times
+def _field(batch: pa.RecordBatch, column: PublicColumn) -> pa.Array:
+    values = batch[column.source]
+    return values if values.type == column.stored_type else values.cast(column.stored_type)
 
 
 def _bins(decoded: Decoded) -> pa.ListArray:
@@ -372,27 +359,19 @@ def _bins(decoded: Decoded) -> pa.ListArray:
         items.field("name"), items.field("type"), items.field("integer"), doubles_of(items.field("double")),
         bins.text, bins.bytes, items.field("boolean"), bins.json(),
     ]  # fmt: skip
-    values = pa.StructArray.from_arrays(fields, fields=list(BIN))
+    values = pa.StructArray.from_arrays(fields, fields=list(BINS.value_type))
     offsets = decoded.batch["bins"].buffers()[1]
-    return pa.Array.from_buffers(RECORDS.field("bins").type, decoded.count, [None, offsets], 0, children=[values])
+    return pa.Array.from_buffers(BINS, decoded.count, [None, offsets], 0, children=[values])
 
 
 def index_batch(chunk: Chunk, wanted: Collection[str]) -> pa.RecordBatch:
     """Secondary indexes as rows."""
     batch = chunk.batch
-    made: Mapping[str, Maker] = {
-        "namespace": lambda: batch["namespace"],
-        "set": lambda: pc.if_else(pc.equal(batch["set"], ""), pa.scalar(None, pa.string()), batch["set"]),
-        "name": lambda: batch["name"],
-        "index_type": lambda: batch["index_type"],
-        "bin": lambda: pc.if_else(pc.equal(batch["path"], ""), pa.scalar(None, pa.string()), batch["path"]),
-        "data_type": lambda: batch["data_type"],
+    made = {
         "context": lambda: pa.array(contexts_json(batch["context"].to_pylist()), pa.string()),
         "expression": lambda: pa.array(_expressions(batch["expression"].to_pylist()), pa.binary()),
-        "suspect": lambda: pa.nulls(len(chunk), pa.string()),
-        **_places(chunk),
     }
-    return _chosen(pa.unify_schemas([INDEXES, DOUBTED]), made, wanted, len(chunk))
+    return _batch(INDEXES, chunk, wanted, made)
 
 
 CONTEXTS = {
@@ -433,25 +412,7 @@ def _expressions(texts: Sequence[str | None]) -> list[bytes | None]:
 
 def udf_batch(chunk: Chunk, wanted: Collection[str]) -> pa.RecordBatch:
     """UDF files as rows."""
-    made: Mapping[str, Maker] = {
-        "name": lambda: chunk.batch["name"],
-        "type": lambda: chunk.batch["udf_type"],
-        "content": lambda: chunk.batch["content"],
-        "suspect": lambda: pa.nulls(len(chunk), pa.string()),
-        **_places(chunk),
-    }
-    return _chosen(pa.unify_schemas([UDFS, DOUBTED]), made, wanted, len(chunk))
-
-
-def _places(chunk: Chunk) -> dict[str, Maker]:
-    return {"position": lambda: chunk.starts, "length": lambda: pc.subtract(chunk.ends, chunk.starts)}
-
-
-def _chosen(schema: pa.Schema, made: Mapping[str, Maker], wanted: Collection[str], rows: int) -> pa.RecordBatch:
-    fields = [field for field in schema if field.name in wanted]
-    if not fields:
-        return pa.RecordBatch.from_arrays([pa.nulls(rows)], ["rows"]).select([])  # no columns, but the number of rows
-    return pa.RecordBatch.from_arrays([made[field.name]() for field in fields], schema=pa.schema(fields))
+    return _batch(UDFS, chunk, wanted, {})
 
 
 # Bins as columns.
@@ -462,9 +423,10 @@ VALUE_KINDS = {
 }  # fmt: skip
 """The field of a bin that holds the values of a type; all other types are bytes."""
 VALUE_TYPES = {
-    "boolean": pa.bool_(), "integer": pa.int64(), "double": pa.float64(), "text": pa.string(), "json": pa.string(),
-    "bytes": pa.binary(), "mixed": pa.string(), "mixed_bytes": pa.binary(),
+    "boolean": "bool", "integer": "int64", "double": "double", "text": "string", "json": "string", "bytes": "binary",
+    "mixed": "string", "mixed_bytes": "binary",
 }  # fmt: skip
+"""Their types, by the words of declarations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -476,29 +438,29 @@ class BinColumn:
     kind: str
 
     @property
-    def type(self) -> pa.DataType:
-        """The type of its values."""
-        return VALUE_TYPES[self.kind]
+    def declared(self) -> PublicColumn:
+        """It as a column of the table."""
+        return PublicColumn(self.name, VALUE_TYPES[self.kind], "", "made", f"the bin {self.bin}", ("bins",))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BinColumns:
     """The columns of all bins of a file or a backup, in the order of their names."""
 
     columns: tuple[BinColumn, ...]
 
-    def schema(self, fixed: pa.Schema) -> pa.Schema:
-        """The table's columns with these instead of the list."""
-        at = fixed.get_field_index("bins")
-        fields = list(fixed)
-        return pa.schema([*fields[:at], *((each.name, each.type) for each in self.columns), *fields[at + 1 :]])
+    @cached_property
+    def table(self) -> PublicTable:
+        """The table of records with these columns instead of the list."""
+        at = RECORDS.schema.get_field_index("bins")
+        columns = *RECORDS.columns[:at], *(each.declared for each in self.columns), *RECORDS.columns[at + 1 :]
+        table: PublicTable = replace(RECORDS, columns=columns)
+        return table
 
-    def arrays(self, decoded: Decoded, wanted: Iterable[str]) -> Iterator[tuple[str, pa.Array]]:
-        """The values of the requested columns."""
+    def makers(self, decoded: Decoded) -> Makers:
+        """How the values of each column are made."""
         values = _BinValues(decoded)
-        for column in self.columns:
-            if column.name in wanted:
-                yield column.name, values.of(column.kind).take(decoded.places_of(column.bin))
+        return {column.name: partial(values.column, column) for column in self.columns}
 
 
 class _BinValues:
@@ -507,6 +469,10 @@ class _BinValues:
     def __init__(self, decoded: Decoded) -> None:
         self.decoded = decoded
         self.made: dict[str, pa.Array] = {}
+
+    def column(self, column: BinColumn) -> pa.Array:
+        """The value of each record."""
+        return self.of(column.kind).take(self.decoded.places_of(column.bin))
 
     def of(self, kind: str) -> pa.Array:
         """One value for each bin, null for bins of another kind."""

@@ -9,7 +9,7 @@ from thawline.engine import columns
 from thawline.formats.aerospike.checks import Soundness
 from thawline.formats.aerospike.entries import EntryReader
 from thawline.formats.aerospike.findings import BROKEN, TRUNCATED, UNKNOWN_KIND, Strictness, version_notes
-from thawline.formats.aerospike.text import HEADER, STARTS, VERSIONS, Item, PlainText, first_bytes, plain_item
+from thawline.formats.aerospike.text import HEADER, VERSIONS, Item, PlainText, first_bytes, plain_item, starts_in
 from thawline.formats.aerospike.walk import Walk, started_entry
 from thawline.generated.kernels.constants import AEROSPIKE_RECORD_LEAD_NAMESPACE
 from thawline.model import Finding, Run, Span
@@ -44,14 +44,15 @@ def spans(source: Source, version: str, size: int) -> Iterator[Span]:
 
 def _entry_after(source: Source, position: int, version: str) -> int:
     """Where an entry seems to start; the end of the file if none does."""
-    view, is_first = source.view(0, source.size), True
-    for found in STARTS.finditer(view, min(position, source.size)):
-        # The first namespace may be the second line of a record, after its key. What starts next is an entry.
-        is_inside = is_first and view[found.end() : found.end() + len(NAMESPACE)] == NAMESPACE
-        is_first = False
-        if not is_inside and started_entry(EntryReader(view, found.end(), version)):
-            return found.end()
-    return source.size
+    view = source.view(0, source.size)
+    starts = starts_in(view)
+    at = starts.following(min(position, source.size))
+    if view[at : at + len(NAMESPACE)] == NAMESPACE:
+        # It may be the second line of a record, after its key. What starts next is an entry.
+        at = starts.following(at + 1)
+    while at < source.size and not started_entry(EntryReader(view, at, version)):
+        at = starts.following(at + 1)
+    return at
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -42,8 +41,8 @@ def opened(file: Path) -> tuple[Layout, Bundle]:
     return _layout(spec, parts, specs, program, head), Bundle(file, own, tuple(kernels))
 
 
-def _native(name: str, kernels: list[Path], source: str) -> Mapping[str, Any] | None:
-    """What the compiled form of a source defines; None where there is none. `kernels` gets its file."""
+def _native(name: str, kernels: list[Path], source: str) -> Path | None:
+    """The compiled form of a source; None where there is none. `kernels` gets it, too."""
     if not native.is_compiled:
         return None  # the user wants nothing native
     try:
@@ -52,7 +51,7 @@ def _native(name: str, kernels: list[Path], source: str) -> Mapping[str, Any] | 
     except (NoCache, NoCompiler, NotCompiled) as error:
         _say(f"{name} is read without a compiled kernel, which is slower: {error}")
         return None
-    return kernel_cache.loaded(kernels[-1])
+    return kernels[-1]
 
 
 def _say(text: str) -> None:

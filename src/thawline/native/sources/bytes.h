@@ -4,6 +4,14 @@
 
 #include <string.h>
 
+/* What a kernel does for every value. A compiler that sees many calls of a function stops copying it to each of them,
+ * whatever one of them costs. */
+#if defined(__GNUC__) || defined(__clang__)
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#else
+#define ALWAYS_INLINE static inline
+#endif
+
 /* Prefetch memory that is read soon. A compiler that does not know the hint leaves it out. */
 #if defined(__GNUC__) || defined(__clang__)
 static inline void prefetch(const unsigned char *at) { __builtin_prefetch(at); }
@@ -16,7 +24,7 @@ static const unsigned char no_bytes[1] = {0};
 
 /* Copy `size` bytes. After them, 32 bytes at `to` may be overwritten; at `from`, `readable` bytes may be read. So a short
  * value is copied in steps, which is quicker than a call of memcpy. */
-static inline void copy_slice(unsigned char *to, const unsigned char *from, long long size, long long readable) {
+ALWAYS_INLINE void copy_slice(unsigned char *to, const unsigned char *from, long long size, long long readable) {
     if (size <= 256 && size + 32 <= readable) {
         long long at;
         for (at = 0; at < size; at += 32) memcpy(to + at, from + at, 32);

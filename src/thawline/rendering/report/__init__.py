@@ -37,6 +37,8 @@ class About:
     """What was looked at, as the command was told."""
     made: str
     """When, in UTC."""
+    notes: tuple[str, ...] = ()
+    """What is to be said beside the verdict."""
 
 
 def page(survey: Survey, exhibits: Mapping[int, Exhibit], about: About) -> str:
@@ -80,7 +82,7 @@ def _header(survey: Survey, about: About) -> Markup:
         "header",
         element("p", "thawline report", class_="kicker"),
         element("h1", sentences(survey)[0], class_="ok" if survey.ok else "bad"),
-        *(element("p", text, class_="also") for text in sentences(survey)[1:]),
+        *(element("p", text, class_="also") for text in (*sentences(survey)[1:], *about.notes)),
         element("p", f"{named}{more}", class_="looked"),
         _numbers(survey),
     )

@@ -45,7 +45,7 @@ class Kept:
 
 
 def within(most: int, parts: Iterable[Markup], total: int) -> Kept:
-    """The first parts that have at most so many bytes together; the others are not even made."""
+    """The first parts, up to a number of bytes together; further parts are not made."""
     kept: list[Markup] = []
     size = 0
     for part in parts:

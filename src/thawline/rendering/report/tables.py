@@ -63,7 +63,7 @@ UNREAD = (("file", ""), ("status", ""), ("reason", ""))
 def unread(survey: Survey) -> Iterator[Markup]:
     """A row for each file that was not read, failures first."""
     for left in sorted(survey.unread, key=lambda left: not left.is_failure):
-        cells = ((shown_name(left.path), "name"), (left.status, ""), (left.reason, ""))
+        cells = ((shown_name(left.path), "name"), (left.status, "status"), (left.reason, ""))
         yield row(cells, "bad" if left.is_failure else "")
 
 

@@ -84,7 +84,8 @@ def positions(found: Sequence[Lane]) -> Iterator[Markup]:
     for lane in found:
         if span := lane.places():
             gaps, count = lane.gaps()
-            marks = ((it.extent.first, it.extent.last, it.ok) for it in lane.accounts)
+            # What is missing stands out as a gap, wherever else the file is damaged.
+            marks = ((it.extent.first, it.extent.last, True) for it in lane.accounts)
             drawn, told = _picture(marks, span, gaps[:MOST_MARKS]), _gaps(gaps, count)
             cells = ((f"{lane.noun} {span[0]}", "number"), (str(span[1]), "number"), (drawn, ""), (told, "gaps"))
             yield row([(shown_name(lane.folder, 60), "name"), *cells], "bad" if told else "")

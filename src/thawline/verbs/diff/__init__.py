@@ -22,7 +22,7 @@ from thawline.verbs.diff.shelves import Shelf, compartments, writing
 from thawline.verbs.diff.windows import settle
 
 if TYPE_CHECKING:
-    from thawline.cold import ColdFile
+    from thawline.verbs.opened import OpenFile
 
 __all__ = ["Counts", "Difference", "NotComparable", "diff"]
 
@@ -42,7 +42,7 @@ class Side:
     facts: dict[str, set[object]] = field(default_factory=dict)
     """Values of columns that are facts of files: none, the only one, or two of several."""
 
-    def batches(self, files: Iterable[ColdFile], expected: _Expected) -> Iterator[pa.RecordBatch]:
+    def batches(self, files: Iterable[OpenFile], expected: _Expected) -> Iterator[pa.RecordBatch]:
         """The rows of all files of the side."""
         for cold in files:
             self.files += 1
@@ -82,7 +82,7 @@ class _Expected:
         """The columns of the key by which rows are divided: none that turns out to be the same in all rows."""
         return tuple(name for name in self.identity.key if name not in self.identity.facts) or self.identity.key
 
-    def check(self, cold: ColdFile) -> None:
+    def check(self, cold: OpenFile) -> None:
         """Raise `NotComparable` unless a file has the same rows as the first one."""
         if not self.format:
             self._learn(cold)
@@ -100,7 +100,7 @@ class _Expected:
         if not offered.equals(pa.schema([it for it in offered if it in self.schema])) or len(offered) < len(names):
             raise NotComparable(f"{cold.name} has other columns than {self.name}: {', '.join(offered.names)}")
 
-    def _learn(self, cold: ColdFile) -> None:
+    def _learn(self, cold: OpenFile) -> None:
         self.format, self.name, self.table = cold.format.name, cold.name, cold.table
         declared = cold.format.tables[cold.table].identity
         self.identity = declared.by(self.key) if self.key else declared
@@ -166,7 +166,7 @@ class Difference:
 
 
 def diff(
-    a: Iterable[ColdFile], b: Iterable[ColdFile], key: Sequence[str] = (), columns: Sequence[str] = ()
+    a: Iterable[OpenFile], b: Iterable[OpenFile], key: Sequence[str] = (), columns: Sequence[str] = ()
 ) -> Difference:
     """Compare the rows of two sides by the key of their table, or by another one.
 
@@ -183,7 +183,7 @@ def diff(
 
 
 def _compared(
-    folder: TemporaryDirectory[str], a: Iterable[ColdFile], b: Iterable[ColdFile], expected: _Expected
+    folder: TemporaryDirectory[str], a: Iterable[OpenFile], b: Iterable[OpenFile], expected: _Expected
 ) -> Difference:
     sides = Side(), Side()
     rows_a, rows_b = (_begun(side.batches(files, expected)) for side, files in zip(sides, (a, b), strict=True))

@@ -17,7 +17,7 @@ from thawline.model import Finding, Run
 from thawline.outputs import replacing
 
 if TYPE_CHECKING:
-    from thawline.cold import ColdFile
+    from thawline.verbs.opened import OpenFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Rewritten:
     """Records that met the conditions or not and were left out, because they cannot be trusted."""
 
 
-def rewrite(cold: ColdFile, target: Path, where: Filter, *, overwrite: bool = False) -> Rewritten:
+def rewrite(cold: OpenFile, target: Path, where: Filter, *, overwrite: bool = False) -> Rewritten:
     """Write the records that meet the conditions, with the header, the indexes and the UDFs, to a new file.
 
     `BadFilter` if the conditions do not fit the columns of records.
@@ -45,8 +45,8 @@ def rewrite(cold: ColdFile, target: Path, where: Filter, *, overwrite: bool = Fa
     return Rewritten(kept[0], written, suspects[0])
 
 
-def _watched(cold: ColdFile, items: Iterator[Item], suspects: list[int]) -> Iterator[Item]:
-    """The items on their way into the new file; whoever opened the old one sees them pass."""
+def _watched(cold: OpenFile, items: Iterator[Item], suspects: list[int]) -> Iterator[Item]:
+    """The items on their way into the new file; the session that opened the old one counts them."""
     passing: list[Item] = []
 
     def shown() -> Iterator[Run | Finding]:

@@ -17,7 +17,7 @@ from thawline.formats.rbak.write import Coding, RbakWriter, SegmentBuilder
 from thawline.outputs import replacing
 
 if TYPE_CHECKING:
-    from thawline.cold import ColdFile
+    from thawline.verbs.opened import OpenFile
 
 DECODER = JSONDecoder(parse_int=str, parse_float=str)
 """Numbers stay text: their values do not matter, and thousands of digits take long."""
@@ -48,7 +48,7 @@ class Message:
     backed_up_at: int
 
 
-def chosen(files: Iterable[ColdFile], where: Filter, drop_headers: Sequence[str], done: Rewritten) -> Iterator[Message]:
+def chosen(files: Iterable[OpenFile], where: Filter, drop_headers: Sequence[str], done: Rewritten) -> Iterator[Message]:
     """The messages that meet the conditions, without the headers whose names match one of the patterns."""
     patterns = [pattern.lower() for pattern in drop_headers]
     for cold in files:
