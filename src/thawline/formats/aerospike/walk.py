@@ -426,7 +426,7 @@ class Walk:
             view, is_last = self.text.window(at, max(self.size, self.text.step))
             for found, _ in starts_in(view).within(0, len(view)):
                 reader = EntryReader(view, found, self.version)
-                if entry := _started(reader):
+                if entry := started_entry(reader):
                     self.head, self.after_head = (at + found, entry), at + reader.pos
                     return at + found
                 if not is_last and found > len(view) // 2:
@@ -459,7 +459,7 @@ class Walk:
         return Finding(code, span, detail, self.hint)
 
 
-def _started(reader: EntryReader) -> Entry | None:
+def started_entry(reader: EntryReader) -> Entry | None:
     """The entry that starts here: the header of a record up to its set, or a whole index or UDF; else None."""
     try:
         return reader.head() if reader.text[reader.pos] == ord("+") else reader.entry()
