@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
@@ -44,7 +44,7 @@ class Crew:
         """Whether there is only one job."""
         return self.jobs == 1
 
-    def ordered(self, tasks: Iterable[Callable[[], Result]]) -> Iterator[Result]:
+    def ordered(self, tasks: Iterable[Callable[[], Result]]) -> Generator[Result, None, None]:
         """The results of tasks in their order. An error comes in its place, after the results before it."""
         if self.is_alone:
             yield from (task() for task in tasks)
@@ -59,7 +59,7 @@ class Crew:
 
     def streamed(
         self, streams: Iterable[Callable[[], Iterator[Item]]], weigh: Callable[[Item], int] = lambda _item: 0
-    ) -> Iterator[Item]:
+    ) -> Generator[Item, None, None]:
         """The items of streams, one stream after the other. Each is read ahead, as far as `HELD` bytes allow."""
         if self.is_alone:
             for stream in streams:

@@ -88,7 +88,7 @@ def diff(
         for side in sides:
             run.code = max(run.code, side.code, DIFFERENT if side.unread else 0)
         run.code = max(run.code, 0 if found.is_same else DIFFERENT)
-        _show(run, found, output, overwrite=overwrite, csv_safe=csv_safe)
+        show_difference(run, found, output, overwrite=overwrite, csv_safe=csv_safe)
         _conclude(run, found, output, sides)
     return run.exit_code
 
@@ -119,7 +119,7 @@ def _files(side: Session) -> Iterator[WatchedFile]:
         say_skipped(side, cold)
 
 
-def _show(run: Session, found: Difference, output: str | None, *, overwrite: bool, csv_safe: bool) -> None:
+def show_difference(run: Session, found: Difference, output: str | None, *, overwrite: bool, csv_safe: bool) -> None:
     """Write the rows to the output; on a terminal, after the counts."""
     from thawline.batches import first
 

@@ -127,7 +127,9 @@ def sink_of(run: Session, *, csv_safe: bool, takes_columns: bool = True) -> RowS
         return row_sink(run.kind, run.stdout, run.console, run.options.bytes, hint)
     from thawline.sinks import file_sink
 
-    return file_sink(run.kind, run.stdout, run.options.bytes, csv_safe=csv_safe, on_formula=formula_remark(run))
+    return file_sink(
+        run.kind, run.stdout, run.options.bytes, csv_safe=csv_safe, on_formula=formula_remark(run), crew=run.crew
+    )
 
 
 def formula_remark(run: Session) -> Callable[[], None]:

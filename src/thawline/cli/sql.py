@@ -144,7 +144,9 @@ def _written(
     kind = kind_of(target)
     with (
         replacing(target, overwrite=overwrite) as file,
-        file_sink(kind, file, run.options.bytes, csv_safe=csv_safe, on_formula=formula_remark(run)) as sink,
+        file_sink(
+            kind, file, run.options.bytes, csv_safe=csv_safe, on_formula=formula_remark(run), crew=run.crew
+        ) as sink,
     ):
         sink.add(schema, batches, "the answer")
     run.remark(f"wrote {counted(sink.rows, 'row')} to {quoted(str(target))}")

@@ -68,6 +68,8 @@ class Filter:
 
     def check(self) -> None:
         """Raise `BadFilter` where it can be read for no table."""
+        if not self:
+            return
         from thawline.filters.patterns import check  # noqa: PLC0415 - a parser takes long to import
         from thawline.filters.reading import read  # noqa: PLC0415 - as above
 
