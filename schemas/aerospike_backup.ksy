@@ -35,6 +35,8 @@ seq:
     repeat: eos
 types:
   item:
+    -sync:
+      any: unit
     params:
       - id: ofs_item
         type: s8

@@ -12,6 +12,10 @@ doc: |
 doc-ref: https://github.com/aerospike/aerospike-tools-backup#global-section
 -columnar:
   rows: aerospike_indexes
+-sync:
+  after: [0x0a]
+  magic: lead
+  until: sp_kind
 -refused-by:
   - tool: asrestore
     version: ['3.0']

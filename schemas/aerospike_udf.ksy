@@ -13,6 +13,10 @@ doc: |
 doc-ref: https://github.com/aerospike/aerospike-tools-backup#global-section
 -columnar:
   rows: aerospike_udfs
+-sync:
+  after: [0x0a]
+  magic: lead
+  until: lead
 -refused-by:
   - tool: asrestore
     version: ['3.0']

@@ -16,6 +16,8 @@ doc-ref: https://github.com/apache/kafka/blob/1eb7644/clients/src/main/java/org/
 -columnar:
   rows: kafka_messages
 -sync:
+  magic: body.magic
+  rising: offset
   plausible:
     - len_body
     - body.magic

@@ -19,6 +19,7 @@ doc-ref: https://github.com/apache/kafka/blob/1eb7644/clients/src/main/java/org/
   rows: kafka_batches
 -sync:
   magic: body.magic
+  rising: base_offset
   plausible:
     - len_body
     - body.attributes.unused < 2

@@ -21,6 +21,8 @@ seq:
     repeat: eos
 types:
   entry:
+    -sync:
+      any: unit
     params:
       - id: ofs_entry
         type: s8

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from deltalake import DeltaTable
+from pyarrow.dataset import dataset
+
+from thawline.lake.forms import known, open_table
+from thawline.lake.place import Place
 
 
 def table(lake: Path | str, name: str) -> list[dict[str, Any]]:
-    """The rows of a table of a lake, as delta-rs reads them; none if there is no such table."""
-    if not (Path(lake) / name / "_delta_log").exists():
+    """The rows of a table of a lake, as others read them; none if there is no such table."""
+    form = known(lake).form
+    if form == "iceberg":
+        from_catalog = open_table(known(lake), name)
+        return from_catalog.found.scan().to_arrow().to_pylist() if from_catalog else []  # type: ignore[attr-defined]
+    folder = Path(lake) / name
+    if form == "parquet":
+        schema = opened.schema if (opened := open_table(known(lake), name)) else None
+        paths = sorted(map(str, folder.rglob("*.parquet")))
+        return dataset(paths, schema, partitioning="hive", partition_base_dir=str(folder)).to_table().to_pylist()
+    if not (folder / "_delta_log").exists():
         return []
     found: list[dict[str, Any]] = DeltaTable(f"{lake}/{name}").to_pyarrow_table().to_pylist()
     return found
@@ -36,12 +49,22 @@ def everything(lake: Path) -> dict[str, Counter[str]]:
 def leftovers(lake: Path) -> list[str]:
     """Files that are of no use once a run has ended: of commits, and table files that no version has."""
     found = [str(path.relative_to(lake)) for path in (lake / "_ingest" / "commits").glob("*")]
+    found += [str(path.relative_to(lake)) for path in (lake / "_ingest" / "staged").rglob("*.parquet*")]
+    if (place := known(lake)).form != "delta":
+        return sorted(found + [f"{name}/{path}" for name, path in _unknown(place)])
     for log in lake.rglob("_delta_log"):
-        ever = log.parent.rglob("*.parquet")
-        known = {action["add"]["path"] for action in _actions(log) if "add" in action}
+        ever = log.parent.rglob("*.parquet*")
+        ever_known = {action["add"]["path"] for action in _actions(log) if "add" in action}
         names = {str(path.relative_to(log.parent)) for path in ever if log not in path.parents}
-        found += [f"{log.parent.relative_to(lake)}/{name}" for name in sorted(names - set(map(unquote, known)))]
+        found += [f"{log.parent.relative_to(lake)}/{name}" for name in sorted(names - set(map(unquote, ever_known)))]
     return sorted(found)
+
+
+def _unknown(place: Place) -> Iterator[tuple[str, str]]:
+    """Files of tables that their newest version does not have."""
+    for name in (*(f"tables/{one}" for one in place.listed("tables")), "findings", "files"):
+        has = {one.path for one in opened.files()} if (opened := open_table(place, name)) else set()
+        yield from ((name, path) for path, _, _ in place.below(name) if path.endswith(".parquet") and path not in has)
 
 
 def _actions(log: Path) -> list[dict[str, Any]]:
@@ -55,12 +78,15 @@ class Alone:
     def __init__(self) -> None:
         self.sparkContext = _Context()
 
+    def range(self, *_: int) -> _Frame:
+        return _Frame()
+
+    def stop(self) -> None:
+        pass
+
 
 class _Context:
     defaultParallelism = 1  # noqa: N815 - Spark's name
-
-    def parallelize(self, tasks: list[Any], _slices: int) -> _Tasks:
-        return _Tasks(tasks)
 
     def setJobGroup(self, _group: str, _about: str) -> None:  # noqa: N802 - Spark's name
         pass
@@ -69,12 +95,12 @@ class _Context:
         pass
 
 
-class _Tasks:
-    def __init__(self, tasks: list[Any]) -> None:
-        self.tasks = tasks
+class _Frame:
+    def __init__(self, function: Callable[[Any], Any] = iter) -> None:
+        self.function = function
 
-    def map(self, function: Callable[[Any], Any]) -> _Tasks:
-        return _Tasks([function(task) for task in self.tasks])
+    def mapInArrow(self, function: Callable[[Any], Any], _schema: str) -> _Frame:  # noqa: N802 - Spark's name
+        return _Frame(function)
 
     def collect(self) -> list[Any]:
-        return self.tasks
+        return [tuple(row.values()) for batch in self.function(iter(())) for row in batch.to_pylist()]

@@ -15,6 +15,8 @@ from thawline.generated.kernels import constants
 from thawline.formats import FORMATS
 from thawline.ksy.attributes import all_attributes
 from thawline.ksy.documents import contents_bytes, load_specs
+from thawline.native.constants.aerospike import PARTICLE_KEY, PARTICLE_OTHER
+from thawline.native.sources.asb_json import PARTICLES
 from thawline.tracing import trace
 
 SOURCES = Path(__file__).parents[1] / "src" / "thawline"
@@ -41,6 +43,15 @@ def literals(path: Path) -> Iterator[ast.Constant]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     yield from (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in told)
+
+
+def test_bytes_in_json_are_called_as_their_particle_type_is_in_the_spec() -> None:
+    start = "PARTICLE_TYPE_"
+    types = {value: name.removeprefix(start).lower() for name, value in NAMED.items() if name.startswith(start)}
+    shown = types | {constants.PARTICLE_TYPE_INTEGER: "1", constants.PARTICLE_TYPE_DOUBLE: "2", PARTICLE_OTHER: "other"}
+    expected = [f"${shown.get(number, number)}".ljust(PARTICLE_KEY) for number in range(len(PARTICLES))]
+    assert [particle.decode() for particle in PARTICLES] == expected
+    assert max(types) + 1 == PARTICLE_OTHER
 
 
 def test_the_magics_are_those_of_the_documents() -> None:

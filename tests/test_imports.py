@@ -72,6 +72,13 @@ def test_a_version_that_cannot_be_written_is_an_error(redirection: str) -> None:
 @pytest.mark.parametrize("shape", ["jsonl", "csv"])
 def test_head_imports_what_it_needs_and_no_other_format(file: str, others: set[str], shape: str) -> None:
     loaded = modules_of_command("head", "-n", "5", "--format", shape, str(Path(__file__).parent / "golden" / file))
-    assert {name.partition(".")[0] for name in loaded} & {"pandas", "numpy", "pyspark", "duckdb"} == set()
+    assert {name.partition(".")[0] for name in loaded} & {
+        "pandas",
+        "numpy",
+        "pyspark",
+        "duckdb",
+        "sqlglot",
+        "yaml",
+    } == set()
     assert loaded & {"pyarrow.parquet", "pyarrow.dataset", "pyarrow.csv", "thawline.cli.ingest"} == set()
     assert loaded & {f"thawline.formats.{name}" for name in others} == set()

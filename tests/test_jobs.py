@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import pytest
 from accounts import Golden, golden_files
@@ -15,7 +16,7 @@ from accounts import Golden, golden_files
 from thawline import jobs
 from thawline.errors import SourceError
 from thawline.formats import FORMATS, division, get
-from thawline.formats.contract import Depth, Kind, Reading, read
+from thawline.formats.contract import Depth, Kind, Reading, Sectioned, read
 from thawline.formats.division import read_together, walk_together
 from thawline.jobs import ALONE, Crew, usable_cores
 from thawline.model import Finding, Report, report
@@ -236,6 +237,48 @@ def test_a_file_is_divided_where_units_end() -> None:
     assert {item.span.start for stretch in stretches for item in stretch} <= {
         u["start"] for u in golden.account["units"]
     }
+
+
+@pytest.mark.parametrize(
+    "name", ["kafka/many-records.log", "rbf/many-frames.rbf", "aerospike/keys.asb", "aerospike/indexes.asb"]
+)
+@pytest.mark.parametrize("depth", [Depth.UNITS, Depth.EVERYTHING])
+def test_sections_found_by_heads_alone_tile_an_intact_file_and_all_of_them_hold(name: str, depth: Depth) -> None:
+    source, kind = opened(name)
+    found = list(kind.sections(source, depth, division.STRETCH))
+    assert len(found) > 3
+    assert [section.span.start for section in found] == [0, *(section.span.end for section in found[:-1])]
+    assert found[-1].span.end == source.size
+    for section in found[::-1]:  # in any order
+        items = section.items()
+        assert items is not None
+        assert sum(item.span.size for item in items) == section.span.size
+    assert list(kind.rest(source, depth, source.size)) == []
+
+
+@pytest.mark.parametrize("name", ["kafka/many-records.log", "aerospike/keys.asb"])
+def test_no_byte_is_walked_over_before_the_first_section_that_does_not_hold(name: str) -> None:
+    """What one thread walks over starts where damage does, so that damage costs no more than what is after it."""
+    source, kind = opened(name)
+    broken = bytearray(source.view(0, source.size))
+    spans = [section.span for section in kind.sections(source, Depth.UNITS, division.STRETCH)]
+    broken[spans[2].start + spans[2].size // 2] ^= 0xFF
+    source = LocalSource(name, bytes(broken))
+    held = [section.items() is not None for section in kind.sections(source, Depth.UNITS, division.STRETCH)]
+    assert held[:2] == [True, True]
+    assert not held[2:3] or not held[2]
+    rest = list(kind.rest(source, Depth.UNITS, spans[2].start))
+    assert min(item.span.start for item in rest) == spans[2].start
+    assert sum(item.span.size for item in rest) == source.size - spans[2].start
+
+
+def opened(name: str) -> tuple[LocalSource, Any]:
+    """A golden file, and its kind."""
+    (golden,) = (golden for golden in golden_files(name.partition("/")[0]) if golden.name == name)
+    source = LocalSource(name, golden.data)
+    kind = get(name.partition("/")[0]).kind_of(source)
+    assert isinstance(kind, Sectioned)
+    return source, kind
 
 
 @each_file

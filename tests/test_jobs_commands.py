@@ -15,6 +15,7 @@ from accounts import GOLDEN, golden_files
 from borg_repositories import run as command
 from pyarrow import parquet
 
+from thawline import sinks
 from thawline.cli.progress import Progress, WatchedSource
 from thawline.cold import open_cold
 from thawline.formats import FORMATS, division
@@ -28,6 +29,7 @@ JOBS = (2, 7)
 def short_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(division, "LEAST_STRETCH", 1)
     monkeypatch.setattr(division, "STRETCH", 200)
+    monkeypatch.setattr(sinks, "A_TASK", 500)
 
 
 @pytest.fixture(scope="module")
@@ -169,3 +171,25 @@ def test_a_table_is_read_ahead_in_python_too() -> None:
     path = GOLDEN / "kafka" / "many-records.log"
     with open_cold(path) as one, open_cold(path, jobs=3) as three:
         assert pa.Table.from_batches(one.batches()).equals(pa.Table.from_batches(three.batches()))
+
+
+@pytest.mark.parametrize("jobs", JOBS)
+@pytest.mark.parametrize("suffix", ["jsonl", "csv"])
+def test_text_that_several_threads_make_is_that_of_one(suffix: str, jobs: int, tmp_path: Path) -> None:
+    source = tmp_path / "many.log"
+    source.write_bytes(next(damages((GOLDEN / "kafka/many-records.log").read_bytes(), 5)).data)
+    for count in (1, jobs):
+        assert command("convert", source, "-o", tmp_path / f"{count}.{suffix}", "-j", count)[0] == 1
+    assert (tmp_path / f"1.{suffix}").read_bytes() == (tmp_path / f"{jobs}.{suffix}").read_bytes()
+
+
+@pytest.mark.parametrize("format_", ["jsonl", "csv", "json"])
+def test_rows_before_an_error_are_given_by_any_number_of_jobs(format_: str, tmp_path: Path) -> None:
+    source, data = tmp_path / "torn.log", bytearray((GOLDEN / "kafka/many-records.log").read_bytes())
+    data[-40] ^= 0xFF
+    source.write_bytes(data)
+    arguments = ("cat", source, "--format", format_, "--on-error", "raise", "--jobs")
+    alone = command(*arguments, 1)
+    assert alone[0] == 1
+    assert alone[1].count("\n") > 100
+    assert command(*arguments, 7) == alone

@@ -365,19 +365,6 @@ def test_a_remote_segment_is_the_same() -> None:
             assert [row["offset"] for row in rows] == [row[0] for row in rows_of(data)]
 
 
-@pytest.mark.parametrize("golden", golden_files("kafka"), ids=lambda golden: golden.name)
-def test_kernels_and_plain_python_find_and_place_the_same(golden: Any) -> None:
-    data = memoryview(golden.data + LOG[:3000])
-    found = []
-    for engine in (fast, plain):
-        positions, sizes = array("q", bytes(8 * 64)), array("q", bytes(8 * 64))
-        probe = array("q", bytes(8 * PROBE_CELLS))
-        count, end = engine.find_units(data, 0, len(data), array("q", (0, 1 << 62)), probe, positions, sizes)
-        found.append((count, end, positions, sizes))
-    assert found[0][0] == found[1][0]
-    assert found[0][2:] == found[1][2:]
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_units_are_followed_the_same_compiled_and_uncompiled(seed: int) -> None:
     for mutant in mutants(LOG[:6000], seed, 20):

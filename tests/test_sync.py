@@ -18,7 +18,7 @@ from thawline import formats
 from thawline.compiler.loading import imported, probed
 from thawline.engine import columns
 from thawline.engine.chunks import Chunk, Ranges
-from thawline.engine.starts import Starts
+from thawline.engine.starts import NO_BOUNDS, Starts
 from thawline.ksy.documents import SpecError
 from tools import mutants
 
@@ -69,10 +69,13 @@ def note(number: int, text: bytes, color: int = 0, kind: int = 7) -> bytes:
     return number.to_bytes(2, "big") + bytes([kind, len(body)]) + body
 
 
-def starts_in(tmp_path: Path, data: bytes, *sync: str, is_proven: bool = False) -> list[int]:
+def starts_in(
+    tmp_path: Path, data: bytes, *sync: str, is_proven: bool = False, bounds: tuple[int, int] = NO_BOUNDS
+) -> list[int]:
     (tmp_path / "note_log.ksy").write_text(SPEC.format(sync="\n".join(f"  {line}" for line in sync)), encoding="utf-8")
     found = probed("notes", imported(tmp_path / "note_log.ksy"))
-    return [at for at, _ in Starts(found, memoryview(data), is_proven=is_proven).within(0, len(data))]
+    starts = Starts(found, memoryview(data), is_proven=is_proven, bounds=bounds)
+    return [at for at, _ in starts.within(0, len(data))]
 
 
 GARBAGE = b"\xff\xff\xff"
@@ -98,6 +101,49 @@ def test_a_unit_is_found_by_what_the_spec_says(tmp_path: Path, sync: list[str], 
     assert starts_in(tmp_path, DATA, *sync) == found
 
 
+def test_a_unit_may_be_told_by_the_bytes_before_it_and_by_a_few_values(tmp_path: Path) -> None:
+    assert starts_in(tmp_path, DATA, "after: [0xff, 0xff, 0xff]", "plausible: []") == [ONE, TWO]
+    assert starts_in(tmp_path, DATA[ONE:], "after: [0xff, 0xff, 0xff]", "plausible: []") == [TWO - ONE]
+    data = note(1, b"one") + note(2, b"two", color=1) + note(3, b"three", color=2) + note(4, b"four", color=3)
+    few = ("magic: body.few", "plausible: []")
+    spec = SPEC.replace("id: color", "id: few").replace("max: 2", "any-of: [0, 2]")
+    (tmp_path / "few.ksy").write_text(
+        spec.format(sync="\n".join(f"  {line}" for line in few)).replace("note_log", "few")
+    )
+    starts = Starts(probed("notes", imported(tmp_path / "few.ksy")), memoryview(data))
+    assert [at for at, _ in starts.within(0, len(data)) if data[at + 2] == 7] == [0, 24]
+
+
+def test_what_comes_after_the_last_field_that_is_looked_at_may_be_anything(tmp_path: Path) -> None:
+    cut = DATA[: TWO + 4] + b"\xff"
+    two = [TWO - 2, TWO]  # the number 2000 starts with a byte of the magic's value
+    assert starts_in(tmp_path, cut, "magic: kind", "plausible: []") == [ONE]
+    assert starts_in(tmp_path, cut, "magic: kind", "plausible: []", "until: len_body") == [ONE, *two]
+
+
+def test_what_rises_from_unit_to_unit_keeps_to_its_bounds(tmp_path: Path) -> None:
+    sync = ("magic: kind", "plausible: []", "rising: number")
+    assert starts_in(tmp_path, DATA, *sync) == [ONE, TWO, THREE]
+    assert starts_in(tmp_path, DATA, *sync, bounds=(2, 2000)) == [TWO, THREE]
+    assert starts_in(tmp_path, DATA, *sync, bounds=(4, 1999)) == []
+
+
+def test_a_search_for_several_kinds_finds_what_the_searches_for_each_find() -> None:
+    several = {
+        "aerospike_backup__item": ("aerospike_indexes", "aerospike_records", "aerospike_udfs"),
+        "kafka_segment__entry": ("kafka_batches", "kafka_messages"),
+    }
+    found = 0
+    for name, data in samples():
+        if name in several:
+            view = memoryview(data)
+            each = [dict(Starts(SYNCS[one], view).within(0, len(view))) for one in several[name]]
+            whole = dict(Starts(SYNCS[name], view).within(0, len(view)))
+            assert whole == {at: size for one in each for at, size in one.items()}
+            found += len(whole)
+    assert found > 100
+
+
 def test_a_checksum_proves_a_unit(tmp_path: Path) -> None:
     data = DATA[:-1] + b"E"
     sync = ("magic: kind", "plausible: []", "checksum: body.crc")
@@ -119,14 +165,18 @@ def test_a_unit_must_fit_the_file(tmp_path: Path) -> None:
     ("sync", "message"),
     [
         ("magic: marker", r"8:3: marker is no field of note_log"),
-        ("magic: number", r"8:3: number needs contents, or a single value as `valid`"),
+        ("magic: number", r"8:3: number needs contents, or a single value or any-of as `valid`"),
         ("magic: body.text", r"8:3: text needs contents"),
-        ("every: 4", r"8:3: unknown key 'every'; -sync has magic, align, plausible, checksum"),
+        ("every: 4", r"8:3: unknown key 'every'; -sync has magic, after, align, plausible"),
         ("align: 0", r"8:3: align is 1 to 65536"),
         ("align: four", r"8:3: align cannot be 'four'"),
         ("plausible: [length]", r"8:3: length is no field of note_log"),
         ("plausible: [len_body +]", r"8:15: "),
         ("plausible: [number > body.size]", r"8:15: size is not known here"),
+        ("until: ending", r"8:3: ending is no field of note_log"),
+        ("rising: kinds", r"8:3: kinds is no integer of note_log"),
+        ("after: 10", r"8:3: after cannot be 10"),
+        ("any: body", r"8:3: body is no field of note_log with a switch"),
         ("checksum: body.color", r"8:3: no instance says with `-columnar: checksum` what color covers"),
     ],
 )
@@ -155,12 +205,16 @@ def test_a_declared_format_resynchronises_as_its_spec_says(tmp_path: Path) -> No
 
 PROBES = {
     "borg": ("borg_blobs",),
-    "kafka": ("kafka_batches", "kafka_messages"),
+    "aerospike": ("aerospike_backup__item", "aerospike_indexes", "aerospike_records", "aerospike_udfs"),
+    "kafka": ("kafka_batches", "kafka_messages", "kafka_segment__entry"),
     "rbak": ("rbak_segment__footer", "rbak_segment__header"),
     "rbf": ("rbf_frames",),
 }
 """The probes of each format."""
 UNITS = {
+    "aerospike_index": "aerospike_backup__item",
+    "aerospike_record": "aerospike_backup__item",
+    "aerospike_udf": "aerospike_backup__item",
     "borg_blob": "borg_blobs",
     "kafka_message": "kafka_messages",
     "kafka_record_batch": "kafka_batches",
@@ -214,7 +268,7 @@ def test_a_probe_of_all_rules_finds_what_the_kernel_reads_and_nothing_else() -> 
     assert found > 50
 
 
-@pytest.mark.parametrize("format_", ["borg", "kafka", "rbf"])
+@pytest.mark.parametrize("format_", ["aerospike", "borg", "kafka", "rbf"])
 def test_every_intact_unit_is_found(format_: str) -> None:
     units = [(file, unit) for file in golden_files(format_) for unit, _ in file.units() if unit["spec"] in UNITS]
     for file, unit in units:
@@ -244,7 +298,7 @@ def test_the_search_ends_with_its_budget() -> None:
 @pytest.mark.parametrize("name", sorted(SYNCS))
 def test_a_search_takes_time_that_grows_with_the_file_not_its_square(name: str) -> None:
     sync = SYNCS[name]
-    before = bytes(sync.offset)
+    before = bytes(max(sync.offset, 0))
 
     def spent(size: int) -> float:
         data = memoryview((before + sync.magic + b"\x14\0\0\0" + Random(1).randbytes(4)) * (size // 16))

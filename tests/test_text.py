@@ -190,12 +190,28 @@ def test_csv_is_guarded_against_spreadsheets_on_request(formulas: Path) -> None:
         on_pipe(["cat", "--format", "csv", *more, formulas.name], formulas.parent) for more in ([], ["--csv-safe"])
     )
     assert '"=1+1"' in plain.out
+    assert plain.err.count("some cells begin as formulas of a spreadsheet do; --csv-safe guards them") == 1
+    assert safe.err == ""
     assert [row["payload"] for row in csv.DictReader(safe.out.splitlines(keepends=True))] == GUARDED
     assert on_pipe(["convert", formulas.name, "-o", "out.csv", "--csv-safe"], formulas.parent).code == 0
     with (formulas.parent / "out.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["payload"] for row in rows] == GUARDED
     assert rows[0]["tag"] == "256"
+
+
+@pytest.mark.parametrize("command", ["cat", "head", "stats", "verify", "sql", "diff"])
+def test_csv_on_a_terminal_cannot_drive_it(tmp_path: Path, command: str) -> None:
+    for name in ("a\x1b[31m.rbf", "b\x1b[31m.rbf"):
+        with RbfWriter(tmp_path / name) as log:
+            log.append(tag=1, payload=b"\x1b[2J\x1b]0;owned\x07 \xe2\x80\xae" + name.encode())
+    given = {"sql": ["from '*.rbf'"], "diff": ["a\x1b[31m.rbf", "b\x1b[31m.rbf"]}.get(command, ["."])
+    out = on_terminal([command, *given, "--format", "csv", "--color", "never"], tmp_path).out
+    assert "\x1b[2J" not in out
+    assert "\x1b]" not in out
+    assert "\x1b[31m.rbf" not in out
+    assert "\u202e" not in out
+    assert "\\x1b" in out or command == "verify"  # it has nothing to say
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,11 @@ from __future__ import annotations
 import argparse
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from tools.shares import Share, direction, functions, is_generated
 
 ROOT = Path(__file__).parents[1]
 PREFIXES = {"kafka": "kafka", "borg": "borg", "rbf": "rbf", "rbak": "rbak", "aerospike": "asb"}
@@ -39,6 +41,8 @@ class Count:
     layout: list[str] = field(default_factory=list)
     """Places that restate a layout, with their lines."""
     logic: int = 0
+    reading: Share = field(default_factory=Share)
+    writing: Share = field(default_factory=Share)
 
     @property
     def handwritten(self) -> int:
@@ -56,8 +60,22 @@ def main() -> None:
             f"{name:<11}{count.spec:>7,}{count.generated:>11,}{count.handwritten:>13,}{len(count.layout):>8,}"
             f"{count.texts:>7,}{count.logic:>8,}"
         )
+    _print_shares(counts)
     if options.show:
         print(*(place for count in counts.values() for place in count.layout), sep="\n")
+
+
+def _print_shares(counts: Mapping[str, Count]) -> None:
+    """How much of what reads and writes bytes comes from the specs, in lines of code and in lines of specs."""
+    print(f"\n{'format':<11}{'read by specs':>15}{'by hand':>9}{'share':>7}{'or':>7}", end="")
+    print(f"{'written by specs':>19}{'by hand':>9}{'share':>7}{'or':>7}")
+    for name, count in ((name, count) for name, count in counts.items() if name != SHARED):
+        read, written = count.reading, count.writing
+        print(
+            f"{name:<11}{read.generated:>15,}{read.handwritten:>9,}{read.of(read.generated):>7}{read.of(count.spec):>7}"
+            f"{written.generated:>19,}{written.handwritten:>9,}{written.of(written.generated):>7}"
+            f"{written.of(count.spec):>7}"
+        )
 
 
 def _options() -> argparse.Namespace:
@@ -77,6 +95,10 @@ def counted(root: Path) -> dict[str, Count]:
         text = path.read_text("utf-8")
         for name, lines in _by_format(path.relative_to(root), text):
             counts[name].generated += lines
+        if way := is_generated(path):
+            for function, lines in functions(text):
+                found = ABOUT.match(f"def {function.name}")
+                getattr(counts[found[1].lower() if found else SHARED], way).generated += lines
     magics = _magics(root)
     for path in _handwritten(root):
         _add(counts[_format_of(path.relative_to(root))], path, path.relative_to(root), magics)
@@ -144,6 +166,9 @@ def _add(count: Count, path: Path, shown: Path, magics: frozenset[bytes]) -> Non
     if path.suffix == ".h":
         count.logic += _filled(text)
         return
+    for function, size in functions(text):
+        if way := direction(function, path):
+            getattr(count, way).handwritten += size
     tree = ast.parse(text)
     docs = set(_docstrings(tree))
     code = [

@@ -146,7 +146,7 @@ def varint(number: int) -> bytes:
 
 
 def _edges(bits: int, size: int, left: int) -> list[int]:
-    """Numbers at which lengths of so many bits go wrong, given the size of all bytes and of those that are left."""
+    """Numbers at which lengths of `bits` bits go wrong, given the size of all bytes and of those that are left."""
     limits = [0, 1, -1, -2, 1 << bits - 1, (1 << bits - 1) - 1, 1 << bits - 2]
     near = [base + by for base in (size, left, 2 * left) for by in (-8, -4, -2, -1, 0, 1, 2, 4)]
     return limits + near

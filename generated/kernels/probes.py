@@ -9,12 +9,403 @@ if not cython.compiled:
     from thawline.checksums import crc32, crc32c
     from thawline.native.constants.characters import BACKSLASH, DIGIT_0, DIGIT_9, MINUS
     from thawline.native.constants.kernels import (
-        PROBE_AT, PROBE_BUDGET, PROBE_COVERED_END, PROBE_COVERED_START, PROBE_FAILURE, PROBE_LEAST_COST, PROBE_POSITION,
-        PROBE_PROVES, PROBE_STORED, PROBE_WHY, PROBE_WHY_AT,
+        PROBE_AT, PROBE_BUDGET, PROBE_COVERED_END, PROBE_COVERED_START, PROBE_FAILURE, PROBE_LEAST, PROBE_LEAST_COST,
+        PROBE_MOST, PROBE_POSITION, PROBE_PROVES, PROBE_RISING, PROBE_STORED, PROBE_UNIT, PROBE_WHY, PROBE_WHY_AT,
     )
     from thawline.generated.kernels.scans import _varint, _varint_size
 
     SEARCHED = 1 << 20
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _aerospike_backup__item_at(
+    buf: cython.const[cython.uchar][::1],
+    start: cython.longlong,
+    end: cython.longlong,
+    state: cython.longlong[::1],
+) -> cython.longlong:
+    """The size of the unit of any kind that can start here; 0 if none can."""
+    size: cython.longlong = 0
+    pos: cython.longlong = start - 1
+    state[PROBE_AT] = start
+    if pos >= 0 and ((end - pos >= 3 and (buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16)) == 2108170)):
+        size = _aerospike_records_at(buf, start, end, state)
+        if size:
+            state[PROBE_UNIT] = 0
+            return size
+    if pos >= 0 and ((end - pos >= 3 and (buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16)) == 2107914)):
+        size = _aerospike_indexes_at(buf, start, end, state)
+        if size:
+            state[PROBE_UNIT] = 1
+            return size
+    if pos >= 0 and ((end - pos >= 5 and (buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 1965042186 and (buf[pos + 4]) == 32)):
+        size = _aerospike_udfs_at(buf, start, end, state)
+        if size:
+            state[PROBE_UNIT] = 2
+            return size
+    state[PROBE_FAILURE] = 0
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _aerospike_backup__item_mark(
+    buf: cython.const[cython.uchar][::1],
+    start: cython.longlong,
+    stop: cython.longlong,
+) -> cython.longlong:
+    """The next position before `stop` with the mark of the unit; `stop` if there is none."""
+    pos: cython.longlong = max(start - 1, 0)
+    end: cython.longlong = buf.shape[0]
+    last: cython.longlong = min(stop - 2, end - 3)
+    while pos <= last:
+        if cython.compiled:
+            pos += find_either(cython.address(buf[pos]), last + 1 - pos, 10, 10)
+        else:
+            part = bytes(buf[pos : min(pos + SEARCHED, last + 1) + 4])
+            found = [at for mark in (b'\n+ ', b'\n* ', b'\n* u ') if (at := part.find(mark)) >= 0]
+            pos += min(found, default=min(SEARCHED, last + 1 - pos))
+        if pos <= last and pos >= 0 and ((end - pos >= 3 and (buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16)) == 2108170) or (end - pos >= 3 and (buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16)) == 2107914) or (end - pos >= 5 and (buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 1965042186 and (buf[pos + 4]) == 32)):
+            return pos + 1
+        if cython.compiled:
+            pos += 1
+    return stop
+
+
+def probe_aerospike_backup__item(
+    buf: cython.const[cython.uchar][::1],
+    stop: cython.longlong,
+    state: cython.longlong[::1],
+    positions: cython.longlong[::1],
+    sizes: cython.longlong[::1],
+):
+    """Find where units can start; returns how many, as far as there is room."""
+    pos: cython.longlong = state[PROBE_POSITION]
+    end: cython.longlong = buf.shape[0]
+    found: cython.longlong = 0
+    size: cython.longlong = 0
+    one: cython.longlong = 1
+    with cython.nogil:
+        size = _aerospike_backup__item_at(buf, pos, end, state)
+        state[PROBE_WHY] = -1 if size else state[PROBE_FAILURE]
+        state[PROBE_WHY_AT] = state[PROBE_AT]
+        while pos < stop and found < positions.shape[0] and state[PROBE_BUDGET] >= 0:
+            pos = _aerospike_backup__item_mark(buf, pos, stop)
+            if pos >= stop:
+                break
+            size = _aerospike_backup__item_at(buf, pos, end, state)
+            state[PROBE_BUDGET] -= max(size if size else state[PROBE_AT] - pos, state[PROBE_LEAST_COST])
+            if size:
+                positions[found] = pos
+                sizes[found] = size
+                found += 1
+            pos += 1
+    state[PROBE_POSITION] = min(pos, stop)
+    return found
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _aerospike_indexes_at(
+    buf: cython.const[cython.uchar][::1],
+    start: cython.longlong,
+    end: cython.longlong,
+    state: cython.longlong[::1],
+) -> cython.longlong:
+    """The size of the unit that can start here; 0 if none can, and then the state says why."""
+    pos: cython.longlong = start
+    digits: cython.longlong = 0
+    size: cython.longlong = 0
+    kind_1: cython.longlong = 0
+    one: cython.longlong = 1
+    word: cython.ulonglong = 0
+    limit: cython.ulonglong = 0
+    byte: cython.uint = 0
+    if not (end - pos >= 2):
+        state[PROBE_FAILURE] = 0
+        state[PROBE_AT] = pos
+        return 0
+    if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8)) == 8234):
+        state[PROBE_FAILURE] = 1
+        state[PROBE_AT] = pos
+        return 0
+    pos += 2
+    if not (end - pos >= 1):
+        state[PROBE_FAILURE] = 2
+        state[PROBE_AT] = pos
+        return 0
+    kind_1 = buf[pos]
+    pos += 1
+    if not ((kind_1 == 101) or (kind_1 == 105)):
+        state[PROBE_FAILURE] = 3
+        state[PROBE_AT] = pos - 1
+        return 0
+    if not (end - pos >= 1):
+        state[PROBE_FAILURE] = 4
+        state[PROBE_AT] = pos
+        return 0
+    if not ((buf[pos]) == 32):
+        state[PROBE_FAILURE] = 5
+        state[PROBE_AT] = pos
+        return 0
+    pos += 1
+    return pos - start
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _aerospike_indexes_mark(
+    buf: cython.const[cython.uchar][::1],
+    start: cython.longlong,
+    stop: cython.longlong,
+) -> cython.longlong:
+    """The next position before `stop` with the mark of the unit; `stop` if there is none."""
+    pos: cython.longlong = max(start - 1, 0)
+    end: cython.longlong = buf.shape[0]
+    last: cython.longlong = min(stop - 2, end - 3)
+    while pos <= last:
+        if cython.compiled:
+            pos += find_either(cython.address(buf[pos]), last + 1 - pos, 10, 10)
+        else:
+            part = bytes(buf[pos : min(pos + SEARCHED, last + 1) + 2])
+            found = [at for mark in (b'\n* ',) if (at := part.find(mark)) >= 0]
+            pos += min(found, default=min(SEARCHED, last + 1 - pos))
+        if pos <= last and pos >= 0 and ((end - pos >= 3 and (buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16)) == 2107914)):
+            return pos + 1
+        if cython.compiled:
+            pos += 1
+    return stop
+
+
+def probe_aerospike_indexes(
+    buf: cython.const[cython.uchar][::1],
+    stop: cython.longlong,
+    state: cython.longlong[::1],
+    positions: cython.longlong[::1],
+    sizes: cython.longlong[::1],
+):
+    """Find where units can start; returns how many, as far as there is room."""
+    pos: cython.longlong = state[PROBE_POSITION]
+    end: cython.longlong = buf.shape[0]
+    found: cython.longlong = 0
+    size: cython.longlong = 0
+    one: cython.longlong = 1
+    with cython.nogil:
+        size = _aerospike_indexes_at(buf, pos, end, state)
+        state[PROBE_WHY] = -1 if size else state[PROBE_FAILURE]
+        state[PROBE_WHY_AT] = state[PROBE_AT]
+        while pos < stop and found < positions.shape[0] and state[PROBE_BUDGET] >= 0:
+            pos = _aerospike_indexes_mark(buf, pos, stop)
+            if pos >= stop:
+                break
+            size = _aerospike_indexes_at(buf, pos, end, state)
+            state[PROBE_BUDGET] -= max(size if size else state[PROBE_AT] - pos, state[PROBE_LEAST_COST])
+            if size:
+                positions[found] = pos
+                sizes[found] = size
+                found += 1
+            pos += 1
+    state[PROBE_POSITION] = min(pos, stop)
+    return found
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _aerospike_records_at(
+    buf: cython.const[cython.uchar][::1],
+    start: cython.longlong,
+    end: cython.longlong,
+    state: cython.longlong[::1],
+) -> cython.longlong:
+    """The size of the unit that can start here; 0 if none can, and then the state says why."""
+    pos: cython.longlong = start
+    digits: cython.longlong = 0
+    size: cython.longlong = 0
+    first_line_1: cython.longlong = 0
+    one: cython.longlong = 1
+    word: cython.ulonglong = 0
+    limit: cython.ulonglong = 0
+    byte: cython.uint = 0
+    if not (end - pos >= 2):
+        state[PROBE_FAILURE] = 0
+        state[PROBE_AT] = pos
+        return 0
+    if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8)) == 8235):
+        state[PROBE_FAILURE] = 1
+        state[PROBE_AT] = pos
+        return 0
+    pos += 2
+    if not (end - pos >= 1):
+        state[PROBE_FAILURE] = 2
+        state[PROBE_AT] = pos
+        return 0
+    first_line_1 = buf[pos]
+    pos += 1
+    if not ((first_line_1 == 107) or (first_line_1 == 110)):
+        state[PROBE_FAILURE] = 3
+        state[PROBE_AT] = pos - 1
+        return 0
+    if not (end - pos >= 1):
+        state[PROBE_FAILURE] = 4
+        state[PROBE_AT] = pos
+        return 0
+    if not ((buf[pos]) == 32):
+        state[PROBE_FAILURE] = 5
+        state[PROBE_AT] = pos
+        return 0
+    pos += 1
+    return pos - start
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _aerospike_records_mark(
+    buf: cython.const[cython.uchar][::1],
+    start: cython.longlong,
+    stop: cython.longlong,
+) -> cython.longlong:
+    """The next position before `stop` with the mark of the unit; `stop` if there is none."""
+    pos: cython.longlong = max(start - 1, 0)
+    end: cython.longlong = buf.shape[0]
+    last: cython.longlong = min(stop - 2, end - 3)
+    while pos <= last:
+        if cython.compiled:
+            pos += find_either(cython.address(buf[pos]), last + 1 - pos, 10, 10)
+        else:
+            part = bytes(buf[pos : min(pos + SEARCHED, last + 1) + 2])
+            found = [at for mark in (b'\n+ ',) if (at := part.find(mark)) >= 0]
+            pos += min(found, default=min(SEARCHED, last + 1 - pos))
+        if pos <= last and pos >= 0 and ((end - pos >= 3 and (buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16)) == 2108170)):
+            return pos + 1
+        if cython.compiled:
+            pos += 1
+    return stop
+
+
+def probe_aerospike_records(
+    buf: cython.const[cython.uchar][::1],
+    stop: cython.longlong,
+    state: cython.longlong[::1],
+    positions: cython.longlong[::1],
+    sizes: cython.longlong[::1],
+):
+    """Find where units can start; returns how many, as far as there is room."""
+    pos: cython.longlong = state[PROBE_POSITION]
+    end: cython.longlong = buf.shape[0]
+    found: cython.longlong = 0
+    size: cython.longlong = 0
+    one: cython.longlong = 1
+    with cython.nogil:
+        size = _aerospike_records_at(buf, pos, end, state)
+        state[PROBE_WHY] = -1 if size else state[PROBE_FAILURE]
+        state[PROBE_WHY_AT] = state[PROBE_AT]
+        while pos < stop and found < positions.shape[0] and state[PROBE_BUDGET] >= 0:
+            pos = _aerospike_records_mark(buf, pos, stop)
+            if pos >= stop:
+                break
+            size = _aerospike_records_at(buf, pos, end, state)
+            state[PROBE_BUDGET] -= max(size if size else state[PROBE_AT] - pos, state[PROBE_LEAST_COST])
+            if size:
+                positions[found] = pos
+                sizes[found] = size
+                found += 1
+            pos += 1
+    state[PROBE_POSITION] = min(pos, stop)
+    return found
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _aerospike_udfs_at(
+    buf: cython.const[cython.uchar][::1],
+    start: cython.longlong,
+    end: cython.longlong,
+    state: cython.longlong[::1],
+) -> cython.longlong:
+    """The size of the unit that can start here; 0 if none can, and then the state says why."""
+    pos: cython.longlong = start
+    digits: cython.longlong = 0
+    size: cython.longlong = 0
+    one: cython.longlong = 1
+    word: cython.ulonglong = 0
+    limit: cython.ulonglong = 0
+    byte: cython.uint = 0
+    if not (end - pos >= 4):
+        state[PROBE_FAILURE] = 0
+        state[PROBE_AT] = pos
+        return 0
+    if not ((buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 544546858):
+        state[PROBE_FAILURE] = 1
+        state[PROBE_AT] = pos
+        return 0
+    pos += 4
+    return pos - start
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _aerospike_udfs_mark(
+    buf: cython.const[cython.uchar][::1],
+    start: cython.longlong,
+    stop: cython.longlong,
+) -> cython.longlong:
+    """The next position before `stop` with the mark of the unit; `stop` if there is none."""
+    pos: cython.longlong = max(start - 1, 0)
+    end: cython.longlong = buf.shape[0]
+    last: cython.longlong = min(stop - 2, end - 5)
+    while pos <= last:
+        if cython.compiled:
+            pos += find_either(cython.address(buf[pos]), last + 1 - pos, 10, 10)
+        else:
+            part = bytes(buf[pos : min(pos + SEARCHED, last + 1) + 4])
+            found = [at for mark in (b'\n* u ',) if (at := part.find(mark)) >= 0]
+            pos += min(found, default=min(SEARCHED, last + 1 - pos))
+        if pos <= last and pos >= 0 and ((end - pos >= 5 and (buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 1965042186 and (buf[pos + 4]) == 32)):
+            return pos + 1
+        if cython.compiled:
+            pos += 1
+    return stop
+
+
+def probe_aerospike_udfs(
+    buf: cython.const[cython.uchar][::1],
+    stop: cython.longlong,
+    state: cython.longlong[::1],
+    positions: cython.longlong[::1],
+    sizes: cython.longlong[::1],
+):
+    """Find where units can start; returns how many, as far as there is room."""
+    pos: cython.longlong = state[PROBE_POSITION]
+    end: cython.longlong = buf.shape[0]
+    found: cython.longlong = 0
+    size: cython.longlong = 0
+    one: cython.longlong = 1
+    with cython.nogil:
+        size = _aerospike_udfs_at(buf, pos, end, state)
+        state[PROBE_WHY] = -1 if size else state[PROBE_FAILURE]
+        state[PROBE_WHY_AT] = state[PROBE_AT]
+        while pos < stop and found < positions.shape[0] and state[PROBE_BUDGET] >= 0:
+            pos = _aerospike_udfs_mark(buf, pos, stop)
+            if pos >= stop:
+                break
+            size = _aerospike_udfs_at(buf, pos, end, state)
+            state[PROBE_BUDGET] -= max(size if size else state[PROBE_AT] - pos, state[PROBE_LEAST_COST])
+            if size:
+                positions[found] = pos
+                sizes[found] = size
+                found += 1
+            pos += 1
+    state[PROBE_POSITION] = min(pos, stop)
+    return found
 
 
 @cython.cfunc
@@ -129,21 +520,23 @@ def _borg_blobs_at(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _borg_blobs_magic(
+def _borg_blobs_mark(
     buf: cython.const[cython.uchar][::1],
     start: cython.longlong,
     stop: cython.longlong,
 ) -> cython.longlong:
-    """The next position before `stop` with the magic of the unit; `stop` if there is none."""
+    """The next position before `stop` with the mark of the unit; `stop` if there is none."""
     pos: cython.longlong = start
-    last: cython.longlong = min(stop - 1, buf.shape[0] - 8)
+    end: cython.longlong = buf.shape[0]
+    last: cython.longlong = min(stop - 1, end - 8)
     while pos <= last:
         if cython.compiled:
             pos += find_either(cython.address(buf[pos]), last + 1 - pos, 66, 66)
         else:
-            found = bytes(buf[pos : min(pos + SEARCHED, last + 1) + 7]).find(b'BORG_OBJ')
-            pos += found if found >= 0 else min(SEARCHED, last + 1 - pos)
-        if pos <= last and (buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 1196576578 and (buf[pos + 4] | (cython.cast(cython.longlong, buf[pos + 5]) << 8) | (cython.cast(cython.longlong, buf[pos + 6]) << 16) | (cython.cast(cython.longlong, buf[pos + 7]) << 24)) == 1245859679:
+            part = bytes(buf[pos : min(pos + SEARCHED, last + 1) + 7])
+            found = [at for mark in (b'BORG_OBJ',) if (at := part.find(mark)) >= 0]
+            pos += min(found, default=min(SEARCHED, last + 1 - pos))
+        if pos <= last and ((end - pos >= 8 and (buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 1196576578 and (buf[pos + 4] | (cython.cast(cython.longlong, buf[pos + 5]) << 8) | (cython.cast(cython.longlong, buf[pos + 6]) << 16) | (cython.cast(cython.longlong, buf[pos + 7]) << 24)) == 1245859679)):
             return pos
         if cython.compiled:
             pos += 1
@@ -162,12 +555,13 @@ def probe_borg_blobs(
     end: cython.longlong = buf.shape[0]
     found: cython.longlong = 0
     size: cython.longlong = 0
+    one: cython.longlong = 1
     with cython.nogil:
         size = _borg_blobs_at(buf, pos, end, state)
         state[PROBE_WHY] = -1 if size else state[PROBE_FAILURE]
         state[PROBE_WHY_AT] = state[PROBE_AT]
         while pos < stop and found < positions.shape[0] and state[PROBE_BUDGET] >= 0:
-            pos = _borg_blobs_magic(buf, pos, stop)
+            pos = _borg_blobs_mark(buf, pos, stop)
             if pos >= stop:
                 break
             size = _borg_blobs_at(buf, pos, end, state)
@@ -324,7 +718,34 @@ def _kafka_messages_at(
     state[PROBE_COVERED_START] = covered_1
     state[PROBE_COVERED_END] = covered_end_1
     state[PROBE_STORED] = crc_1
+    state[PROBE_RISING] = offset_1
     return pos - start
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _kafka_messages_mark(
+    buf: cython.const[cython.uchar][::1],
+    start: cython.longlong,
+    stop: cython.longlong,
+) -> cython.longlong:
+    """The next position before `stop` with the mark of the unit; `stop` if there is none."""
+    pos: cython.longlong = start + 16
+    end: cython.longlong = buf.shape[0]
+    last: cython.longlong = min(stop + 15, end - 1)
+    while pos <= last:
+        if cython.compiled:
+            pos += find_either(cython.address(buf[pos]), last + 1 - pos, 0, 1)
+        else:
+            part = bytes(buf[pos : min(pos + SEARCHED, last + 1) + 0])
+            found = [at for mark in (b'\x00', b'\x01') if (at := part.find(mark)) >= 0]
+            pos += min(found, default=min(SEARCHED, last + 1 - pos))
+        if pos <= last and ((end - pos >= 1 and (buf[pos]) == 0) or (end - pos >= 1 and (buf[pos]) == 1)):
+            return pos - 16
+        if cython.compiled:
+            pos += 1
+    return stop
 
 
 @cython.cfunc
@@ -355,13 +776,19 @@ def probe_kafka_messages(
     end: cython.longlong = buf.shape[0]
     found: cython.longlong = 0
     size: cython.longlong = 0
+    one: cython.longlong = 1
     with cython.nogil:
         size = _kafka_messages_at(buf, pos, end, state)
         state[PROBE_WHY] = -1 if size else state[PROBE_FAILURE]
         state[PROBE_WHY_AT] = state[PROBE_AT]
         while pos < stop and found < positions.shape[0] and state[PROBE_BUDGET] >= 0:
+            pos = _kafka_messages_mark(buf, pos, stop)
+            if pos >= stop:
+                break
             size = _kafka_messages_at(buf, pos, end, state)
             state[PROBE_BUDGET] -= max(size if size else state[PROBE_AT] - pos, state[PROBE_LEAST_COST])
+            if size and not state[PROBE_LEAST] <= state[PROBE_RISING] <= state[PROBE_MOST]:
+                size = 0
             if size and state[PROBE_PROVES] and not _kafka_messages_proven(buf, state):
                 size = 0
             if size:
@@ -548,27 +975,30 @@ def _kafka_batches_at(
     state[PROBE_COVERED_START] = covered_1
     state[PROBE_COVERED_END] = covered_end_1
     state[PROBE_STORED] = crc_1
+    state[PROBE_RISING] = base_offset_1
     return pos - start
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _kafka_batches_magic(
+def _kafka_batches_mark(
     buf: cython.const[cython.uchar][::1],
     start: cython.longlong,
     stop: cython.longlong,
 ) -> cython.longlong:
-    """The next position before `stop` with the magic of the unit; `stop` if there is none."""
+    """The next position before `stop` with the mark of the unit; `stop` if there is none."""
     pos: cython.longlong = start + 16
-    last: cython.longlong = min(stop + 15, buf.shape[0] - 1)
+    end: cython.longlong = buf.shape[0]
+    last: cython.longlong = min(stop + 15, end - 1)
     while pos <= last:
         if cython.compiled:
             pos += find_either(cython.address(buf[pos]), last + 1 - pos, 2, 2)
         else:
-            found = bytes(buf[pos : min(pos + SEARCHED, last + 1) + 0]).find(b'\x02')
-            pos += found if found >= 0 else min(SEARCHED, last + 1 - pos)
-        if pos <= last and (buf[pos]) == 2:
+            part = bytes(buf[pos : min(pos + SEARCHED, last + 1) + 0])
+            found = [at for mark in (b'\x02',) if (at := part.find(mark)) >= 0]
+            pos += min(found, default=min(SEARCHED, last + 1 - pos))
+        if pos <= last and ((end - pos >= 1 and (buf[pos]) == 2)):
             return pos - 16
         if cython.compiled:
             pos += 1
@@ -603,17 +1033,101 @@ def probe_kafka_batches(
     end: cython.longlong = buf.shape[0]
     found: cython.longlong = 0
     size: cython.longlong = 0
+    one: cython.longlong = 1
     with cython.nogil:
         size = _kafka_batches_at(buf, pos, end, state)
         state[PROBE_WHY] = -1 if size else state[PROBE_FAILURE]
         state[PROBE_WHY_AT] = state[PROBE_AT]
         while pos < stop and found < positions.shape[0] and state[PROBE_BUDGET] >= 0:
-            pos = _kafka_batches_magic(buf, pos, stop)
+            pos = _kafka_batches_mark(buf, pos, stop)
             if pos >= stop:
                 break
             size = _kafka_batches_at(buf, pos, end, state)
             state[PROBE_BUDGET] -= max(size if size else state[PROBE_AT] - pos, state[PROBE_LEAST_COST])
+            if size and not state[PROBE_LEAST] <= state[PROBE_RISING] <= state[PROBE_MOST]:
+                size = 0
             if size and state[PROBE_PROVES] and not _kafka_batches_proven(buf, state):
+                size = 0
+            if size:
+                positions[found] = pos
+                sizes[found] = size
+                found += 1
+            pos += 1
+    state[PROBE_POSITION] = min(pos, stop)
+    return found
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _kafka_segment__entry_at(
+    buf: cython.const[cython.uchar][::1],
+    start: cython.longlong,
+    end: cython.longlong,
+    state: cython.longlong[::1],
+) -> cython.longlong:
+    """The size of the unit of any kind that can start here; 0 if none can."""
+    size: cython.longlong = 0
+    pos: cython.longlong = start + 16
+    state[PROBE_AT] = start
+    if ((end - pos >= 1 and (buf[pos]) == 0) or (end - pos >= 1 and (buf[pos]) == 1)):
+        size = _kafka_messages_at(buf, start, end, state)
+        if size:
+            state[PROBE_UNIT] = 0
+            return size
+    if ((end - pos >= 1 and (buf[pos]) == 2)):
+        size = _kafka_batches_at(buf, start, end, state)
+        if size:
+            state[PROBE_UNIT] = 1
+            return size
+    state[PROBE_FAILURE] = 0
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _kafka_segment__entry_proven(
+    buf: cython.const[cython.uchar][::1],
+    state: cython.longlong[::1],
+) -> cython.longlong:
+    """Whether the checksum of the unit that was measured last is right."""
+    if state[PROBE_UNIT] == 0:
+        return _kafka_messages_proven(buf, state)
+    if state[PROBE_UNIT] == 1:
+        return _kafka_batches_proven(buf, state)
+    return 0
+
+
+def probe_kafka_segment__entry(
+    buf: cython.const[cython.uchar][::1],
+    stop: cython.longlong,
+    state: cython.longlong[::1],
+    positions: cython.longlong[::1],
+    sizes: cython.longlong[::1],
+):
+    """Find where units can start; returns how many, as far as there is room."""
+    pos: cython.longlong = state[PROBE_POSITION]
+    end: cython.longlong = buf.shape[0]
+    found: cython.longlong = 0
+    size: cython.longlong = 0
+    one: cython.longlong = 1
+    with cython.nogil:
+        size = _kafka_segment__entry_at(buf, pos, end, state)
+        state[PROBE_WHY] = -1 if size else state[PROBE_FAILURE]
+        state[PROBE_WHY_AT] = state[PROBE_AT]
+        while pos < stop and found < positions.shape[0] and state[PROBE_BUDGET] >= 0:
+            if end - pos < 17:
+                pos = stop
+                break
+            if not (((buf[pos + 16] == 0 or buf[pos + 16] == 1) and ((((((cython.cast(cython.longlong, buf[pos + 8]) << 24) | (cython.cast(cython.longlong, buf[pos + 9]) << 16) | (cython.cast(cython.longlong, buf[pos + 10]) << 8) | buf[pos + 11]) ^ (one << 31)) - (one << 31))) >= 14)) or ((buf[pos + 16] == 2) and ((((((cython.cast(cython.longlong, buf[pos + 8]) << 24) | (cython.cast(cython.longlong, buf[pos + 9]) << 16) | (cython.cast(cython.longlong, buf[pos + 10]) << 8) | buf[pos + 11]) ^ (one << 31)) - (one << 31))) >= 49))):
+                pos += 1
+                continue
+            size = _kafka_segment__entry_at(buf, pos, end, state)
+            state[PROBE_BUDGET] -= max(size if size else state[PROBE_AT] - pos, state[PROBE_LEAST_COST])
+            if size and not state[PROBE_LEAST] <= state[PROBE_RISING] <= state[PROBE_MOST]:
+                size = 0
+            if size and state[PROBE_PROVES] and not _kafka_segment__entry_proven(buf, state):
                 size = 0
             if size:
                 positions[found] = pos
@@ -698,21 +1212,23 @@ def _rbak_segment__header_at(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _rbak_segment__header_magic(
+def _rbak_segment__header_mark(
     buf: cython.const[cython.uchar][::1],
     start: cython.longlong,
     stop: cython.longlong,
 ) -> cython.longlong:
-    """The next position before `stop` with the magic of the unit; `stop` if there is none."""
+    """The next position before `stop` with the mark of the unit; `stop` if there is none."""
     pos: cython.longlong = start
-    last: cython.longlong = min(stop - 1, buf.shape[0] - 4)
+    end: cython.longlong = buf.shape[0]
+    last: cython.longlong = min(stop - 1, end - 4)
     while pos <= last:
         if cython.compiled:
             pos += find_either(cython.address(buf[pos]), last + 1 - pos, 82, 82)
         else:
-            found = bytes(buf[pos : min(pos + SEARCHED, last + 1) + 3]).find(b'RBAK')
-            pos += found if found >= 0 else min(SEARCHED, last + 1 - pos)
-        if pos <= last and (buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 1262568018:
+            part = bytes(buf[pos : min(pos + SEARCHED, last + 1) + 3])
+            found = [at for mark in (b'RBAK',) if (at := part.find(mark)) >= 0]
+            pos += min(found, default=min(SEARCHED, last + 1 - pos))
+        if pos <= last and ((end - pos >= 4 and (buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 1262568018)):
             return pos
         if cython.compiled:
             pos += 1
@@ -731,12 +1247,13 @@ def probe_rbak_segment__header(
     end: cython.longlong = buf.shape[0]
     found: cython.longlong = 0
     size: cython.longlong = 0
+    one: cython.longlong = 1
     with cython.nogil:
         size = _rbak_segment__header_at(buf, pos, end, state)
         state[PROBE_WHY] = -1 if size else state[PROBE_FAILURE]
         state[PROBE_WHY_AT] = state[PROBE_AT]
         while pos < stop and found < positions.shape[0] and state[PROBE_BUDGET] >= 0:
-            pos = _rbak_segment__header_magic(buf, pos, stop)
+            pos = _rbak_segment__header_mark(buf, pos, stop)
             if pos >= stop:
                 break
             size = _rbak_segment__header_at(buf, pos, end, state)
@@ -789,21 +1306,23 @@ def _rbak_segment__footer_at(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _rbak_segment__footer_magic(
+def _rbak_segment__footer_mark(
     buf: cython.const[cython.uchar][::1],
     start: cython.longlong,
     stop: cython.longlong,
 ) -> cython.longlong:
-    """The next position before `stop` with the magic of the unit; `stop` if there is none."""
+    """The next position before `stop` with the mark of the unit; `stop` if there is none."""
     pos: cython.longlong = start + 4
-    last: cython.longlong = min(stop + 3, buf.shape[0] - 4)
+    end: cython.longlong = buf.shape[0]
+    last: cython.longlong = min(stop + 3, end - 4)
     while pos <= last:
         if cython.compiled:
             pos += find_either(cython.address(buf[pos]), last + 1 - pos, 75, 75)
         else:
-            found = bytes(buf[pos : min(pos + SEARCHED, last + 1) + 3]).find(b'KABR')
-            pos += found if found >= 0 else min(SEARCHED, last + 1 - pos)
-        if pos <= last and (buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 1380073803:
+            part = bytes(buf[pos : min(pos + SEARCHED, last + 1) + 3])
+            found = [at for mark in (b'KABR',) if (at := part.find(mark)) >= 0]
+            pos += min(found, default=min(SEARCHED, last + 1 - pos))
+        if pos <= last and ((end - pos >= 4 and (buf[pos] | (cython.cast(cython.longlong, buf[pos + 1]) << 8) | (cython.cast(cython.longlong, buf[pos + 2]) << 16) | (cython.cast(cython.longlong, buf[pos + 3]) << 24)) == 1380073803)):
             return pos - 4
         if cython.compiled:
             pos += 1
@@ -822,12 +1341,13 @@ def probe_rbak_segment__footer(
     end: cython.longlong = buf.shape[0]
     found: cython.longlong = 0
     size: cython.longlong = 0
+    one: cython.longlong = 1
     with cython.nogil:
         size = _rbak_segment__footer_at(buf, pos, end, state)
         state[PROBE_WHY] = -1 if size else state[PROBE_FAILURE]
         state[PROBE_WHY_AT] = state[PROBE_AT]
         while pos < stop and found < positions.shape[0] and state[PROBE_BUDGET] >= 0:
-            pos = _rbak_segment__footer_magic(buf, pos, stop)
+            pos = _rbak_segment__footer_mark(buf, pos, stop)
             if pos >= stop:
                 break
             size = _rbak_segment__footer_at(buf, pos, end, state)
@@ -1031,6 +1551,7 @@ def probe_rbf_frames(
     end: cython.longlong = buf.shape[0]
     found: cython.longlong = 0
     size: cython.longlong = 0
+    one: cython.longlong = 1
     with cython.nogil:
         size = _rbf_frames_at(buf, pos, end, state)
         state[PROBE_WHY] = -1 if size else state[PROBE_FAILURE]

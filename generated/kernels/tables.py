@@ -559,6 +559,50 @@ TABLES = {
 }
 
 SYNCS = {
+    'aerospike_backup__item': Sync(
+        name='aerospike_backup__item',
+        spec='aerospike_backup::item',
+        failures=(Failure(spec='aerospike_backup::item', path='', reason='nothing that is known starts here'),),
+        offset=-1,
+    ),
+    'aerospike_indexes': Sync(
+        name='aerospike_indexes',
+        spec='aerospike_index',
+        failures=(
+            Failure(spec='aerospike_index', path='/seq/0', reason='end of data'),
+            Failure(spec='aerospike_index', path='/seq/0', reason='contents differ'),
+            Failure(spec='aerospike_index', path='/seq/1', reason='end of data'),
+            Failure(spec='aerospike_index', path='/seq/1', reason='valid/in-enum'),
+            Failure(spec='aerospike_index', path='/seq/2', reason='end of data'),
+            Failure(spec='aerospike_index', path='/seq/2', reason='contents differ'),
+        ),
+        magic=b'\n* ',
+        offset=-1,
+    ),
+    'aerospike_records': Sync(
+        name='aerospike_records',
+        spec='aerospike_record',
+        failures=(
+            Failure(spec='aerospike_record', path='/seq/0', reason='end of data'),
+            Failure(spec='aerospike_record', path='/seq/0', reason='contents differ'),
+            Failure(spec='aerospike_record', path='/seq/1', reason='end of data'),
+            Failure(spec='aerospike_record', path='/seq/1', reason='valid/in-enum'),
+            Failure(spec='aerospike_record', path='/seq/2', reason='end of data'),
+            Failure(spec='aerospike_record', path='/seq/2', reason='contents differ'),
+        ),
+        magic=b'\n+ ',
+        offset=-1,
+    ),
+    'aerospike_udfs': Sync(
+        name='aerospike_udfs',
+        spec='aerospike_udf',
+        failures=(
+            Failure(spec='aerospike_udf', path='/seq/0', reason='end of data'),
+            Failure(spec='aerospike_udf', path='/seq/0', reason='contents differ'),
+        ),
+        magic=b'\n* u ',
+        offset=-1,
+    ),
     'borg_blobs': Sync(
         name='borg_blobs',
         spec='borg_blob',
@@ -605,6 +649,7 @@ SYNCS = {
             Failure(spec='kafka_message', path='/types/body/seq/8', reason='does not fit'),
             Failure(spec='kafka_message', path='/types/body/instances/crc_input', reason='outside the structure'),
         ),
+        offset=16,
         checksum='crc32',
     ),
     'kafka_batches': Sync(
@@ -645,6 +690,12 @@ SYNCS = {
         magic=b'\x02',
         offset=16,
         checksum='crc32c',
+    ),
+    'kafka_segment__entry': Sync(
+        name='kafka_segment__entry',
+        spec='kafka_segment::entry',
+        failures=(Failure(spec='kafka_segment::entry', path='', reason='nothing that is known starts here'),),
+        offset=16,
     ),
     'rbak_segment__header': Sync(
         name='rbak_segment__header',

@@ -74,7 +74,7 @@ FILES = PublicTable(
         PublicColumn(
             name='status',
             type='string',
-            doc='intact, damaged, unknown (no format recognises it), unreadable, left out (not a regular file), beside (in a folder of its format, but not a member), or missing (gone from its source since it was taken in)',
+            doc='intact, damaged, unknown (no format recognises it), unreadable, left out (not a regular file), beside (in a folder of its format, but not a member), growing (still written to, and whole as far as it was taken in), or missing (gone from its source since it was taken in)',
             origin='made',
             source='by taking it in',
         ),

@@ -104,7 +104,7 @@ def convert(
 
     The suffix of `target` selects the file type: .parquet, .arrow, .jsonl or .csv; a slash at its end stands for a
     folder of Parquet files, with a folder for each value of the column `partition_by`. Damage is skipped unless
-    `on_error` requests otherwise. A warning names files in the folder that do not belong to it. With `jobs`, so many
+    `on_error` requests otherwise. A warning names files in the folder that do not belong to it. With `jobs`, that many
     threads read and encode.
     """
     from thawline.parquet import ParquetSettings  # noqa: PLC0415 - only `convert` needs them

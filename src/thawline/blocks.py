@@ -14,7 +14,7 @@ PIECE = 8 << 20
 AT_ONCE = 8
 """Requests at the same time."""
 LEAST_AHEAD, MOST_AHEAD = 4 << 20, 64 << 20
-"""What is read in file order is fetched ahead after so many bytes, by a quarter of what was read, up to a bound."""
+"""After this many bytes in file order, a quarter of what was read is fetched ahead, up to a bound."""
 
 
 class Blocks:

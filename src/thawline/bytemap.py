@@ -55,7 +55,7 @@ def state_of(finding: Finding) -> State:
 
 
 def cells(findings: Iterable[Finding], size: int, count: int) -> list[State]:
-    """The map in so many cells of equal size; a cell shows the worst state of its bytes, so that no damage is lost.
+    """The map in cells of equal size; a cell shows the worst state of its bytes, so that no damage is lost.
 
     >>> from thawline.model import Code
     >>> cells([Finding(Code("XXX101", "torn", "error", ""), Span(97, 98))], 100, 4)

@@ -284,7 +284,7 @@ def open_cold(
     """Open a path, `-` for stdin, a URL, bytes or a file object; the format is recognised unless `format` names it.
 
     `spec` is the path of a Kaitai spec (`.ksy`) that describes a format of one's own.
-    With `jobs`, so many threads read rows ahead; the rows and their order are the same. Options are those of the
+    With `jobs`, that many threads read rows ahead; the rows and their order are the same. Options are those of the
     format, such as `since`; `thawline help FORMAT` lists them. Raises `UnknownFormat` if no format claims the file and
     `SourceError` if it cannot be opened.
     """
@@ -403,7 +403,7 @@ def open_folder(
 ) -> ColdFolder:
     """Open a folder whose files belong together; `UnknownFormat` if no format claims the folder.
 
-    With `jobs`, so many threads read rows ahead.
+    With `jobs`, that many threads read rows ahead.
     """
     folder = Folder(os.fspath(path))
     claim = claim_folder(formats.get(format), folder) if format else formats.identify_folder(folder)

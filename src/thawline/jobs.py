@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
@@ -44,7 +44,7 @@ class Crew:
         """Whether there is only one job."""
         return self.jobs == 1
 
-    def ordered(self, tasks: Iterable[Callable[[], Result]]) -> Iterator[Result]:
+    def ordered(self, tasks: Iterable[Callable[[], Result]]) -> Generator[Result, None, None]:
         """The results of tasks in their order. An error comes in its place, after the results before it."""
         if self.is_alone:
             yield from (task() for task in tasks)
@@ -59,7 +59,7 @@ class Crew:
 
     def streamed(
         self, streams: Iterable[Callable[[], Iterator[Item]]], weigh: Callable[[Item], int] = lambda _item: 0
-    ) -> Iterator[Item]:
+    ) -> Generator[Item, None, None]:
         """The items of streams, one stream after the other. Each is read ahead, as far as `HELD` bytes allow."""
         if self.is_alone:
             for stream in streams:
@@ -105,7 +105,7 @@ class Line(Generic[Result]):
         self._waiting.append(result)
         self._tasks.put((result, task))
         if len(self._threads) < self._crew.jobs:
-            # A daemon: an iterator that nobody closes must not keep the process from ending.
+            # A daemon: an iterator that is never closed must not keep the process from ending.
             thread = Thread(target=_work, args=(self._tasks,), name="thawline", daemon=True)
             self._threads.append(thread)
             thread.start()
@@ -150,7 +150,7 @@ def _work(tasks: SimpleQueue[_Task[Result] | None]) -> None:
         if result.set_running_or_notify_cancel():
             try:
                 result.set_result(task())
-            except BaseException as error:  # noqa: BLE001 - whoever takes the result raises it
+            except BaseException as error:  # noqa: BLE001 - raised again when the result is taken
                 result.set_exception(error)
         del item, result, task  # nothing is kept while the next task is awaited
 
@@ -211,7 +211,7 @@ class _Channel(Generic[Item]):
             raise self._error
 
     def stop(self) -> None:
-        """Let the stream end: nobody takes its items."""
+        """End the stream: its items are not wanted any more."""
         with self._changed:
             self._is_stopped = True
             self._changed.notify_all()

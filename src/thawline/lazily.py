@@ -109,7 +109,7 @@ def _microseconds(value: list[Any]) -> int:
     return int(value[0]) * 1_000_000 // PER_SECOND[value[1]]
 
 
-# DuckDB, and whoever else scans datasets of pyarrow.
+# DuckDB, and other libraries that scan datasets of pyarrow.
 
 
 class RowsDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no types

@@ -82,13 +82,13 @@ class Outside:
 
 @dataclass(frozen=True, slots=True)
 class OfSize:
-    """A value that decodes to so many bytes."""
+    """A value that decodes to a given number of bytes."""
 
     size: int
     lasts: ClassVar[bool] = False
 
     def holds(self, written: bytes, value: Value) -> bool:  # noqa: ARG002 - as of all conditions
-        """Whether it decodes to so many bytes."""
+        """Whether it decodes to this number of bytes."""
         return isinstance(value, bytes) and len(value) == self.size
 
 
@@ -148,7 +148,7 @@ class InCase:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What some tools refuse or misread. If all tools of the format do, nobody reads it and it is damage."""
+    """What some tools refuse or misread. If all tools of the format do, it is damage."""
 
     tools: tuple[str, ...]
     condition: Condition

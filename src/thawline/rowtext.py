@@ -27,7 +27,11 @@ from thawline.values import (
     json_values,
 )
 
-__all__ = ["csv_header", "csv_rows", "json_rows"]
+__all__ = ["csv_header", "csv_rows", "has_formula", "json_rows"]
+
+FORMULA_SIGNS = tuple(b'"' + sign.encode() for sign in "=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - as spreadsheets take them
+FORMULA_CELL = re.compile(rb'(?:^|[,\n])"(?:[=+\-@\t\r\n]|\xef\xbc(?:\x9d|\x8b|\x8d)|\xef\xbc\xa0)')
+"""A quoted cell with such a start. A cell of text may hold what looks like one; that is told in vain."""
 
 PIECE_ROWS, PIECE_BYTES = 65_536, 1 << 20
 """The largest numbers of rows and bytes that are written as text at once."""
@@ -63,6 +67,16 @@ def csv_rows(batch: pa.RecordBatch, mode: Bytes, *, is_guarded: bool) -> Iterato
     for piece in slices(batch, PIECE_ROWS, PIECE_BYTES):
         rows = _replaced(piece, {place: _csv_column(piece.column(place), mode) for place in unplanned})
         yield native.functions.csv_rows(rows, unquoted, BYTES.index(mode), is_guarded)
+
+
+def has_formula(lines: bytes) -> bool:
+    r"""Whether a cell of some lines of CSV begins as a formula of a spreadsheet does.
+
+    >>> has_formula(b'1,"=1+1"\n'), has_formula(b'1,"a=""=1"\n'), has_formula(b'-1,"x"\n')
+    (True, False, False)
+    """
+    # Looking for a few bytes is many times faster than the expression, and hardly any text has them.
+    return any(sign in lines for sign in FORMULA_SIGNS) and bool(FORMULA_CELL.search(lines))
 
 
 def csv_header(schema: pa.Schema, mode: Bytes, *, is_guarded: bool) -> bytes:

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext, suppress
+from functools import partial
 from types import TracebackType
 from typing import Any, BinaryIO, Literal, Protocol, Self
 
 import pyarrow as pa
 
-from thawline.batches import Waiting
+from thawline.batches import Waiting, slices
 from thawline.errors import ThawlineError
-from thawline.jobs import ALONE, Crew
+from thawline.jobs import ALONE, Crew, Line
 from thawline.parquet import ParquetSettings, ParquetWriter
 from thawline.parts import PartsWriter
-from thawline.rowtext import csv_header, csv_rows, json_rows
+from thawline.rowtext import csv_header, csv_rows, has_formula, json_rows
 from thawline.values import Bytes
 
+Told = Callable[[], None]
 FileKind = Literal["jsonl", "json", "csv", "arrow", "arrow-file", "parquet"]
 
 MOST_ROWS = 65_536
 MOST_BYTES = 32 << 20
 """Small batches are joined up to this size: each Parquet row group and each Arrow batch has a fixed cost."""
+A_TASK = 2 << 20
+"""Bytes of rows that become text in one go, where several threads make it."""
 
 
 class MixedTables(ThawlineError):
@@ -43,59 +47,123 @@ class RowWriter(Protocol):
         ...
 
 
-class JsonLines:
+class Text:
+    """Rows as text, which a crew makes side by side and the thread that gives the rows writes in order."""
+
+    is_mixed = False
+
+    def __init__(self, file: BinaryIO, crew: Crew) -> None:
+        self.file = file
+        self._line = None if crew.is_alone else Line[list[bytes]](crew)
+
+    def pieces(self, batch: pa.RecordBatch) -> Iterator[bytes]:
+        """The text of a batch; any thread may ask for it."""
+        raise NotImplementedError
+
+    def put(self, piece: bytes) -> None:
+        """Write the next piece."""
+        self.file.write(piece)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Write the rows of a batch, or those of some before it."""
+        if self._line is None:
+            for piece in self.pieces(batch):
+                self.put(piece)
+            return
+        for some in slices(batch, MOST_ROWS, A_TASK):
+            self._line.add(partial(self._made, some))
+            while self._line.is_full:
+                self._take(self._line)
+
+    def _made(self, batch: pa.RecordBatch) -> list[bytes]:
+        return list(self.pieces(batch))
+
+    def _take(self, line: Line[list[bytes]]) -> None:
+        for piece in line.take():
+            self.put(piece)
+
+    def flush(self) -> None:
+        """Write all that was given, and end the threads."""
+        if self._line is None:
+            return
+        try:
+            while self._line:
+                self._take(self._line)
+        finally:
+            self._line.close()
+
+    def close(self) -> None:
+        """Write the rest: text has no end mark."""
+        self.flush()
+
+
+class JsonLines(Text):
     """A JSON object on each line."""
 
     is_mixed = True
 
-    def __init__(self, file: BinaryIO, mode: Bytes) -> None:
-        self.file, self.mode = file, mode
+    def __init__(self, file: BinaryIO, mode: Bytes, crew: Crew = ALONE) -> None:
+        super().__init__(file, crew)
+        self.mode = mode
 
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Write the rows of a batch."""
-        for lines in json_rows(batch, self.mode, after=b"\n"):
-            self.file.write(lines)
-
-    def close(self) -> None:
-        """Do nothing: JSON lines have no end mark."""
+    def pieces(self, batch: pa.RecordBatch) -> Iterator[bytes]:
+        """The lines."""
+        return json_rows(batch, self.mode, after=b"\n")
 
 
-class JsonArray:
+class JsonArray(Text):
     """One JSON array of objects, an object a line."""
 
     is_mixed = True
 
-    def __init__(self, file: BinaryIO, mode: Bytes) -> None:
-        self.file, self.mode = file, mode
+    def __init__(self, file: BinaryIO, mode: Bytes, crew: Crew = ALONE) -> None:
+        super().__init__(file, crew)
+        self.mode = mode
         self.is_begun = False
 
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Write the rows of a batch."""
-        for rows in json_rows(batch, self.mode, before=b",\n"):
-            self.file.write(rows if self.is_begun else b"[" + rows[1:])
-            self.is_begun = True
+    def pieces(self, batch: pa.RecordBatch) -> Iterator[bytes]:
+        """The objects, each after a comma."""
+        return json_rows(batch, self.mode, before=b",\n")
+
+    def put(self, piece: bytes) -> None:
+        """Write objects; nothing is before the first one but a bracket."""
+        self.file.write(piece if self.is_begun else b"[" + piece[1:])
+        self.is_begun = True
 
     def close(self) -> None:
         """End the array, which may be empty."""
+        self.flush()
         self.file.write(b"\n]\n" if self.is_begun else b"[]\n")
 
 
-class Csv:
+class Csv(Text):
     """Comma separated values with a header; text is quoted, to tell an empty text from a null."""
 
-    is_mixed = False
-
-    def __init__(self, file: BinaryIO, mode: Bytes, schema: pa.Schema, *, is_guarded: bool) -> None:
-        self.file, self.mode, self.is_guarded = file, mode, is_guarded
+    def __init__(
+        self,
+        file: BinaryIO,
+        mode: Bytes,
+        schema: pa.Schema,
+        crew: Crew = ALONE,
+        *,
+        is_guarded: bool,
+        on_formula: Told | None = None,
+    ) -> None:
+        super().__init__(file, crew)
+        self.mode, self.is_guarded = mode, is_guarded
+        self._on_formula = None if is_guarded else on_formula
         self.file.write(csv_header(schema, mode, is_guarded=is_guarded))
 
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Write the rows of a batch."""
-        for lines in csv_rows(batch, self.mode, is_guarded=self.is_guarded):
-            self.file.write(lines)
+    def pieces(self, batch: pa.RecordBatch) -> Iterator[bytes]:
+        """The lines."""
+        return csv_rows(batch, self.mode, is_guarded=self.is_guarded)
 
-    def close(self) -> None:
-        """Do nothing: CSV has no end mark."""
+    def put(self, piece: bytes) -> None:
+        """Write lines."""
+        if self._on_formula and has_formula(piece):
+            self._on_formula()
+            self._on_formula = None  # once is enough
+        super().put(piece)
 
 
 class Arrow:
@@ -151,9 +219,13 @@ class RowSink:
             raise MixedTables(f"{name}: its columns ({theirs}) are not those of the files before it ({ours})")
         self._schema = schema
         # Row groups go on from one file to the next, so that their writer joins batches by itself.
-        for batch in batches if isinstance(self._writer, ParquetWriter | PartsWriter) else joined(batches):
-            self._writer.write(batch)
-            self.rows += batch.num_rows
+        try:
+            for batch in batches if isinstance(self._writer, ParquetWriter | PartsWriter) else joined(batches):
+                self._writer.write(batch)
+                self.rows += batch.num_rows
+        finally:
+            if isinstance(self._writer, Text):
+                self._writer.flush()  # rows before an error are given before it is told
 
     def close(self) -> None:
         """End the output; the file stays open."""
@@ -182,17 +254,18 @@ def file_writer(
     schema: pa.Schema,
     *,
     csv_safe: bool = False,
+    on_formula: Told | None = None,
     parquet: ParquetSettings | None = None,
     crew: Crew = ALONE,
 ) -> RowWriter:
     """A writer for rows of a schema."""
     match kind:
         case "jsonl":
-            return JsonLines(file, mode)
+            return JsonLines(file, mode, crew)
         case "json":
-            return JsonArray(file, mode)
+            return JsonArray(file, mode, crew)
         case "csv":
-            return Csv(file, mode, schema, is_guarded=csv_safe)
+            return Csv(file, mode, schema, crew, is_guarded=csv_safe, on_formula=on_formula)
         case "parquet":
             return ParquetWriter(file, schema, parquet, crew)
         case _:
@@ -205,9 +278,10 @@ def file_sink(
     mode: Bytes,
     *,
     csv_safe: bool = False,
+    on_formula: Told | None = None,
     parquet: ParquetSettings | None = None,
     crew: Crew = ALONE,
 ) -> RowSink:
-    """A sink whose output is one file."""
-    options: dict[str, Any] = {"csv_safe": csv_safe, "parquet": parquet, "crew": crew}
+    """A sink whose output is one file. `on_formula` is called where CSV gets a cell that a spreadsheet evaluates."""
+    options: dict[str, Any] = {"csv_safe": csv_safe, "on_formula": on_formula, "parquet": parquet, "crew": crew}
     return RowSink(lambda schema: file_writer(kind, file, mode, schema, **options), is_mixed=kind in MIXED)

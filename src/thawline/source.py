@@ -291,6 +291,32 @@ class RemoteSource:
         self.close()
 
 
+class Held:
+    """A file whose bytes stay in memory while others read what was passed."""
+
+    def __init__(self, source: Source) -> None:
+        self._source, self.name, self.size, self.is_local = source, source.name, source.size, source.is_local
+
+    def view(self, start: int, end: int) -> memoryview:
+        """The bytes `[start, end)`."""
+        return self._source.view(start, end)
+
+    def release(self, end: int) -> None:
+        """Do nothing."""
+
+    def on_disk(self) -> Source:
+        """The same file on disk."""
+        return self if self.is_local else Held(self._source.on_disk())
+
+    def faults(self) -> Sequence[Fault]:
+        """Those of the file."""
+        return self._source.faults()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._source.close()
+
+
 class Beginning:
     """The first bytes of a file: what has been appended to it since it was listed is not part of it."""
 
@@ -411,7 +437,7 @@ def _spooled(name: str, file: IO[bytes]) -> LocalSource:
 
 
 def _map_copy(name: str, copy: IO[bytes], faults: Sequence[Fault] = ()) -> LocalSource:
-    """A mapped copy in a file of ours without a name, which nobody can cut; `faults` are those of what was copied."""
+    """A mapped copy in a nameless file, which no process can cut; `faults` are those of the copied bytes."""
     copy.flush()
     if not copy.tell():
         return LocalSource(name, b"", copy)

@@ -112,7 +112,7 @@ def quoted(name: str) -> str:
     $'it\'s\033[31m\377.log'
     """
     if name == "<stdin>":
-        return "FILE"  # nobody can read a stream a second time
+        return "FILE"  # a stream cannot be read a second time
     place = f"./{name}" if name.startswith("-") else name
     if printable(place) == place:
         return shlex.quote(place)

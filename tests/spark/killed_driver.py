@@ -14,6 +14,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from lakes import Alone, everything, leftovers
 
 from thawline import formats
 from thawline.lake import upkeep
-from thawline.lake.delta import Table
+from thawline.lake.forms import FORMS
 from thawline.spark import bundles, pipeline
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -29,6 +30,8 @@ LOG = (GOLDEN / "rbf" / "many-frames.rbf").read_bytes()
 STEPS = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link"}
 POINTS = int(os.environ.get("POINTS", "14"))
 """Steps in front of which a run is killed, of all that it takes."""
+FORM = os.environ.get("FORM", "delta")
+"""How the lake keeps its tables; the clean one, to which it is held, is one of Delta."""
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
@@ -51,7 +54,11 @@ def in_a_process(function: Callable[[], object]) -> tuple[int, Any]:
 
 def ingest(cold: Path, lake: Path) -> None:
     """Run the pipeline; what is gone is taken out, so that the outcome is that of a run without a past."""
-    pipeline.ingest(Alone(), [str(cold)], lake, prune_missing=True)  # type: ignore[arg-type]
+    how: dict[str, Any] = {"table_format": FORM} if lake.name == "lake" and FORM != "delta" else {}
+    if FORM == "iceberg" and how:
+        how["catalog"] = f"sqlite:///{lake}/catalog.db"  # in the lake, so that both are restored together
+        lake.mkdir(parents=True, exist_ok=True)
+    pipeline.ingest(Alone(), [str(cold)], lake, prune_missing=True, **how)  # type: ignore[arg-type]
 
 
 def killed(cold: Path, lake: Path, step: int) -> int:
@@ -68,14 +75,16 @@ def killed(cold: Path, lake: Path, step: int) -> int:
         if event in STEPS or (event == "open" and isinstance(given[2], int) and given[2] & WRITES):
             count()
 
-    commit = Table.commit
+    module, _, name = FORMS[FORM].partition(":")
+    form: Any = getattr(import_module(f"thawline.lake.{module}"), name)
+    commit = form.commit
 
-    def counted(table: Table, *given: Any, **how: Any) -> None:
+    def counted(table: Any, *given: Any, **how: Any) -> None:
         count()
         commit(table, *given, **how)
         count()
 
-    Table.commit = counted  # type: ignore[method-assign]
+    form.commit = counted
     sys.addaudithook(watch)
     ingest(cold, lake)
     return taken
@@ -120,6 +129,14 @@ def restore(lake: Path, begun: Path | None) -> None:
         shutil.copytree(begun, lake)
 
 
+def keep(cold: Path, folder: Path, name: str) -> None:
+    """What a run that nobody kills gives, for others to go on from."""
+    shutil.rmtree(folder / "lake", ignore_errors=True)
+    status, _ = in_a_process(lambda: ingest(cold, folder / "lake"))
+    assert status == 0
+    shutil.copytree(folder / "lake", folder / name)
+
+
 def build(cold: Path) -> None:
     """Logs, one of them damaged, and a partition with files beside its segment, so that there are several commits."""
     for number in range(4):
@@ -157,10 +174,10 @@ def main(folder: Path) -> dict[str, Any]:
     cold = folder / "cold"
     build(cold)
     first = sweep(cold, None, folder)
-    shutil.copytree(folder / "clean", folder / "begun")
+    keep(cold, folder, "begun")
     change(cold)
     changed = sweep(cold, folder / "begun", folder)
-    shutil.copytree(folder / "clean", folder / "changed")
+    keep(cold, folder, "changed")
     remove(cold)
     return {"first": first, "changed": changed, "removed": sweep(cold, folder / "changed", folder)}
 

@@ -89,7 +89,7 @@ def test_a_disk_that_is_full_at_any_step_is_one_sentence(
     ingest(cold, lake)
     shutil.copy(LOG, cold / "new.rbf")
     with monkeypatch.context() as patched:
-        patched.setattr("thawline.spark.session", lambda *_: SimpleNamespace(**vars(Alone()), stop=lambda: None))
+        patched.setattr("thawline.spark.session", lambda *_: Alone())
         if step == "the log of a table":
             patched.setattr(deltalake.DeltaTable, "create_write_transaction", full)
         else:

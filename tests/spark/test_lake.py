@@ -27,6 +27,7 @@ from thawline.lake import upkeep
 from thawline.lake.accounts import FILES
 from thawline.lake.commits import Change
 from thawline.lake.lake import Lake, snapshot
+from thawline.lake.place import Place
 from thawline.spark import pipeline, read_lake
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -318,3 +319,18 @@ def test_the_command_tells_of_a_lake_and_keeps_it_in_order(
 def test_a_file_of_a_lake_has_a_row_with_all_columns(cold: Path, tmp_path: Path) -> None:
     ingest(cold, tmp_path / "lake")
     assert set(table(tmp_path / "lake", "files")[0]) == set(FILES.names)
+
+
+def test_a_file_is_never_seen_half_written_also_where_two_processes_write_it(tmp_path: Path) -> None:
+    place = Place.of(tmp_path)
+    with place.create("a") as first, place.create("a") as second:
+        first.write(b"whole")
+        second.write(b"who")
+        assert not place.exists("a")
+        second.write(b"le")
+    assert place.read("a") == b"whole"
+    with place.create("a") as third:
+        third.write(b"wh")
+        assert place.read("a") == b"whole"
+        third.write(b"ole")
+    assert place.listed("") == ["a"]

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ LOG = Path(__file__).parents[1] / "golden" / "rbf" / "many-frames.rbf"
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("thawline.spark.session", lambda *_: SimpleNamespace(**vars(Alone()), stop=lambda: None))
+    monkeypatch.setattr("thawline.spark.session", lambda *_: Alone())
 
 
 @pytest.fixture

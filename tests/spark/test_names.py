@@ -7,7 +7,6 @@ import os
 import shutil
 from base64 import b64decode
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -73,7 +72,7 @@ def test_a_source_whose_name_is_no_utf8_is_known_again(cold: Path, tmp_path: Pat
 def test_the_summary_is_json_without_lone_surrogates(
     cold: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("thawline.spark.session", lambda *_: SimpleNamespace(**vars(Alone()), stop=lambda: None))
+    monkeypatch.setattr("thawline.spark.session", lambda *_: Alone())
     assert run(["ingest", str(cold), "--to", str(tmp_path / "lake"), "--format", "jsonl"]) == 1
     (listed,) = json.loads(capfd.readouterr().out)["listed"]
     assert listed["file"].encode("utf-8")

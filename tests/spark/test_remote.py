@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import boto3
 import lakes
 import pytest
+from in_process import on_pipe
 from pyspark.sql import SparkSession
 
 from thawline.errors import SourceError
@@ -67,6 +69,15 @@ def test_logs_in_a_bucket_are_read(bucket: str, path: str, options: dict[str, st
 def test_one_task_reads_an_object_whole_so_that_nothing_is_fetched_twice(bucket: str) -> None:
     files = Listing(reader(f"{bucket}/logs/a.rbf").settings).files
     assert Planner(200).plan(files) == [(Part(files[0]),)]
+
+
+@pytest.mark.parametrize(("name", "count"), [("logs/a.rbf", 40), ("logs/*.rbf", 80), ("logs/", 120)])
+def test_a_url_stands_in_from_of_a_query_and_a_function_reaches_none(
+    bucket: str, tmp_path: Path, name: str, count: int
+) -> None:
+    asked = on_pipe(["sql", f"select count(tag) as n from '{bucket}/{name}'"], tmp_path)  # noqa: S608
+    assert (asked.code, json.loads(asked.out)) == (0, {"n": count})
+    assert on_pipe(["sql", f"select * from read_blob('{bucket}/{name}')"], tmp_path).code == 2  # noqa: S608
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@
 
 Writes a backup of records with a key, a set and six bins (integer, string, double, boolean, compact bytes, list) to a
 temporary folder and measures, each in a process of its own: `verify`, and all rows as Arrow. With `--size`, also the
-peak of memory over a file of so many megabytes. CPU time is what one core needs; wall time depends on what else the
-machine does.
+peak of memory over a file of a given number of megabytes. CPU time is what one core needs; wall time depends on what
+else the machine does.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def records(count: int) -> Iterator[bytes]:
 
 
 def write(path: Path, count: int, size: int) -> None:
-    """A backup of so many records, and of the first of them over and over until it has the size."""
+    """A backup of some records; the first of them are repeated until it has the size."""
     block = b"".join(records(min(count, RECORDS_IN_BLOCK) if size else count))
     with path.open("wb") as file:
         file.write(HEADER)

@@ -101,7 +101,7 @@ def speckled(size: int) -> bytes:
 
 
 def by_turns(size: int, broken: bytes, good: int = 1) -> bytes:
-    """Intact frames, and after so many of them a broken one with its fence."""
+    """Intact frames, with a broken one and its fence after every few of them."""
     part = (frame() + FENCE) * good + broken
     return FENCE + part * (size // len(part))
 

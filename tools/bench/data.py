@@ -25,7 +25,7 @@ RECORDS_IN_BATCH = 1000
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """Bytes that hold so many records, in units of one size that can be cut off anywhere between two of them."""
+    """Bytes of `records` records, in units of one size that can be cut off anywhere between two of them."""
 
     data: bytes
     records: int
@@ -41,7 +41,7 @@ class DataSet:
         return self.records // self.records_in_unit
 
     def first(self, share: int) -> DataSet:
-        """The first of so many equal shares, or one unit where that would be none."""
+        """The first of equal shares, or one unit where a share would be empty."""
         if share == 1:
             return self
         units = max(self.units // share, 1)

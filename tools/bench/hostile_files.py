@@ -191,7 +191,7 @@ def _nested(size: int) -> bytes:
 
 
 def _archive(stream: bytes) -> Files:
-    """A repository of one archive with an item stream, in a mode whose ids nobody can check without the key."""
+    """A repository of one archive with an item stream, in a mode whose ids cannot be checked without the key."""
     stream_id, list_id, archive_id = b"\1" * 32, b"\2" * 32, b"\3" * 32
     about = {
         "version": 2,

@@ -26,7 +26,7 @@ class Contender:
     prepare: Callable[[], Read]
     """Import what it needs; that takes no part in the measured time."""
     share: int = 1
-    """It reads the first of so many parts of the data."""
+    """It reads the first of this many parts of the data."""
     needs: str | None = None
     """The module without which it is listed as not installed."""
     note: str = ""

@@ -44,7 +44,7 @@ def records(count: int) -> pa.RecordBatch:
 
 
 def kafka_records(batch_records: int, rows: int, calls: int) -> Write:
-    """So many calls of `append_batch`, which fill batches of so many records."""
+    """Calls of `append_batch`, and the number of records in a batch that they fill."""
     batch = records(rows)
 
     def write(folder: Path) -> None:

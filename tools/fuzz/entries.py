@@ -1,4 +1,4 @@
-"""The ways into the native module: functions that get bytes nobody has looked at, and how to call each of them.
+"""The ways into the native module: functions that get unchecked bytes, and how to call each of them.
 
 An entry is a function of bytes and of a number that says how. What it raises is a mistake, and so is what a sanitizer
 says. New ones go to the end of a format's: inputs of the corpus know them by their number.
@@ -129,7 +129,7 @@ class Cut:
         self.rows = 1 + self.marks[0] % MOST
 
     def values(self, which: int, size: int) -> tuple[array[int], array[int]]:
-        """Offsets of values, and their bytes: the first so many of what is left."""
+        """Offsets of values, and their bytes: the first `size` of what is left."""
         data, self.rest = self.rest[:size], self.rest[size:]
         cuts = sorted(min(cut, len(data)) for cut in self.numbers[which * MOST : which * MOST + self.rows - 1])
         return array("i", [0, *cuts, len(data)]), data
@@ -233,21 +233,11 @@ def scattered(view: memoryview, how: How) -> None:
 
 def units(view: memoryview, how: How) -> None:
     """Where units may start after damage, and their checksums."""
-    offsets = array("q", [0, 1 << 62]) if how.is_gathered else array("q", [1, 1 << 20])
-    at = 0
-    while at < len(view):
-        positions, sizes = array("q", [0]) * MOST, array("q", [0]) * MOST
-        before = at
-        count, at = NATIVE.find_units(
-            view, at, len(view), offsets, array("q", bytes(8 * PROBE_CELLS)), positions, sizes
-        )
+    bounds = (0, 1 << 62) if how.is_gathered else (1, 1 << 20)
+    for positions, sizes in Starts(SYNCS["kafka_segment__entry"], view, bounds=bounds).bundles(0, len(view)):
         starts = array("q", [start + 21 for start in positions])
         ends = array("q", [start + size for start, size in zip(positions, sizes, strict=True)])
-        NATIVE.crc32c_ranges(view, starts, ends, count, array("q", [0]) * MOST)
-        if count < MOST:
-            return
-        if at <= before:
-            raise AssertionError("the search for units does not go on")
+        NATIVE.crc32c_ranges(view, starts, ends, len(starts), array("q", [0]) * len(starts))
 
 
 def follow(view: memoryview, how: How) -> None:

@@ -19,7 +19,6 @@ from tools.fuzz.repairs import REPAIRS, snapshot
 from tools.fuzz.values import changed, changed_msgpack
 
 LONG_NAME = 200
-FOLDERS_ABOVE = {"nightly", "dump", "repo", "packs"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Pipe:
-    """A named pipe that nobody writes to."""
+    """A named pipe without a writer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +163,7 @@ def _repaired(name: str, data: bytes) -> bytes:
 
 
 def as_authenticated(pack: bytes) -> bytes:
-    """A pack in a mode whose ids nobody can check without the key, so that its content may say anything."""
+    """A pack in a mode whose ids cannot be checked without the key, so its content may say anything."""
     at, parts = 0, []
     while pack[at : at + 8] == b"BORG_OBJ":
         len_meta, len_data = (int.from_bytes(pack[at + place : at + place + 4], "little") for place in (41, 45))

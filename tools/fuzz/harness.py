@@ -26,7 +26,7 @@ from tools.fuzz.samples import samples
 from tools.fuzz.scans import NATIVE, How
 
 AS_FILE = 8192
-"""One of so many inputs is also read as a file, which takes a thousand times as long; so it is decided by its bytes."""
+"""One in this many inputs, chosen by its bytes, is also read as a file, which takes a thousand times as long."""
 HEAD = 2
 """Bytes before what is read."""
 

@@ -140,7 +140,7 @@ def _check_tail(cold: ColdFile, table: pa.Table) -> None:
 
 
 def _same(one: pa.Table, other: pa.Table) -> bool:
-    # Not `equals`: a number that is none differs from itself.
+    # Not `equals`: NaN differs from itself.
     return one.num_rows == other.num_rows and repr(_values(one)) == repr(_values(other))
 
 
@@ -155,7 +155,7 @@ WAYS: tuple[dict[str, Any], ...] = ({}, {"recover": True}, {"include_suspects": 
 
 def _check_salvage(cold: ColdFile, report: Report, scratch: Path) -> None:
     for options in WAYS:
-        # A pack of Borg is named by what it holds, and an output of another format by whoever writes it.
+        # A pack of Borg is named by what it holds; an output of another format has the name that the user gives it.
         target = scratch if isinstance(cold.kind, ContentNamed) else scratch / "salvaged"
         try:
             done = salvage(cold, target, overwrite=True, **options)

@@ -1,4 +1,4 @@
-"""Mutants of files by number: the same seed and number give the same mutant, whoever makes it."""
+"""Mutants of files by number: the same seed and number give the same mutant in every process."""
 
 from __future__ import annotations
 

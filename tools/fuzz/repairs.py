@@ -48,7 +48,7 @@ RBAK_HEADER, RBAK_FOOTER = 32, 8
 
 
 def unchanged(data: bytes) -> bytes:
-    """The change that is none."""
+    """Change nothing."""
     return data
 
 

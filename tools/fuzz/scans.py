@@ -44,7 +44,7 @@ UNITS = {typecode: [array(typecode, pattern) for pattern in FILLS] for typecode 
 """Patterns as arrays."""
 
 NATIVE: Any = native.functions
-"""Nothing is known of its functions: they are called with what nobody else would call them with."""
+"""Untyped: its functions are called with arguments that the package never gives them."""
 
 
 class Room:
@@ -107,7 +107,7 @@ class How:
         return not self.number & 128
 
     def ranges(self, size: int) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-        """Starts, ends and counts of what is read of so many bytes."""
+        """Starts, ends and counts of what is read of `size` bytes."""
         middle = size // 3
         match self.number >> 3 & 7:
             case 0:

@@ -31,12 +31,12 @@ class Bytes:
         self._view, self._at = view, 0
 
     def take(self, size: int) -> bytes:
-        """The next so many."""
+        """The next `size` bytes."""
         self._at += size
         return bytes(self._view[self._at - size : self._at]).ljust(size, b"\0")
 
     def cuts(self, count: int) -> array[int]:
-        """Where each of so many values ends in their bytes, after 0: ascending. They may all be of the same size."""
+        """Where each value ends in the bytes of all, after 0: ascending. Values may all be of the same size."""
         size = self.take(1)[0]
         if size <= ROOM:
             return array("i", range(0, size * count + 1, size)) if size else array("i", bytes(4 * count + 4))

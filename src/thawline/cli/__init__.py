@@ -104,7 +104,7 @@ class Thawline(click.Group):
         for title, names in (sections | others).items():
             with formatter.section(title):
                 found = [(name, self.get_command(ctx, name)) for name in names]
-                formatter.write_dl([(name, item.get_short_help_str(limit=80)) for name, item in found if item])
+                formatter.write_dl([(name, item.get_short_help_str(limit=200)) for name, item in found if item])
 
 
 def _is_file(name: str) -> bool:

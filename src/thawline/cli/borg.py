@@ -1,4 +1,4 @@
-"""Commands that only Borg has: archives, items, extract, index."""
+"""Commands that only Borg has: archives, items, diff, extract, index."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from thawline.cli.options import EXIT_ZERO, FORMAT, OVERWRITE, TALKING, session, takes
+from thawline.cli.options import CSV_SAFE, EXIT_ZERO, FORMAT, LIMIT, OVERWRITE, TALKING, session, takes
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -31,7 +31,7 @@ PATHS = click.argument("paths", nargs=-1, metavar="[PATH]…")
 
 @click.group()
 def borg() -> None:
-    """Look into Borg repositories without borg: archives, items, extract, index."""
+    """Look into Borg repositories without borg: archives, items, diff, extract, index."""
 
 
 @borg.command()
@@ -119,6 +119,60 @@ def _chosen(run: Session, found: Iterable[Item | Gap], paths: tuple[str, ...]) -
             run.say(f"some items are lost: {printable(item.reason)}")
         elif not wanted or any(item.path == path or item.path.startswith(f"{path}/") for path in wanted):
             yield item
+
+
+@borg.command()
+@takes(
+    REPOSITORY,
+    click.argument("a", metavar="A"),
+    click.argument("b", metavar="B"),
+    click.option(
+        "--in", "other", type=click.Path(), metavar="REPOSITORY", help="The repository of B, if it is another."
+    ),
+    LIMIT,
+    click.option("-o", "--output", type=click.Path(), metavar="OUT", help="Write the rows to a file, as convert does."),
+    OVERWRITE,
+    FORMAT,
+    CSV_SAFE,
+    TALKING,
+    EXIT_ZERO,
+)
+@session
+def diff(
+    run: Session,
+    repository: str,
+    a: str,
+    b: str,
+    *,
+    other: str | None,
+    output: str | None,
+    overwrite: bool,
+    csv_safe: bool,
+) -> int:
+    """Compare the items of the archives A and B by their paths; each is given by its name or its id.
+
+    Two files have the same `content` where they consist of the same chunks, which two repositories with another key or
+    another way of cutting files never have. The exit code is 0 where both archives hold the same, else 1.
+    """
+    from contextlib import ExitStack
+
+    from thawline.cli.diff import show_difference
+    from thawline.formats.borg.folder import Catalogue
+    from thawline.formats.borg.listing import ITEMS, item_rows
+    from thawline.rendering.differences import verdict
+    from thawline.verbs.diff import diff_rows
+
+    with ExitStack() as stack:
+        ours = stack.enter_context(Catalogue(repository))
+        theirs = stack.enter_context(Catalogue(other)) if other else ours
+        sides = [ours.items(ours.find(a)), theirs.items(theirs.find(b))]
+        rows_a, rows_b = (item_rows(_chosen(run, side, ())) for side in sides)
+        found = stack.enter_context(diff_rows(rows_a, rows_b, ITEMS, ("path",)))
+        is_whole = not run.code
+        run.code = max(run.code, DAMAGED if found.counts.differences else 0)
+        show_difference(run, found, output, overwrite=overwrite, csv_safe=csv_safe)
+        run.remark(verdict(found, is_whole=is_whole))
+    return run.exit_code
 
 
 @borg.command()

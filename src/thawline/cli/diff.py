@@ -88,7 +88,7 @@ def diff(
         for side in sides:
             run.code = max(run.code, side.code, DIFFERENT if side.unread else 0)
         run.code = max(run.code, 0 if found.is_same else DIFFERENT)
-        _show(run, found, output, overwrite=overwrite, csv_safe=csv_safe)
+        show_difference(run, found, output, overwrite=overwrite, csv_safe=csv_safe)
         _conclude(run, found, output, sides)
     return run.exit_code
 
@@ -103,7 +103,7 @@ def _side(run: Session, name: str) -> Session:
 
 
 def _files(side: Session) -> Iterator[WatchedFile]:
-    """The files of a side; what was skipped in each is said."""
+    """The files of a side; reports what was skipped in each."""
     from thawline.cli.rows import say_skipped
 
     table = ""
@@ -119,7 +119,7 @@ def _files(side: Session) -> Iterator[WatchedFile]:
         say_skipped(side, cold)
 
 
-def _show(run: Session, found: Difference, output: str | None, *, overwrite: bool, csv_safe: bool) -> None:
+def show_difference(run: Session, found: Difference, output: str | None, *, overwrite: bool, csv_safe: bool) -> None:
     """Write the rows to the output; on a terminal, after the counts."""
     from thawline.batches import first
 
@@ -139,11 +139,12 @@ def _show(run: Session, found: Difference, output: str | None, *, overwrite: boo
 
 
 def _sink(run: Session, *, csv_safe: bool) -> RowSink:
+    from thawline.cli.rows import formula_remark
     from thawline.rendering.rows import row_sink
     from thawline.sinks import file_sink
 
     if run.kind == "csv":
-        return file_sink("csv", run.stdout, run.options.bytes, csv_safe=csv_safe)
+        return file_sink("csv", run.stdout, run.options.bytes, csv_safe=csv_safe, on_formula=formula_remark(run))
     return row_sink(run.kind, run.stdout, run.console, run.options.bytes)
 
 
@@ -156,6 +157,7 @@ def _kind(run: Session, output: str | None) -> str:
 def _write(
     run: Session, found: Difference, rows: Iterator[pa.RecordBatch], output: str, *, overwrite: bool, csv_safe: bool
 ) -> None:
+    from thawline.cli.rows import formula_remark
     from thawline.outputs import replacing
     from thawline.rendering.words import counted, quoted
     from thawline.sinks import file_sink
@@ -164,7 +166,7 @@ def _write(
     kind, target = kind_of(Path(output)), Path(output)
     with (
         replacing(target, overwrite=overwrite) as file,
-        file_sink(kind, file, run.options.bytes, csv_safe=csv_safe) as sink,
+        file_sink(kind, file, run.options.bytes, csv_safe=csv_safe, on_formula=formula_remark(run)) as sink,
     ):
         sink.add(found.schema, rows, output)
     run.remark(f"wrote {counted(sink.rows, 'row')} to {quoted(output)}")

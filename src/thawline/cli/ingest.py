@@ -44,6 +44,29 @@ SHOWN = 20
     help="Columns by which new tables are partitioned where they have them, such as topic,queue.",
 )
 @click.option(
+    "--table-format",
+    type=click.Choice(["delta", "iceberg", "parquet"]),
+    help="How a new lake keeps its tables: as Delta, which is the default, as Iceberg, or as plain folders of Parquet.",
+)
+@click.option(
+    "--catalog",
+    metavar="NAME|URI",
+    help="Where tables of Iceberg are found: a catalog of pyiceberg's configuration, sqlite:///FILE or https://….",
+)
+@click.option(
+    "--follow",
+    is_flag=True,
+    help="Go on until ended: look again every few seconds for files that are new, have grown or have changed.",
+)
+@click.option(
+    "--every",
+    type=click.FloatRange(0.1),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How often --follow looks.",
+)
+@click.option(
     "--prune-missing",
     is_flag=True,
     help="Take out the rows of files that are gone from SOURCE; else they are kept, and reported.",
@@ -63,7 +86,7 @@ SHOWN = 20
 )
 @takes(SPEC, TALKING, EXIT_ZERO)
 def ingest(sources: tuple[str, ...], to: str, **arguments: Any) -> int:
-    """Take in everything below SOURCE: identify, verify and decode it on Spark, and write Delta tables below LAKE.
+    """Take in everything below SOURCE: identify, verify and decode it on Spark, and write tables below LAKE.
 
     LAKE/tables/<format>_<table> has the rows, LAKE/findings everything that is wrong, with its file and bytes, and
     LAKE/files every file with its checksum and how much of it is intact, or why it was not looked at. DuckDB, Polars,
@@ -77,6 +100,10 @@ def ingest(sources: tuple[str, ...], to: str, **arguments: Any) -> int:
     The exit code is about the lake: 1 as long as it holds damaged files, 2 if a file below SOURCE cannot be read,
     3 if one that looks like a known format is of none.
 
+    With --follow, a file that was written to in the last ten minutes and is the newest of its folder is growing: what
+    is whole of it is taken in, what it gains is added, and what looks damaged at its end waits. Once it is closed, it
+    is taken in again as a whole. Ctrl-C ends it at any moment.
+
     Needs `pip install 'thawline[spark]'`. Java is found by JAVA_HOME or on the PATH, else it is the one that comes with
     that. SOURCE is a folder, a file, or a URL such as s3://bucket/prefix, with credentials by the usual environment,
     and so is LAKE. On a cluster, both must be where every worker sees them. Spark's own log is LAKE/_ingest/spark.log,
@@ -89,17 +116,29 @@ def ingest(sources: tuple[str, ...], to: str, **arguments: Any) -> int:
 
     progress = _ProgressLine(arguments["progress"], is_quiet=arguments["quiet"])
     settings = {"spark.log.level": "ERROR", **dict(_settings(arguments["conf"]))}
+    if arguments["ship"] and (arguments["master"] or "").startswith("sc://"):
+        raise click.UsageError("--ship cannot bring thawline to a server of Spark Connect; install it on its workers")
     if arguments["ship"]:
         settings = ship(settings, (*sources, to))
     log = log_of(target(sources, to))
     with talking_to(log), starting(log):
         spark = session(arguments["master"], settings, "thawline ingest")
     by = arguments["partition_by"]
-    options = {"partition_by": by and by.split(","), "prune_missing": arguments["prune_missing"]}
+    options = {name: arguments[name] for name in ("table_format", "catalog", "prune_missing")}
+    options["is_following"] = arguments["follow"]
+    options["partition_by"] = by and by.split(",")
     try:
-        with telling(arguments["lineage"], sources, to) as rows:
-            summary = run(spark, sources, to, on_progress=progress.show, **options)
-            rows.update(summary.rows)
+        while True:
+            with telling(arguments["lineage"], sources, to) as rows:
+                summary = run(spark, sources, to, on_progress=progress.show, **options)
+                rows.update(summary.rows)
+            if not arguments["follow"]:
+                break
+            if summary.ingested or summary.pruned:
+                progress.clear()
+                _print(summary, arguments["shape"], is_verbose=arguments["verbose"])
+                sys.stdout.flush()
+            time.sleep(arguments["every"])
     finally:
         progress.clear()
         with suppress(OSError):  # Java has ended, which is reported already

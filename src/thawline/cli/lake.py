@@ -25,7 +25,7 @@ SHAPES = click.option(
 def lake() -> None:
     """Tell of a lake that `thawline ingest` has written, and keep it in order.
 
-    A lake is a folder or a URL with Delta tables: tables/<format>_<table>, findings and files.
+    A lake is a folder or a URL with tables: tables/<format>_<table>, findings and files.
 
     None of this needs Spark.
     """

@@ -64,7 +64,7 @@ class Progress:
         self._show()
 
     def meet(self, errors: int) -> None:
-        """Count damage, of which the file has so much up to now."""
+        """Set the damage found in the file so far."""
         with self._lock:
             self.findings = self.findings + 1 if self.is_joint else errors
 

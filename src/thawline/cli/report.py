@@ -45,7 +45,7 @@ PATHS = click.argument("files", nargs=-1, required=True, type=PATH, metavar="PAT
 )
 @session
 def report(run: Session, output: str | None, shape: str | None, *, overwrite: bool) -> int:
-    """Write a report with pictures over files and folders: one page that needs nothing else.
+    """Write a report with pictures over files and folders: one page, for people or a ticket.
 
     The verdict comes first, then the byte map of each damaged file with its findings at their bytes and the next
     commands, the findings by code, a treemap, a timeline, sizes and codecs, and every file that was read or was not.

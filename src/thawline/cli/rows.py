@@ -127,7 +127,14 @@ def sink_of(run: Session, *, csv_safe: bool, takes_columns: bool = True) -> RowS
         return row_sink(run.kind, run.stdout, run.console, run.options.bytes, hint)
     from thawline.sinks import file_sink
 
-    return file_sink(run.kind, run.stdout, run.options.bytes, csv_safe=csv_safe)
+    return file_sink(
+        run.kind, run.stdout, run.options.bytes, csv_safe=csv_safe, on_formula=formula_remark(run), crew=run.crew
+    )
+
+
+def formula_remark(run: Session) -> Callable[[], None]:
+    """Says once that there are cells which a spreadsheet evaluates."""
+    return lambda: run.remark("some cells begin as formulas of a spreadsheet do; --csv-safe guards them")
 
 
 def _named(
@@ -224,7 +231,8 @@ def convert(
     if is_folder:
         rows = convert_to_parts(files, Path(output), partition_by=partition_by, **shared)
     else:
-        rows = write(files, Path(output), mode=run.options.bytes, csv_safe=csv_safe, **shared)
+        formulas: dict[str, Any] = {"csv_safe": csv_safe, "on_formula": formula_remark(run)}
+        rows = write(files, Path(output), mode=run.options.bytes, **formulas, **shared)
     run.say_none(rows)
     run.remark(f"wrote {counted(rows, 'row')} to {quoted(output)}")
     return run.exit_code

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 import click
 
@@ -22,6 +22,7 @@ from thawline.formats import resolve
 from thawline.jobs import ALONE, Crew, usable_cores
 from thawline.model import Report, Run
 from thawline.outputs import protect
+from thawline.rendering.escaping import Escaping
 from thawline.rendering.findings import unread_object
 from thawline.rendering.words import counted, grouped, printable
 from thawline.source import LocalSource, open_source
@@ -76,7 +77,7 @@ class WatchedFile(ColdFile):
         released = -RELEASED_AT_ONCE
         for item in items:
             met: Any = item[0] if isinstance(item, tuple) else item
-            # Whoever asks for the next item is done with the ones before it.
+            # A caller that requests the next item is done with the ones before it.
             if met.span.start - released >= RELEASED_AT_ONCE:
                 released = met.span.start
                 self.source.release(released)
@@ -93,7 +94,7 @@ class WatchedFile(ColdFile):
         """A run, with its rows counted where they are given although they count as damaged."""
         if run.given is None:
             return item
-        # Whoever has rows enough will not ask for the finding after them.
+        # A caller that has enough rows does not request the finding after them.
         self._meet()
         return (run, self._counted(item[1])) if isinstance(item, tuple) else item  # type: ignore[return-value]
 
@@ -122,7 +123,9 @@ class Session:
         self.inputs, self.groups, self.unread = given.files, given.groups, given.unread
         self.sides = given.sides
         protect(found.path for found in self.inputs)
-        self.stdout: BinaryIO = sys.stdout.buffer
+        # CSV has texts as they are, and a terminal would obey what is in them.
+        is_obeyed = options.format == "csv" and sys.stdout.isatty()
+        self.stdout = cast("BinaryIO", Escaping(sys.stdout.buffer)) if is_obeyed else sys.stdout.buffer
         # Each thread reserves address space, of which a limit leaves little.
         self.crew = Crew(options.jobs or (usable_cores() if memory.limit() is None else 1))
         if not self.crew.is_alone:
@@ -183,7 +186,7 @@ class Session:
     def each(
         self, work: Callable[[WatchedFile], None] | None, on_account: Callable[[ColdFile, Report], None] | None = None
     ) -> int:
-        """Do something with each input; one that cannot be read is said and does not stop the others.
+        """Do something with each input; one that cannot be read is reported and does not stop the others.
 
         With `on_account`, also with the reports about groups and the files beside their members.
         """
@@ -255,7 +258,7 @@ class Session:
     def opened(self, refusal: Callable[[WatchedFile], str] = lambda _cold: "") -> Iterator[WatchedFile]:
         """Each input; one that was named and cannot be read stops the command.
 
-        `refusal` says why a file that was found in a folder is none for the command; empty if it is one.
+        `refusal` says why the command does not take a file that was found in a folder; empty if it does.
         """
         for given in self.inputs:
             try:
@@ -276,7 +279,7 @@ class Session:
             raise click.exceptions.Exit(self.code)
 
     def readable(self) -> Iterator[WatchedFile]:
-        """Each input that can be read, open until the next one is requested; of the others it is said why not."""
+        """Each input that can be read, open until the next one is requested; reports why others cannot."""
         for given in self.inputs:
             try:
                 with self.open(given) as cold:
@@ -345,7 +348,7 @@ class Session:
         return cold
 
     def _format_of(self, given: Input) -> str | None:
-        """The format that a file is said to be of; None if it is to be recognised."""
+        """The format that an option names; None if the format is to be recognised."""
         return self.options.input_format or (self.options.spec_format if given.is_named else None)
 
     def _check_columns(self, cold: ColdFile) -> None:

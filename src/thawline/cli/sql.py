@@ -135,6 +135,7 @@ def _shown(run: Session, schema: pa.Schema, batches: Iterable[pa.RecordBatch], *
 def _written(
     run: Session, schema: pa.Schema, batches: Iterable[pa.RecordBatch], target: Path, *, overwrite: bool, csv_safe: bool
 ) -> int:
+    from thawline.cli.rows import formula_remark
     from thawline.outputs import replacing
     from thawline.rendering.words import counted, quoted
     from thawline.sinks import file_sink
@@ -143,7 +144,9 @@ def _written(
     kind = kind_of(target)
     with (
         replacing(target, overwrite=overwrite) as file,
-        file_sink(kind, file, run.options.bytes, csv_safe=csv_safe) as sink,
+        file_sink(
+            kind, file, run.options.bytes, csv_safe=csv_safe, on_formula=formula_remark(run), crew=run.crew
+        ) as sink,
     ):
         sink.add(schema, batches, "the answer")
     run.remark(f"wrote {counted(sink.rows, 'row')} to {quoted(str(target))}")

@@ -1,4 +1,4 @@
-"""What determines a field: which fields of a type follow from others, so that nobody has to give them."""
+"""What determines a field: which fields of a type follow from others and need not be given."""
 
 from __future__ import annotations
 

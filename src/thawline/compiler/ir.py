@@ -271,11 +271,16 @@ class Probe:
     spec: str
     body: list[Statement]
     variables: tuple[str, ...]
-    magic: bytes
+    marks: tuple[bytes, ...]
+    """The bytes that mark a unit, or what these may be; empty if any position is a candidate."""
     offset: int
-    """Bytes of a unit before its magic."""
-    alignment: int
-    proof: Proof | None
+    """Bytes of a unit before its mark; negative where the mark starts before the unit."""
+    alignment: int = 1
+    proof: Proof | None = None
+    rising: Variable | None = None
+    """What rises from unit to unit; the search has bounds for it."""
+    units: tuple[Probe, ...] = ()
+    """The probes of which one has to find a unit; such a probe has no body of its own."""
 
 
 def at_fixed_places(body: list[Statement], first: int = 0) -> Iterator[tuple[int, ReadInteger | ReadBits | Expect]]:

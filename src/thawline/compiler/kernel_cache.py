@@ -2,7 +2,7 @@
 
 A kernel is named by the digest of its source, which has the text of the spec and of its imports in it, by thawline's
 version and by the kind of machine. What lies in the cache is code that this process runs: the folder
-must belong to its user, and nobody else may write there or rename a folder on the way to it. A kernel appears there
+must belong to its user, and no other user may write there or rename a folder on the way to it. A kernel appears there
 complete or not at all.
 """
 
@@ -157,7 +157,7 @@ def _refuse_link(place: Path, status: os.stat_result, *, is_own: bool) -> None:
 
 
 def _is_kernel(place: Path) -> bool:
-    """Whether a kernel is there, which nobody else has written."""
+    """Whether a kernel is there, and written by this user."""
     try:
         status = place.lstat()
     except FileNotFoundError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 
 from thawline.compiler import ir
@@ -18,9 +18,9 @@ def pruned(body: list[ir.Statement], listed: set[Rule], proof: ir.Proof | None) 
     return _kept(body, listed, used, is_open=False)
 
 
-def mentioned(body: list[ir.Statement]) -> set[str]:
-    """The variables of statements."""
-    return set(_names(body))
+def mentioned(body: Sequence[object]) -> set[str]:
+    """The variables of statements, or of values."""
+    return set(_names(list(body)))
 
 
 def _kept(body: list[ir.Statement], listed: set[Rule], used: set[str], *, is_open: bool) -> list[ir.Statement]:

@@ -213,7 +213,7 @@ VALUED = frozenset({"bool", "uint64", "int64", "uint8"})
 
 
 def emit_reader(document: Document, nesting: int) -> str:
-    """The source of the reader of a document, which may have so many levels of arrays and objects."""
+    """The source of the reader of a document with a bound on levels of arrays and objects."""
     above = DEEPEST_JSON - nesting
     nested = [field.name for field in document.fields if field.kind == "object"]
     objects = [_object(document, parent, above + 2) for parent in nested] + [_object(document, "", above + 1)]

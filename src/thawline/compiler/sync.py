@@ -8,9 +8,15 @@
         - meta.key_type == data.key_type
       checksum: body.crc
 
-`magic` is a field of one value, at a fixed distance from the start of the unit. `plausible` lists what must hold:
-fields, which must fit and whose `valid` or `contents` count, and conditions. Without it, all rules count. Whatever they
-are, the unit must fit the file. `checksum` is the field that proves it.
+`magic` is a field of one value or few, at a fixed distance from the start of the unit, and `after` the bytes before the
+unit. `plausible` lists what must hold: fields, which must fit and whose `valid` or `contents` count, and conditions.
+Without it, all rules count. Whatever they are, the unit must fit the file, or as much of it as ends with the field
+`until`. `rising` is the field whose value rises from unit to unit. `checksum` is the field that proves it.
+
+    -sync:
+      any: unit
+
+is for a type with a switch: one of its cases starts here, as their own `-sync` says.
 """
 
 from __future__ import annotations
@@ -25,11 +31,16 @@ from thawline.compiler.lowering import Lowering
 from thawline.compiler.pruning import Rule, mentioned, pruned
 from thawline.compiler.resolution import Entry, Scope
 from thawline.compiler.subset import Attribute
+from thawline.ksy.attributes import attributes_of
 from thawline.ksy.documents import Spec, SpecError, TypeDef, contents_bytes, types_of
 from thawline.ksy.names import find_type, inherited
 
-KEYS = {"magic": str, "align": int, "plausible": list, "checksum": str}
+KEYS = {
+    "magic": str, "after": list, "align": int, "plausible": list, "until": str, "rising": str, "checksum": str,
+    "any": str,
+}  # fmt: skip
 PATH = re.compile(r"[a-z]\w*(\.[a-z]\w*)*")
+LEAST_CHOICE = 2
 WIDEST = re.compile(r"u8(le|be)?")
 LARGEST_ALIGNMENT = 1 << 16
 
@@ -53,6 +64,11 @@ def synced(specs: Mapping[str, Spec]) -> Iterator[tuple[str, Sync]]:
             yield probe_name(type_), checked(type_)
 
 
+def is_choice(type_: TypeDef) -> bool:
+    """Whether `-sync` of a type names a switch."""
+    return isinstance(type_.data["-sync"], dict) and "any" in type_.data["-sync"]
+
+
 def probe_name(type_: TypeDef) -> str:
     """The name of a type's probe."""
     return str(type_.data.get("-columnar", {}).get("rows") or type_.title.replace("::", "__"))
@@ -70,12 +86,29 @@ def checked(type_: TypeDef) -> Sync:
             raise sync.error(f"{key} cannot be {value!r}", key)
     if not 1 <= sync.data.get("align", 1) <= LARGEST_ALIGNMENT:
         raise sync.error(f"align is 1 to {LARGEST_ALIGNMENT}", "align")
+    if "any" in sync.data and len(sync.data) > 1:
+        raise sync.error("with any, the cases say the rest", "any")
     return sync
 
 
 def lower_sync(name: str, sync: Sync, specs: Mapping[str, Spec]) -> ir.Probe:
     """The probe that `-sync` describes."""
-    return _SyncLowering(sync, specs).probe(name)
+    return _any(name, sync, specs) if "any" in sync.data else _SyncLowering(sync, specs).probe(name)
+
+
+def _any(name: str, sync: Sync, specs: Mapping[str, Spec]) -> ir.Probe:
+    """The probe that finds what any case of a switch is found by."""
+    switch = next((it for it in attributes_of(sync.type, "seq") if it.name == sync.data["any"]), None)
+    cases = switch.data.get("type") if switch else None
+    if switch is None or not isinstance(cases, dict):
+        raise sync.error(f"{sync.data['any']} is no field of {sync.type.title} with a switch", "any")
+    types = {it.title: it for case in cases.get("cases", {}).values() if (it := find_type(case, switch.owner, specs))}
+    found = [checked(type_) for type_ in types.values() if "-sync" in type_.data]
+    units = tuple(lower_sync(probe_name(it.type), it, specs) for it in found)
+    if len(units) < LEAST_CHOICE or len({unit.offset for unit in units}) > 1 or any(it.units for it in units):
+        raise sync.error("at least two cases need a -sync, with a magic at the same distance from the start", "any")
+    marks = tuple(dict.fromkeys(mark for unit in units for mark in unit.marks))
+    return ir.Probe(name, sync.type.title, [], (), marks, units[0].offset, units=units)
 
 
 def derived(name: str, type_: TypeDef, specs: Mapping[str, Spec]) -> ir.Probe:
@@ -122,10 +155,18 @@ class _SyncLowering(Lowering):
             if not PATH.fullmatch(str(item)):
                 self._condition(scope, index, item)
         body = pruned(build.block, self.rules, self.proof) if "plausible" in self.sync.data else build.block
-        magic, offset = self._marked(body)
+        marks, offset = self._marked(body)
         alignment = self.sync.data.get("align", 1)
         variables = tuple(name for name in build.variables if name in mentioned(body))
-        return ir.Probe(name, type_.title, body, variables, magic, offset, alignment, self.proof)
+        return ir.Probe(name, type_.title, body, variables, marks, offset, alignment, self.proof, self._rising(scope))
+
+    def _rising(self, scope: Scope) -> ir.Variable | None:
+        if "rising" not in self.sync.data:
+            return None
+        found = scope.names.get(self.sync.data["rising"])
+        if not isinstance(found, ir.Variable):
+            raise self.sync.error(f"{self.sync.data['rising']} is no integer of {self.sync.type.title}", "rising")
+        return found
 
     def _condition(self, scope: Scope, index: int, item: Any) -> None:
         keys = (*self.sync.type.keys, "-sync", "plausible", index)
@@ -133,33 +174,43 @@ class _SyncLowering(Lowering):
         condition = self.build.condition(attribute, scope, item)
         self.build.add(ir.Check(condition, attribute.failure(f"not plausible: {item}"), ir.START))
 
-    def _marked(self, body: list[ir.Statement]) -> tuple[bytes, int]:
-        """The bytes that mark a unit, and how many are before them."""
+    def _marked(self, body: list[ir.Statement]) -> tuple[tuple[bytes, ...], int]:
+        """The bytes that may mark a unit, and how many are before them."""
         if self.is_derived:
             first = next(ir.at_fixed_places(body), None)
-            return (first[1].contents, 0) if first and isinstance(first[1], ir.Expect) and not first[0] else (b"", 0)
+            is_fixed = first and isinstance(first[1], ir.Expect) and not first[0]
+            return ((first[1].contents,), 0) if is_fixed else ((), 0)  # type: ignore[index, union-attr]
+        before = contents_bytes(self.sync.data.get("after", []))
         if self.magic is None:
-            return b"", 0
-        contents = self._contents(self.magic)
+            return ((before,), -len(before)) if before else ((), 0)
+        contents = [*self._contents(self.magic)]
         for offset, statement in ir.at_fixed_places(body):
             if (statement.failure.spec, statement.failure.path) == _rule_of(self.magic):
-                return contents, offset
+                if before and offset:
+                    raise self.sync.error("after is for a unit that starts with its magic", "after")
+                return tuple(before + mark for mark in contents), offset - len(before)
         raise self.sync.error("the distance of the magic from the start of the unit is not fixed", "magic")
 
-    def _contents(self, field: Attribute) -> bytes:
+    def _contents(self, field: Attribute) -> Iterator[bytes]:
         if "contents" in field.data:
-            return contents_bytes(field.data["contents"])
+            yield contents_bytes(field.data["contents"])
+            return
         rule, found = field.data.get("valid"), subset.INTEGER.fullmatch(str(field.data.get("type")))
-        value = rule.get("eq") if isinstance(rule, dict) else rule
-        if type(value) is not int or not found:
-            raise self.sync.error(f"{field.name} needs contents, or a single value as `valid`", "magic")
+        stated = rule.get("any-of", [rule.get("eq")]) if isinstance(rule, dict) else [rule]
+        values = [value for value in stated if type(value) is int]
+        if not found or len(values) < len(stated):
+            raise self.sync.error(f"{field.name} needs contents, or a single value or any-of as `valid`", "magic")
         order = str(field.data["type"])[2:] or inherited(field.owner, "endian")
         size = int(str(field.data["type"])[1])
-        return (value % (1 << 8 * size)).to_bytes(size, "big" if order == "be" else "little")
+        yield from ((value % (1 << 8 * size)).to_bytes(size, "big" if order == "be" else "little") for value in values)
 
     def fields(self, type_: TypeDef) -> list[Attribute]:
-        """The fields of a type, without the rules that do not count."""
-        return [self._relaxed(attribute) for attribute in super().fields(type_)]
+        """The fields of a type, without the rules that do not count; of a unit, up to the last that is looked at."""
+        found = [self._relaxed(attribute) for attribute in super().fields(type_)]
+        if "until" in self.sync.data and type_.title == self.sync.type.title:
+            self._field(self.sync.data["until"], "until")
+            found = found[: 1 + [it.name for it in found].index(self.sync.data["until"].partition(".")[0])]
+        return found
 
     def compute(self, attribute: Attribute, scope: Scope, *, may_be_skipped: bool = False) -> Entry | None:
         """The value of an instance, without a rule that does not count."""
@@ -197,4 +248,4 @@ def _names(stored: Attribute, covered: Attribute) -> bool:
     return stored.owner.title == covered.owner.title and covered.name == f"{stored.name}_input"
 
 
-__all__ = ["Sync", "checked", "derived", "lower_sync", "probe_name", "synced"]
+__all__ = ["Sync", "checked", "derived", "is_choice", "lower_sync", "probe_name", "synced"]

@@ -20,14 +20,14 @@ def words(contents: bytes) -> Iterator[str]:
         yield f"({word}) == {literal(int.from_bytes(part, 'little'))}"
 
 
-def integer(read: ir.ReadInteger) -> str:
-    """An integer from the bytes at `pos`, by steps that do not overflow."""
+def integer(read: ir.ReadInteger, first: int = 0) -> str:
+    """An integer from the bytes at `pos`, or `first` bytes after it, by steps that do not overflow."""
     half = WORD // 2
     if read.size == WORD:
-        high, low = (0, half) if read.is_big_endian else (half, 0)
+        high, low = (first, first + half) if read.is_big_endian else (first + half, first)
         upper = _signed(unsigned(half, read.is_big_endian, high), half)
         return f"{upper} * (one << {8 * half}) + ({unsigned(half, read.is_big_endian, low)})"
-    value = unsigned(read.size, read.is_big_endian)
+    value = unsigned(read.size, read.is_big_endian, first)
     return _signed(value, read.size) if read.is_signed else value
 
 

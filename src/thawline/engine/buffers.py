@@ -187,7 +187,7 @@ def gathered(
 
 
 def equal_offsets(size: int, rows: int) -> Pooled:
-    """Offsets of values of one size. Columns share them, since nobody writes to them."""
+    """Offsets of values of one size. Columns share them; they are never written to."""
     room = 1 << rows.bit_length()
     return _equal_offsets(size, room if room * size <= LONGEST else rows)
 

@@ -88,7 +88,7 @@ class Decoded:
 def decode(
     document: Document, head: int, view: memoryview, chunk: Chunk, wanted: Collection[str], named: int = NAMED_FAULTS
 ) -> Decoded:
-    """The documents of a chunk, each after so many bytes, as the wanted columns.
+    """The documents of a chunk as the wanted columns; each follows the same number of bytes.
 
     At most `named` faults are described, the rest counted.
     """

@@ -16,7 +16,9 @@ from thawline.engine.tables import Sync
 from thawline.native.constants.kernels import (
     PROBE_BUDGET,
     PROBE_CELLS,
+    PROBE_LEAST,
     PROBE_LEAST_COST,
+    PROBE_MOST,
     PROBE_POSITION,
     PROBE_PROVES,
     PROBE_WHY,
@@ -27,21 +29,32 @@ from thawline.source import Source
 LEAST_COST = 64
 """Bytes that a candidate costs at least."""
 NO_BUDGET = 1 << 62
-ROOM = 256
+NO_BOUNDS = -(1 << 63), (1 << 63) - 1
+ROOM, GROWTH = 1 << 8, 4
 """Units that are found at a time."""
 
 
 class Starts:
-    """The positions of a file where a unit can start, at most as many as a budget allows to look at."""
+    """The positions of a file where a unit can start, at most as many as a budget allows to look at.
+
+    With `bounds`, what rises from unit to unit lies between them.
+    """
 
     def __init__(
-        self, sync: Sync, file: Source | memoryview, *, budget: int = NO_BUDGET, is_proven: bool = False
+        self,
+        sync: Sync,
+        file: Source | memoryview,
+        *,
+        budget: int = NO_BUDGET,
+        is_proven: bool = False,
+        bounds: tuple[int, int] = NO_BOUNDS,
     ) -> None:
         self.sync, self._file = sync, file
         self._probe = sync.probe or getattr(native.functions, f"probe_{sync.name}")
         self._state = array("q", bytes(8 * PROBE_CELLS))
         self._state[PROBE_BUDGET], self._state[PROBE_LEAST_COST] = budget, LEAST_COST
         self._state[PROBE_PROVES] = is_proven
+        self._state[PROBE_LEAST], self._state[PROBE_MOST] = bounds
         self._one = array("q", [0]), array("q", [0])
 
     @cached_property
@@ -60,22 +73,26 @@ class Starts:
 
     def within(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
         """Each position in `[start, stop)`, with the size of the unit there."""
-        for positions, sizes in self._found(start, stop):
+        for positions, sizes in self.bundles(start, stop, first=1):  # mostly the first one is right
             yield from zip(positions, sizes, strict=True)
 
     def positions(self, start: int, stop: int) -> array[int]:
         """All positions in `[start, stop)`."""
         found = array("q")
-        for positions, _ in self._found(start, stop):
+        for positions, _ in self.bundles(start, stop):
             found.extend(positions)
         return found
 
-    def _found(self, start: int, stop: int) -> Iterator[tuple[array[int], array[int]]]:
-        positions, sizes = array("q", bytes(8 * ROOM)), array("q", bytes(8 * ROOM))
-        self._state[PROBE_POSITION], found = start, ROOM
-        while found == ROOM:
+    def bundles(self, start: int, stop: int, first: int = ROOM) -> Iterator[tuple[array[int], array[int]]]:
+        """The positions in `[start, stop)` and the sizes of the units there: `first` ones, then more at a time."""
+        self._state[PROBE_POSITION] = start
+        found = room = first
+        while found == room:
+            room = first
+            positions, sizes = array("q", bytes(8 * room)), array("q", bytes(8 * room))
             found = self._probe(self.view, stop, self._state, positions, sizes)
             yield positions[:found], sizes[:found]
+            first = min(GROWTH * first, max(first, ROOM))
 
     def size_at(self, position: int) -> int:
         """The size of the unit that can start at a position; 0 if none can."""

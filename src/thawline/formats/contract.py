@@ -7,7 +7,7 @@ Its kinds do the work. Each optional ability is a small protocol of its own, fur
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Literal, Protocol, Self, runtime_checkable
@@ -87,7 +87,7 @@ class Ask:
     columns: tuple[str, ...]
     """One column; of a range or of gaps the columns of the first and of the last."""
     usual: tuple[str, ...] = ()
-    """Values that nobody asks about."""
+    """Values that no part of thawline requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,16 +293,35 @@ class Undivided(Protocol):
         ...
 
 
-Portion = Callable[[], Iterable[Run | Finding]]
-"""Gives the items of a part of a file, in any thread."""
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A stretch of a file that begins and ends where units seem to."""
+
+    span: Span
+    items: Callable[[], Sequence[Run | Finding] | None]
+    """What a walk gives of it, verified, if it is intact up to there; None unless its end proves to be the end of a
+    unit, and nothing in it needs what is around it. Any thread may call it."""
 
 
 @runtime_checkable
-class Portioned(Protocol):
-    """A kind whose files can be verified in portions, side by side."""
+class Sectioned(Protocol):
+    """A kind whose files are divided by heads alone, or by what the starts of units look like.
 
-    def portions(self, source: Source) -> Iterator[Portion]:
-        """The walk over everything in portions, in file order."""
+    A section counts if it holds, and all before it do. So nothing is verified but by whoever reads it.
+    """
+
+    are_sections_final: bool
+    """Whether sections that hold count, whatever comes after them."""
+
+    def sections(self, source: Source, depth: Depth, size: int) -> Iterator[Section]:
+        """Sections of about some size, one after the other from the start of the file, up to where heads show damage.
+
+        None of a file, or for options, that leave no choice but a walk.
+        """
+        ...
+
+    def rest(self, source: Source, depth: Depth, start: int) -> Iterator[Run | Finding]:
+        """What a walk gives from the end of the last section that counts."""
         ...
 
 

@@ -10,8 +10,9 @@ needs a package of its own in `formats`, which uses what is here and overrides w
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -24,11 +25,9 @@ from thawline.engine.starts import Starts
 from thawline.engine.tables import Sync
 from thawline.engine.tables import Table as Layout
 from thawline.errors import SourceError
-from thawline.formats.contract import Claim, Depth, Format, Kind, Reading, Table
-from thawline.ksy.documents import load_spec, types_of
-from thawline.ksy.shapes import check_shape
+from thawline.formats.contract import Claim, Depth, Format, Kind, Reading, Section, Table
 from thawline.model import Code, Finding, Run, Span
-from thawline.source import Source
+from thawline.source import Beginning, Held, Source
 from thawline.wording import quoted
 
 __all__ = ["Broken", "Declared", "OneTable", "Stretch", "Units", "forward", "intact_chunks"]
@@ -175,8 +174,31 @@ class Units(OneTable):
 
     def walk(self, source: Source, depth: Depth) -> Iterator[Run | Finding]:
         """Intact units and damage; the inside of an intact unit is not searched for units."""
+        return self.rest(source, depth, 0)
+
+    are_sections_final = True
+
+    def sections(self, source: Source, depth: Depth, size: int) -> Iterator[Section]:
+        """Stretches up to where a unit seems to start."""
+        start, starts = 0, self._starts(source)
+        while start < source.size:
+            end = starts.following(start + size) if start + size < source.size else source.size
+            yield Section(Span(start, end), partial(self._verified, source, Span(start, end)))
+            start = end
+
+    def _verified(self, source: Source, span: Span) -> Sequence[Run] | None:
+        """The units of a section; None unless they are intact and end with it."""
+        found = list(forward(self.layout, Held(Beginning(source, span.end)), span.start, self.checksum))
+        runs = [Run(Span(item.start, item.end), item.units, item.units) for item in found if isinstance(item, Stretch)]
+        return runs if len(runs) == len(found) and runs and runs[-1].span.end == span.end else None
+
+    def _starts(self, source: Source) -> Starts:
         budget = max(BUDGET * source.size, LEAST_BUDGET)
-        position, starts = 0, Starts(self.sync, source, budget=budget, is_proven=bool(self.sync.checksum))
+        return Starts(self.sync, source, budget=budget, is_proven=bool(self.sync.checksum))
+
+    def rest(self, source: Source, depth: Depth, start: int) -> Iterator[Run | Finding]:
+        """What a walk gives after sections."""
+        position, starts = start, self._starts(source)
         while position < source.size:
             broken: Broken | None = None
             for item in forward(self.layout, source, position, self.checksum):
@@ -239,6 +261,9 @@ def states_rows(file: Path) -> bool:
             return False
     except OSError as error:
         raise SourceError(f"{file}: {error.strerror or error}") from error
+    from thawline.ksy.documents import load_spec, types_of  # noqa: PLC0415 - only specs of users are read
+    from thawline.ksy.shapes import check_shape  # noqa: PLC0415 - as above
+
     spec = load_spec(file)
     check_shape(spec)
     return any("rows" in (type_.data.get("-columnar") or {}) for type_ in types_of(spec))

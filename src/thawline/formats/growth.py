@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from thawline.formats.contract import Depth, Kind
-from thawline.formats.ranges import Item, Range, groups, part_of
+from thawline.formats.ranges import Item, Range, groups, part_of, ranges_of
 from thawline.model import Run
 from thawline.source import Beginning, Source
 
@@ -25,6 +25,13 @@ class Growth:
     """Whether more may be written to the file; what looks damaged at its end waits."""
     waiting_at: int | None = None
     """The size of the file when its end was last held back, though it ends before this range; None if none was."""
+
+
+def growths(start: int, end: int, most: int, *, is_open: bool, waiting_at: int | None) -> Iterator[Growth]:
+    """What a file has gained, in ranges of at most `most` bytes; the first one also has what was held back before."""
+    edges = ranges_of(end - start, most) if end > start else [Range(0, 0)]
+    for number, edge in enumerate(edges):
+        yield Growth(Range(start + edge.start, start + edge.end), is_open, waiting_at if number == 0 else None)
 
 
 CALM = 16 << 20

@@ -1,4 +1,4 @@
-"""A file in ranges of bytes: whoever is given one reads what ends in it, so that all of them read what one walk gives.
+"""A file in ranges of bytes. A task reads what ends in its range, so all tasks together read what one walk gives.
 
 Nobody has to look into the file to hand out ranges. What belongs to a range is told by the walk over the file, which
 is the only one that knows after damage where units are and what holds for them. It is resumed from range to range, and

@@ -73,7 +73,7 @@ class Refusal:
 
 
 def refusals_of(spec: Spec, keys: Keys, data: Mapping[str, Any]) -> list[Refusal]:
-    """The rules that a field or a type has itself; `SpecError` at the first that is none."""
+    """The rules that a field or a type has itself; `SpecError` at the first that is malformed."""
     listed = data.get(KEY) or []
     if not isinstance(listed, list):
         raise spec.error((*keys, KEY), f"{KEY} must be a list of rules")
@@ -116,7 +116,7 @@ def all_refusals(spec: Spec) -> Iterator[Refusal]:
 
 
 def check_refusals(spec: Spec) -> None:
-    """Raise `SpecError` at the first rule or tool of a spec that is none."""
+    """Raise `SpecError` at the first malformed rule or tool of a spec."""
     for _ in all_refusals(spec):
         pass
     tools_of({spec.id: spec})

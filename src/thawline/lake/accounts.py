@@ -11,7 +11,7 @@ import pyarrow as pa
 from thawline import formats
 from thawline.errors import ThawlineError
 from thawline.generated.tables import lake
-from thawline.lake.delta import Documented
+from thawline.lake.table import Documented
 from thawline.packed import PAGE
 from thawline.values import well_formed
 

@@ -19,9 +19,10 @@ from typing import Any
 import pyarrow as pa
 
 from thawline.lake.accounts import DATA, FILES, FINDINGS, column_of, documented
-from thawline.lake.delta import Conflict, Stored, Table, TableFile
 from thawline.lake.files import digest_of, has_rows_of, without
+from thawline.lake.forms import create_table, open_table
 from thawline.lake.place import LakeError, Place, parquet_reader
+from thawline.lake.table import Conflict, Stored, Table, TableFile
 
 __all__ = ["APP", "Change", "apply", "apply_to"]
 
@@ -75,21 +76,22 @@ def apply_to(
     """Carry out the part of a commit that is about one table, unless that was done; the version that has it."""
     adds = [one for one in change.adds if one.table == table]
     for attempt in range(PATIENCE):
-        found = Table.open(place, table) or (_created(place, table, adds) if adds else None)
+        found = open_table(place, table) or (_created(place, table, adds) if adds else None)
         if found is None:
             return 0
+        found.settle()
         if found.mark(APP) >= number:
             return found.version
-        removes, again = _superseded(found, stale, number)
-        if not (adds or removes or facts):
-            return found.version
         try:
+            removes, again = _superseded(found, stale, number)
+            if not (adds or removes or facts):
+                return found.version
             _widened(found, adds)
             told = {"commit": number, **(facts or {})}
             found.commit([*adds, *again], removes, app=APP, number=number, facts=told)
-        except Conflict:
+        except (Conflict, FileNotFoundError):  # of plain folders, files go as soon as they are replaced
             time.sleep(min(0.05 * 2**attempt, 2))
-    newest = Table.open(place, table)
+    newest = open_table(place, table)
     if newest and newest.mark(APP) >= number:
         return newest.version
     raise LakeError(f"{table}: others commit to it all the time")
@@ -97,7 +99,7 @@ def apply_to(
 
 def _created(place: Place, table: str, adds: Sequence[TableFile]) -> Table:
     schema = schema_of(place, adds[0])
-    return Table.create(place, table, documented(table, schema), list(adds[0].partition), {})
+    return create_table(place, table, documented(table, schema), list(adds[0].partition), {})
 
 
 def _widened(found: Table, adds: Iterable[TableFile]) -> None:
@@ -107,7 +109,6 @@ def _widened(found: Table, adds: Iterable[TableFile]) -> None:
         schema = schema_of(found.place, one)
         if new := [column for column in schema if column.name not in known]:
             found.widen(documented(found.name, pa.schema(new)))
-            found.delta.update_incremental()
             known.update(column.name for column in new)
 
 
@@ -115,9 +116,10 @@ def schema_of(place: Place, file: TableFile) -> pa.Schema:
     """The schema of the rows of a file, its partitioning columns among them."""
     if fixed := {"files": FILES, "findings": FINDINGS}.get(file.table):
         return fixed
-    with parquet_reader(place, f"{file.table}/{file.path}") as reader:
+    staged = place.staged(file.name)
+    with parquet_reader(place, staged if staged == file.name or place.exists(staged) else file.name) as reader:
         schema: pa.Schema = reader.schema_arrow.remove_metadata()
-    for column in file.partition:
+    for column in (name for name in file.partition if name not in schema.names):
         schema = schema.append(pa.field(column, pa.type_for_alias(file.types[column])))
     return schema
 

@@ -11,71 +11,22 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from thawline.errors import MissingExtra
 from thawline.lake.place import LakeError, Place
+from thawline.lake.table import Conflict, Documented, Stored, TableFile
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-__all__ = ["Conflict", "Documented", "Stored", "Table", "TableFile"]
+__all__ = ["Delta"]
 
 KEPT_LOG = {"delta.logRetentionDuration": "interval 3650 days"}
 """Earlier versions stay readable until `vacuum` removes their files."""
-
-
-class Conflict(Exception):
-    """Another commit came first."""
-
-
-@dataclass(frozen=True, slots=True)
-class TableFile:
-    """A Parquet file that was written for a table and is to be committed."""
-
-    table: str
-    """The folder of the table, such as `tables/rbf_frames`."""
-    path: str
-    """Relative to that folder."""
-    size: int
-    rows: int
-    partition: Mapping[str, str | None]
-    """Values of the partitioning columns, which are not in the file."""
-    stats: str
-    """As the log has them, in JSON."""
-    types: Mapping[str, str] = field(default_factory=dict)
-    """Types of the partitioning columns."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A file that is part of a version of a table."""
-
-    path: str
-    size: int
-    rows: int
-    partition: Mapping[str, str | None]
-    bounds: tuple[str, str] | None
-    """Least and greatest name in the column that says where rows are from; None if they are not known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Documented:
-    """The schema of a table, with what it and its columns mean."""
-
-    schema: pa.Schema
-    doc: str = ""
-
-    @classmethod
-    def of(cls, schema: pa.Schema, doc: str, meanings: Mapping[str, str]) -> Documented:
-        """A schema whose columns have their meanings as comments, as Spark and Databricks show them."""
-        fields = [
-            one.with_metadata({"comment": meanings[one.name]}) if meanings.get(one.name) else one for one in schema
-        ]
-        return cls(pa.schema(fields), doc)
 
 
 def _deltalake() -> Any:
@@ -101,15 +52,15 @@ def _explained(name: str) -> Iterator[None]:
 
 
 @dataclass(slots=True)
-class Table:
-    """A version of a table."""
+class Delta:
+    """A version of a Delta table."""
 
     place: Place
     name: str
     delta: DeltaTable
 
     @classmethod
-    def open(cls, place: Place, name: str, version: int | None = None) -> Table | None:
+    def open(cls, place: Place, name: str, version: int | None = None) -> Delta | None:
         """The newest version of a table, or an earlier one; None if there is no such table."""
         deltalake = _deltalake()
         with _explained(name):
@@ -121,7 +72,7 @@ class Table:
     @classmethod
     def create(
         cls, place: Place, name: str, documented: Documented, by: Sequence[str], facts: Mapping[str, str]
-    ) -> Table:
+    ) -> Delta:
         """A new table, or the one that another process has made meanwhile."""
         try:
             with _explained(name):
@@ -224,6 +175,10 @@ class Table:
         if new:
             with _explained(self.name):
                 self.delta.alter.add_columns(new)
+                self.delta.update_incremental()
+
+    def settle(self) -> None:
+        """Nothing: a commit is a single step."""
 
     def pack(self, target: int) -> int:
         """Write small files again as large ones, in a commit of its own; how many are gone by it."""

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from thawline.lake.delta import Stored, TableFile
 from thawline.lake.place import LakeError, Place, parquet_reader, writing
 from thawline.lake.statistics import statistics
+from thawline.lake.table import Stored, TableFile
 
 __all__ = ["FileWriter", "digest_of", "has_rows_of", "new_name", "without"]
 
@@ -53,7 +53,7 @@ class FileWriter:
         self._stack = ExitStack()
         self._footers: list[Any] = []
         with writing():
-            self._file = self._stack.enter_context(place.create(f"{table}/{path}"))
+            self._file = self._stack.enter_context(place.create(place.staged(f"{table}/{path}")))
             self._writer = parquet.ParquetWriter(
                 self._file,
                 schema,
@@ -84,7 +84,7 @@ class FileWriter:
             self._stack.close()
         except (OSError, LakeError):
             pass  # the error that led here is the one to report
-        self.place.remove(f"{self.table}/{self.path}")
+        self.place.remove(self.place.staged(f"{self.table}/{self.path}"))
 
     def __enter__(self) -> Self:
         return self
@@ -105,7 +105,8 @@ def without(
 ) -> TableFile | None:
     """A file again, without the rows of some names; None if no rows are left."""
     gone = pa.array(sorted(names), pa.string())
-    with parquet_reader(place, f"{table}/{old.path}") as reader:
+    at = f"{table}/{old.path}"
+    with parquet_reader(place, place.staged(at) if isinstance(old, TableFile) else at) as reader:
         schema = reader.schema_arrow
         folder = old.path.rpartition("/")[0]
         path = f"{folder}/{name}" if folder else name
@@ -116,7 +117,7 @@ def without(
             made = writer.close()
     if made.rows:
         return made
-    place.remove(f"{table}/{path}")
+    place.remove(place.staged(f"{table}/{path}"))
     return None
 
 

@@ -14,9 +14,10 @@ import pyarrow as pa
 from thawline.errors import SourceError
 from thawline.lake.accounts import DATA, FILES, FINDINGS, documented
 from thawline.lake.commits import APP, Change, apply, apply_to
-from thawline.lake.delta import Conflict, Table, TableFile
 from thawline.lake.files import FileWriter, new_name
+from thawline.lake.forms import chosen, create_table, known, open_table
 from thawline.lake.place import LakeError, Place, parquet_reader
+from thawline.lake.table import Conflict, Table, TableFile
 
 __all__ = ["Entry", "Lake", "Overtaken", "State", "exact_path", "exact_work", "snapshot"]
 
@@ -72,27 +73,33 @@ class Lake:
     _state: State | None = None
 
     @classmethod
-    def open(cls, to: str | os.PathLike[str], by: Sequence[str] | None = None) -> Lake:
+    def open(
+        cls,
+        to: str | os.PathLike[str],
+        by: Sequence[str] | None = None,
+        form: str | None = None,
+        catalog: str | None = None,
+    ) -> Lake:
         """The lake at a place, which is made if there is none; `SourceError` if it is another kind of lake."""
-        place = Place.of(to)
-        refuse_former(place)
+        refuse_former(Place.of(to))
+        place = chosen(to, form, catalog)
         wanted = ",".join(by or ())
-        found = Table.open(place, "files") or Table.create(
+        found = open_table(place, "files") or create_table(
             place, "files", documented("files", FILES), (), {"thawline.edition": EDITION, "thawline.by": wanted}
         )
-        Table.open(place, "findings") or Table.create(place, "findings", documented("findings", FINDINGS), (), {})
+        open_table(place, "findings") or create_table(place, "findings", documented("findings", FINDINGS), (), {})
         facts = found.facts
         if facts.get("thawline.edition") != EDITION:
             raise SourceError(
                 f"{place}: has a table `files` that is not of a lake of this release; choose another folder"
             )
-        known = facts.get("thawline.by", "")
-        if by is not None and known != wanted:
-            how = f"by {known}" if known else "not partitioned"
+        columns = facts.get("thawline.by", "")
+        if by is not None and columns != wanted:
+            how = f"by {columns}" if columns else "not partitioned"
             raise SourceError(
                 f"{place}: its tables are {how}, which is for good; leave --partition-by out, or begin anew"
             )
-        return cls(place, tuple(name for name in known.split(",") if name))
+        return cls(place, tuple(name for name in columns.split(",") if name))
 
     @property
     def state(self) -> State:
@@ -114,6 +121,7 @@ class Lake:
         """The table `files`, without a commit that is announced and not carried out."""
         while True:
             files = _existing(self.place, "files")
+            files.settle()
             number = files.mark(NEXT)
             if files.mark(APP) >= number:
                 return files
@@ -159,7 +167,7 @@ class Lake:
             except Conflict:
                 self.place.remove(f"{PENDING}/{name}")
                 continue
-            self.announced.update(f"{one.table}/{one.path}" for one in change.adds)
+            self.announced.update(one.name for one in change.adds)
             versions = self._complete(files, number, name, change)
             if after is not None:
                 state.works.update(after)
@@ -185,7 +193,7 @@ class Lake:
     def clear(self) -> None:
         """Remove the files of this run that are part of no commit: of failed files, and of tasks that ran twice."""
         for name in self.written - self.announced:
-            self.place.remove(name)
+            self.place.remove(self.place.staged(name))
 
     def batches(self, table: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows of `files` or `findings`, as they are now."""
@@ -197,17 +205,17 @@ def snapshot(to: str | os.PathLike[str], table: str, commit: int | None = None) 
 
     All tables of one commit go together: what another process is just committing is not part of it.
     """
-    place = Place.of(to)
-    files = Table.open(place, "files")
+    place = known(to)
+    files = open_table(place, "files")
     if files is None:
         raise SourceError(f"{place}: is no lake, or is one of an earlier release")
     name = table if table in {"files", "findings"} else DATA + table.removeprefix(DATA)
     at, versions = _committed(files, commit)
     version = at if name == "files" else versions.get(name)
-    found = Table.open(place, name, version) if version is not None else None
+    found = open_table(place, name, version) if version is not None else None
     if found is None:
-        known = ", ".join(sorted({"files", "findings", *(one.removeprefix(DATA) for one in versions)}))
-        raise SourceError(f"{place}: has no table {table}; there are {known}")
+        listed = ", ".join(sorted({"files", "findings", *(one.removeprefix(DATA) for one in versions)}))
+        raise SourceError(f"{place}: has no table {table}; there are {listed}")
     return found
 
 
@@ -233,7 +241,7 @@ def refuse_former(place: Place) -> None:
 
 
 def _existing(place: Place, table: str) -> Table:
-    found = Table.open(place, table)
+    found = open_table(place, table)
     if found is None:
         raise LakeError(f"has no table {table} any more")
     return found

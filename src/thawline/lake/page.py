@@ -73,7 +73,7 @@ def _notes(missing: int, left: int, found: pa.Table) -> Iterator[str]:
 def _sorted(
     lake: Lake, table: str, columns: list[str], order: list[tuple[str, str]], most: int | None = None
 ) -> pa.Table:
-    """Rows of a table of the lake in an order; no more than so many, errors first."""
+    """Rows of a table of the lake in an order, errors first, up to a number of rows."""
     kept: list[pa.RecordBatch] = []
     room = most
     for severity in ("error", None) if most is not None else (None,):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import re
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -17,8 +20,9 @@ import pyarrow as pa
 from thawline.errors import MissingExtra, SourceError, ThawlineError
 from thawline.outputs import replacing
 
-__all__ = ["LakeError", "Place", "plain", "writing"]
+__all__ = ["STAGED", "LakeError", "Place", "plain", "writing"]
 
+STAGED = "_ingest/staged"
 HADOOP = re.compile(r"^s3[an]://")
 """Hadoop's names of the scheme s3."""
 
@@ -54,6 +58,10 @@ class Place:
 
     root: str
     """An absolute path, or a URL, without a slash at its end."""
+    form: str = "delta"
+    """In which form the tables of the lake there are kept (`forms`)."""
+    catalog: str = ""
+    """Where tables are found that a catalog keeps: a name, or a URI."""
 
     @classmethod
     def of(cls, to: str | os.PathLike[str]) -> Place:
@@ -72,6 +80,15 @@ class Place:
     def uri(self, name: str) -> str:
         """The path or URL of something in it."""
         return f"{self.root}/{name}"
+
+    @property
+    def keeps_values(self) -> bool:
+        """Whether files of partitioned tables have the partitioning columns, too."""
+        return self.form == "iceberg"
+
+    def staged(self, name: str) -> str:
+        """Where a table file is until it is committed: where no log says what counts, it is not among the others."""
+        return f"{STAGED}/{name}" if self.form == "parquet" else name
 
     @property
     def storage(self) -> dict[str, str] | None:
@@ -94,7 +111,7 @@ class Place:
 
     @contextmanager
     def create(self, name: str) -> Iterator[BinaryIO]:
-        """A new file to write, which is on the disk, or in the bucket, when the block ends."""
+        """A new file to write, which is there, on the disk or in the bucket, all of it, when the block ends."""
         with writing():
             if self.is_remote:
                 files, path = self._files(name)
@@ -103,14 +120,71 @@ class Place:
                 return
             path = self.uri(name)
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-            with open(path, "wb") as file:  # noqa: PTH123 - the name has no surprises
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
+            own = f"{path}.{secrets.token_hex(4)}"  # another process may be writing the same, as it finishes a commit
+            try:
+                with open(own, "xb") as file:  # noqa: PTH123 - the name has no surprises
+                    yield file
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(own, path)  # noqa: PTH105 - strings
+            except BaseException:
+                Path(own).unlink(missing_ok=True)
+                raise
             _sync_folder(path)
 
+    def create_whole(self, name: str, content: bytes) -> None:
+        """A new small file, all of it or nothing; `FileExistsError` if another process was first."""
+        files, path = self._files(name)
+        if self.is_remote:
+            try:
+                files.pipe_file(path, content, mode="create")
+            except OSError as error:
+                if isinstance(error, FileExistsError) or _is_refused(error):
+                    raise FileExistsError(errno.EEXIST, "is there already", path) from error
+                with writing():
+                    raise
+            return
+        with writing():
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            own = f"{path}.{secrets.token_hex(4)}"
+            try:
+                with open(own, "xb") as file:  # noqa: PTH123 - the name has no surprises
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+                try:
+                    os.link(own, path)
+                except FileExistsError:
+                    is_first = False
+                else:
+                    is_first = True
+            finally:
+                Path(own).unlink(missing_ok=True)
+            _sync_folder(path)
+        if not is_first:
+            raise FileExistsError(errno.EEXIST, "is there already", path)
+
+    def move(self, name: str, to: str) -> None:
+        """Give a file another name; it may have it already."""
+        files, path = self._files(name)
+        _, target = self._files(to)
+        with writing():
+            try:
+                if self.is_remote:
+                    files.invalidate_cache()
+                    files.copy(path, target)
+                    files.rm_file(path)
+                    return
+                Path(target).parent.mkdir(parents=True, exist_ok=True)
+                os.replace(path, target)  # noqa: PTH105 - strings
+            except FileNotFoundError:
+                if not files.exists(target):
+                    raise
+                return
+            _sync_folder(target)
+
     def put(self, name: str, content: bytes) -> None:
-        """Write a small file, in the place of an earlier one; nobody sees a part of it."""
+        """Write a small file, in the place of an earlier one; readers see the old or the new one, never a part."""
         if self.is_remote:  # an object appears when it is complete
             with self.create(name) as file:
                 file.write(content)
@@ -141,7 +215,11 @@ class Place:
 
     def exists(self, name: str) -> bool:
         """Whether there is a file or folder."""
-        return bool(self.listed(name)) or (not self.is_remote and Path(self.uri(name)).exists())
+        if not self.is_remote:
+            return Path(self.uri(name)).exists()
+        files, path = self._files(name)
+        files.invalidate_cache()
+        return bool(files.exists(path))
 
     def listed(self, name: str) -> list[str]:
         """The names in a folder; none if there is no such folder."""
@@ -154,14 +232,32 @@ class Place:
             raise SourceError(error.errno, f"{self.uri(name)}: cannot be listed: {error.strerror}") from error
         return sorted(last for one in found if (last := one.rstrip("/").rpartition("/")[2]) and one.rstrip("/") != path)
 
-    def below(self, name: str) -> Iterator[tuple[str, int]]:
-        """Every file below a folder, relative to it, with its size."""
+    def below(self, name: str) -> Iterator[tuple[str, int, datetime]]:
+        """Every file below a folder, relative to it, with its size and when it was written."""
         files, path = self._files(name)
         if self.is_remote:
             files.invalidate_cache()
         prefix = path.rstrip("/") + "/"
         for found, facts in files.find(path, detail=True).items():
-            yield found.removeprefix(prefix), int(facts["size"])
+            yield found.removeprefix(prefix), int(facts["size"]), _written_at(facts)
+
+
+def _written_at(facts: dict[str, Any]) -> datetime:
+    """When a file was written, as drivers have it in their own ways; long ago if they do not say."""
+    for name in ("LastModified", "last_modified", "mtime", "updated"):
+        found = facts.get(name)
+        if isinstance(found, int | float):
+            return datetime.fromtimestamp(found, UTC)
+        if isinstance(found, str):
+            found = datetime.fromisoformat(found)
+        if isinstance(found, datetime):
+            return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return datetime.fromtimestamp(0, UTC)
+
+
+def _is_refused(error: OSError) -> bool:
+    """Whether a bucket refuses to create an object because it is there; drivers say so in their own ways."""
+    return any(word in str(error) for word in ("PreconditionFailed", "pre-conditions", "conditionNotMet", "412"))
 
 
 def _sync_folder(path: str) -> None:

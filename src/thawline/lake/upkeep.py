@@ -12,9 +12,10 @@ from pathlib import Path
 from thawline.errors import SourceError
 from thawline.lake.accounts import DATA
 from thawline.lake.commits import Change
-from thawline.lake.delta import Table
+from thawline.lake.forms import known, open_table
 from thawline.lake.lake import PENDING, Lake, refuse_former
 from thawline.lake.place import Place
+from thawline.lake.table import Table
 from thawline.wording import utf8
 
 __all__ = ["Commit", "Status", "TableStatus", "compact", "forget", "history_of", "pack", "status_of", "vacuum"]
@@ -62,9 +63,9 @@ class Commit:
 
 def existing(to: str | os.PathLike[str]) -> Lake:
     """The lake at a place; `SourceError` if there is none."""
-    place = Place.of(to)
-    refuse_former(place)
-    if not place.exists("files/_delta_log"):
+    refuse_former(Place.of(to))
+    place = known(to)
+    if not (place.exists("files/_delta_log") if place.form == "delta" else open_table(place, "files")):
         raise SourceError(f"{place}: is no lake; `thawline ingest SOURCE --to {place}` makes one")
     return Lake.open(to)
 
@@ -72,7 +73,7 @@ def existing(to: str | os.PathLike[str]) -> Lake:
 def tables(place: Place) -> Iterator[Table]:
     """The tables of a lake; `files` is the last."""
     for name in (*(f"{DATA}{name}" for name in place.listed(DATA)), "findings", "files"):
-        if found := Table.open(place, name):
+        if found := open_table(place, name):
             yield found
 
 
@@ -94,7 +95,7 @@ def status_of(to: str | os.PathLike[str]) -> Status:
 def history_of(to: str | os.PathLike[str]) -> list[Commit]:
     """The commits of a lake, newest first."""
     place = existing(to).place
-    files = Table.open(place, "files")
+    files = open_table(place, "files")
     found = []
     for one in files.history() if files else ():
         facts = one.get("thawline", {})

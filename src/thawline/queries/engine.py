@@ -70,7 +70,7 @@ def answered(
 ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
     """The schema and the rows of an answer; they are computed while they are read.
 
-    The query may use so many threads and so many bytes of memory; beyond that it spills to a temporary folder of its
+    Threads and bytes of memory are bounded; beyond its memory the query spills to a temporary folder of its
     own, which is gone afterwards.
     """
     folder = tempfile.mkdtemp(prefix="thawline-sql-")

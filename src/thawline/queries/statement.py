@@ -134,6 +134,8 @@ def _query(text: str) -> exp.Query:
         trees = [tree for tree in parsed(text) if tree is not None]
     except BadFilter as error:
         raise BadQuery(str(error)) from None
+    if not trees:
+        raise BadQuery("the query is empty; write it like select * from 'orders-3/'")
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
         raise BadQuery("only one query is answered, which reads: it starts with select, from or with")
     into = next(trees[0].find_all(exp.Into, exp.DML, exp.Command), None)

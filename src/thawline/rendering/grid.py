@@ -43,11 +43,14 @@ class Grid:
         hint: str = "",
         *,
         flows: bool = False,
+        drops_alike: bool = False,
     ) -> None:
         self.console, self.header, self.right, self.hint = console, list(header), list(right), hint
         self.firm = list(firm or right)
         """Columns whose values are never cut: a part of a number is another number."""
         self.wants_flow = flows
+        self.drops_alike = drops_alike
+        """Whether columns with one value in all rows give way to others."""
         self.shown: list[int] = []
         self.widths: list[int] = []
         self.is_begun = False
@@ -61,11 +64,15 @@ class Grid:
                 for width, name, is_firm in zip(natural, self.header, self.firm, strict=True)
             ]
             empty = [bool(page) and all(row[index] in EMPTY for row in page) for index in range(len(natural))]
-            self.shown = chosen(natural, least, empty, self.console.width)
+            alike = [self._is_alike(page, index) for index in range(len(natural))]
+            self.shown = chosen(natural, least, empty, self.console.width, alike)
             self.widths = fitted(
                 [natural[index] for index in self.shown], [least[index] for index in self.shown], self.console.width
             )
         return len(self.shown) >= min(FEWEST, len(self.header))
+
+    def _is_alike(self, page: Sequence[Sequence[str]], index: int) -> bool:
+        return self.drops_alike and len(page) > 1 and all(row[index] == page[0][index] for row in page)
 
     @property
     def flows(self) -> bool:
@@ -117,17 +124,25 @@ class Grid:
             yield space + cell if self.right[index] else cell + space
 
 
-def chosen(natural: Sequence[int], least: Sequence[int], empty: Sequence[bool], room: int) -> list[int]:
+def chosen(
+    natural: Sequence[int], least: Sequence[int], empty: Sequence[bool], room: int, alike: Sequence[bool] = ()
+) -> list[int]:
     """The columns that fit: empty ones are removed before any is cut, then those before the last, down to one.
 
-    The last column is kept, since it holds sums or remarks about the whole row.
+    Those with the same value in all rows go before others. The last column is kept, since it holds sums or remarks
+    about the whole row.
 
     >>> chosen([5, 10, 20, 20, 30], [5, 10, 10, 10, 10], [False, True, False, False, False], 30)
     [0, 2, 4]
+    >>> chosen([5, 10, 10, 10], [5, 10, 10, 10], [False] * 4, 30, [False, False, True, True])
+    [0, 1, 3]
     """
     kept = list(range(len(least)))
     for index in reversed(range(len(least))):
         if empty[index] and len(kept) > 1 and _width(natural, kept) > room:
+            kept.remove(index)
+    for index in (place for place in reversed(kept[1:-1]) if alike and alike[place]):
+        if _width(least, kept) > room:
             kept.remove(index)
     while len(kept) > 1 and _width(least, kept) > room:
         kept.pop(-2)

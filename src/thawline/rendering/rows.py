@@ -39,7 +39,7 @@ class Terminal:
         self.mode, self.size = mode, LONG_CELL if vertical else CELL
         right = [_is_number(field.type) for field in schema]
         names = [printable(name) for name in schema.names]
-        self.grid = Grid(console, names, right, [_is_firm(field.type) for field in schema], hint)
+        self.grid = Grid(console, names, right, [_is_firm(field.type) for field in schema], hint, drops_alike=True)
         self.vertical = Vertical(console, names) if vertical else None
         self.held: list[tuple[str, ...]] = []
         """Rows of the page that is not full yet; the first page sets the widths of columns."""

@@ -23,6 +23,7 @@ try:
 except ImportError:
     raise MissingExtra("Spark is not installed: `pip install 'thawline[spark]'`") from None
 
+from thawline.spark.connect import SCHEME, connected
 from thawline.spark.java import find_java
 from thawline.spark.worker import hush
 
@@ -86,8 +87,14 @@ def session(
 ) -> SparkSession:
     """A session with the sources registered: the active one, or a new one, by default on all cores of this machine.
 
-    Workers run the same Python as the driver unless spark.pyspark.python or PYSPARK_PYTHON is set.
+    Workers run the same Python as the driver unless spark.pyspark.python or PYSPARK_PYTHON is set. A master such as
+    sc://host:15002 is a server of Spark Connect.
     """
+    if master and master.startswith(SCHEME):
+        queries = {key: value for key, value in CONFIGURATION.items() if key.startswith("spark.sql.")}
+        spark = connected(master, {**queries, **(configuration or {})})
+        register(spark)
+        return spark
     from pyspark.sql import SparkSession  # noqa: PLC0415 - as above
 
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)  # not needed here

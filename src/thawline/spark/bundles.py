@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from thawline.formats.growth import growths
 from thawline.spark.discovery import Work
 from thawline.spark.intake import Share
 from thawline.spark.planning import A_CORE, LEAST_PARTITION, MOST_PARTITION, OPEN_COST, Part, Planner
@@ -63,6 +64,10 @@ def bytes_of(works: Sequence[Work]) -> int:
 
 def _shares(work: Work, size: int) -> list[Share]:
     """The shares of a work: a whole file, or its ranges."""
+    if work.is_open:
+        end, waiting = work.file.size, work.taken_to or None
+        gains = growths(work.taken_to, end, MOST_PARTITION, is_open=True, waiting_at=waiting)
+        return [Share(work, Part(work.file, one.range), one) for one in gains]
     if work.is_folder or work.file.size <= max(size, LEAST_PARTITION):
         return [Share(work, Part(work.file))]
     return [Share(work, part) for group in Planner(size).plan([work.file]) for part in group]

@@ -13,6 +13,8 @@ from thawline.spark.files import File, absolute
 
 PROBLEM = "problem: "
 """Prefix of the signature of a work that is not read."""
+OPEN = ":open"
+"""Suffix of the signature of a file that may still be written to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,10 @@ class Work:
     """Why the file is not read; empty if it is."""
     is_failure: bool = False
     """Whether the problem is a read error; else the file is left out for its type."""
+    is_open: bool = False
+    """Whether the file may still be written to, so that what looks damaged at its end waits."""
+    taken_to: int = 0
+    """How much of an open file the lake has; the rest is added to that."""
 
     @property
     def key(self) -> str:
@@ -44,7 +50,7 @@ class Work:
         if self.problem:
             return PROBLEM + self.problem
         etag = f":{self.file.etag}" if self.file.etag else ""
-        return f"{self.file.size}:{self.file.modified}{etag}"
+        return f"{self.file.size}:{self.file.modified}{etag}{OPEN if self.is_open else ''}"
 
 
 def discover(sources: Iterable[str]) -> Iterator[Work]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -14,6 +14,7 @@ from thawline.errors import ThawlineError, UnknownFormat
 from thawline.folder import Folder
 from thawline.formats.contract import Claim, Foldered, Format
 from thawline.formats.described import Described
+from thawline.formats.growth import Growth, gained
 from thawline.formats.recognition import unrecognised
 from thawline.lake.place import LakeError, Place
 from thawline.model import Report
@@ -22,7 +23,7 @@ from thawline.spark.discovery import Work
 from thawline.spark.files import File, Members
 from thawline.spark.planning import Part
 from thawline.spark.tables import Output, Tables
-from thawline.spark.walks import LAST
+from thawline.spark.walks import LAST, as_listed
 from thawline.spark.worker import refuse_slow
 from thawline.values import well_formed
 from thawline.verbs.load import Sink, load
@@ -36,6 +37,8 @@ class Share:
 
     work: Work
     part: Part
+    growth: Growth | None = None
+    """What it has of a file that may still be written to."""
 
 
 @dataclass(slots=True)
@@ -49,6 +52,10 @@ class Account:
     error: str | None = None
     apart: str = ""
     """A status that does not follow from the report: beside, left out, missing, or unknown but resembling a format."""
+    is_open: bool = False
+    """Whether the file may still be written to."""
+    before: Mapping[str, Any] | None = None
+    """The row in `files` of what the lake has of it, to which this is added."""
 
     @property
     def path(self) -> str:
@@ -70,6 +77,8 @@ class Account:
             return "unreadable"
         if not self.report.format:
             return "unknown"
+        if self.is_open and self.report.ok and (self.before or {}).get("status") != "damaged":
+            return "growing"
         return "intact" if self.report.ok else "damaged"
 
     def row(self, signature: str) -> dict[str, Any]:
@@ -81,16 +90,19 @@ class Account:
             "sha256": self.sha256,
             "format": report.format or None,
             "version": self.version,
-            "units": report.units,
-            "rows": report.rows,
-            "intact_bytes": report.intact_bytes,
-            "damaged_bytes": report.damaged_bytes,
-            "findings": len(report.findings),
+            "units": report.units + self._had("units"),
+            "rows": report.rows + self._had("rows"),
+            "intact_bytes": report.intact_bytes + self._had("intact_bytes"),
+            "damaged_bytes": report.damaged_bytes + self._had("damaged_bytes"),
+            "findings": len(report.findings) + self._had("findings"),
             "status": self.status,
             "error": self.error,
             "_work": self.work,
             "_signature": signature,
         }
+
+    def _had(self, what: str) -> int:
+        return int(self.before[what] or 0) if self.before else 0
 
     def findings(self) -> Iterator[dict[str, Any]]:
         """Its rows in `findings`."""
@@ -180,10 +192,11 @@ def _folder_accounts(work: Work) -> Iterator[Account]:
 def _file_account(share: Share, members: Members | None, tables: Tables) -> Account:
     file, work = share.part.file, share.work.key
     account = unread(file.path, work, file.size)
+    account.is_open = share.growth is not None
     try:
         with open_source(file.path) as opened:
             source = opened.on_disk()  # the checksum and each table read the whole file
-            if share.part.is_first:
+            if share.part.is_first and not share.growth:
                 account.sha256 = _sha256(source)
             format_ = members.format_of(file) if members else None
             claim = format_.claim(source) if format_ else _identified(source)
@@ -193,7 +206,7 @@ def _file_account(share: Share, members: Members | None, tables: Tables) -> Acco
                 account.apart = "beside"
                 return account
             sink = partial(tables.add, format_.name, share.work.key, source.name)
-            _load(format_, source, share.part, sink, account.report)
+            _load(format_, source, share, sink, account.report)
     except LakeError:
         raise  # the output failed, not this file
     except MemoryError:
@@ -208,13 +221,23 @@ def _file_account(share: Share, members: Members | None, tables: Tables) -> Acco
     return account
 
 
-def _load(format_: Format, source: Source, part: Part, sink: Sink, report: Report) -> None:
+def _load(format_: Format, source: Source, share: Share, sink: Sink, report: Report) -> None:
+    part = share.part
+    if share.growth:
+        _load_gained(format_, as_listed(source, part.file), share.growth, sink, report)
+        return
     kind = format_.kind_of(source)
     if part.range is None:
         load(kind, source, sink, report)
         return
     with LAST.over(part.file, format_, next(iter(kind.tables)), part.range, _opened) as walk:
         load(kind, walk.source, sink, report, list(walk.take(part.range)))
+
+
+def _load_gained(format_: Format, source: Source, growth: Growth, sink: Sink, report: Report) -> None:
+    kind = format_.kind_of(source)
+    depth = kind.tables[next(iter(kind.tables))].depth
+    load(kind, source, sink, report, list(gained(kind, source, depth, growth)))
 
 
 def _opened(file: File) -> LocalSource | RemoteSource:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from thawline.lake.accounts import FILES, FINDINGS, table_of
 from thawline.lake.commits import Change
-from thawline.lake.delta import TableFile
 from thawline.lake.lake import Lake, exact_path
+from thawline.lake.table import TableFile
 from thawline.spark.intake import Account
 from thawline.wording import utf8
 
@@ -42,7 +42,7 @@ class Standing:
 
 def standings(lake: Lake) -> list[Standing]:
     """Every file that is damaged, missing or unread, sorted by path."""
-    sound = pa.array(["intact", "beside"])
+    sound = pa.array(["intact", "beside", "growing"])
     columns = ["path", "path_b64", "status", "error", "damaged_bytes", "_work"]
     rows = _rows(lake, "files", columns, lambda batch: pc.invert(pc.is_in(batch["status"], sound)))
     missing = pa.array(sorted({row["_work"] for row in rows if row["status"] == "missing"}), pa.string())
@@ -107,6 +107,15 @@ def _marked(row: dict[str, Any], mark: tuple[Account, str] | None) -> dict[str, 
         return {**row, "_signature": ""}
     account, signature = mark
     return {**row, "status": account.status, "error": account.error, "_signature": signature}
+
+
+def with_past(lake: Lake, accounts: Iterable[Account], grown: Collection[str]) -> list[Account]:
+    """The accounts; those of files that have grown with what the lake says of them, to which they are added."""
+    listed = list(accounts)
+    wanted = pa.array(sorted(map(utf8, grown)), pa.string())
+    rows = _rows(lake, "files", None, lambda batch: pc.is_in(batch["_work"], wanted)) if grown else []
+    before = {row["_work"]: row for row in rows}
+    return [replace(account, before=before.get(utf8(account.work))) for account in listed]
 
 
 def ledgers(lake: Lake, accounts: Iterable[Account], signatures: Mapping[str, str]) -> list[TableFile]:

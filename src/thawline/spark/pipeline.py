@@ -18,20 +18,21 @@ from typing import TYPE_CHECKING
 from thawline.errors import FormatError, SourceError, UnknownFormat
 from thawline.lake.accounts import column_of
 from thawline.lake.commits import Change
-from thawline.lake.delta import TableFile
 from thawline.lake.files import new_name, without
 from thawline.lake.lake import Entry, Lake, Overtaken
 from thawline.lake.page import NAME as PAGE
 from thawline.lake.page import leave_page
 from thawline.lake.place import LakeError, Place, plain
+from thawline.lake.table import TableFile
 from thawline.lake.upkeep import pack
 from thawline.spark.bundles import bundles, bytes_of, files_of
 from thawline.spark.discovery import Work, discover
 from thawline.spark.files import absolute
+from thawline.spark.growing import opened
 from thawline.spark.intake import Account, Intake, unread
-from thawline.spark.ledger import Standing, ledgers, settled, standings
+from thawline.spark.ledger import Standing, ledgers, settled, standings, with_past
 from thawline.spark.missing import MISSING, at_or_below, covering, gone, refuse_empty, size_of
-from thawline.spark.submission import AGAIN, Done, SparkEnded, Submission, cause
+from thawline.spark.submission import AGAIN, Cores, Done, SparkEnded, Submission, cause
 from thawline.spark.tables import Output
 from thawline.wording import utf8
 
@@ -135,7 +136,10 @@ def ingest(
     to: str | os.PathLike[str],
     *,
     partition_by: Sequence[str] | None = None,
+    table_format: str | None = None,
+    catalog: str | None = None,
     prune_missing: bool = False,
+    is_following: bool = False,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Summary:
     """Ingest everything that is new or has changed below some sources; returns a summary.
@@ -143,20 +147,25 @@ def ingest(
     A file that is gone since an earlier run keeps its rows and gets the status missing. With `prune_missing` its rows
     are removed.
 
-    Sources are folders, files, and URLs that fsspec supports. `to` is a folder or a URL, where Delta tables grow:
-    `tables/<format>_<table>`, `findings` and `files`, and where `report.html` shows them. The driver and all workers
-    must see it. A source inside of `to`, or `to` inside of a source, is refused: the lake would ingest itself. Several
-    runs may write to one lake at once.
+    With `is_following`, of a file that is still written to only what is whole is taken in, and what it has gained since
+    is added by the next run that is told so; any other run takes it as it is.
+
+    Sources are folders, files, and URLs that fsspec supports. `to` is a folder or a URL, where tables grow, of Delta or
+    as `table_format` says: `tables/<format>_<table>`, `findings` and `files`, and where `report.html` shows them. The
+    driver and all workers must see it. A source inside of `to`, or `to` inside of a source, is refused: the lake would
+    ingest itself. Several runs may write to one lake at once.
     """
     to = target(sources, to)
     with _explaining(to):
         works = list(discover(sources))
-        lake = Lake.open(to, partition_by)
+        lake = Lake.open(to, partition_by, table_format, catalog)
         before = lake.refresh().number
         summary = Summary(to, frozenset(map(absolute, sources)))
         try:
             summary.pruned = _settle(works, sources, lake, prune=prune_missing)
             readable = [work for work in works if not work.problem]
+            if is_following:
+                readable = list(opened(readable, lake.state.works))
             pending = list(_pending(readable, lake))
             summary.unchanged = files_of(readable) - files_of(pending)
             _Run(spark, lake, summary, on_progress, files_of(pending), bytes_of(pending)).take_in(pending)
@@ -268,7 +277,7 @@ class _Run:
         """Submit all works, and commit what is done."""
         if not works:
             return
-        cores = self.spark.sparkContext.defaultParallelism
+        cores = Cores(self.spark).count()
         intake = Intake(self.lake.place, self.lake.run, self.lake.by)
         submission = Submission(self.spark, intake, self._show)
         for done in submission.results(bundles(works, cores)):
@@ -316,16 +325,19 @@ class _Run:
         self._check_new(works)
         failed = {account.work for account in accounts if account.status == "unreadable"}
         kept = {account.work: account for account in accounts if account.work in failed and _has_rows(known, account)}
-        new = [account for account in accounts if account.work not in kept]
+        grown = {key for key, work in works.items() if work.taken_to and key not in failed}
+        new = with_past(self.lake, [account for account in accounts if account.work not in kept], grown)
         # A failed work gets an empty signature, so the next run tries it again.
         signatures = {key: "" if key in failed else work.signature for key, work in works.items()}
         adds = [output.file for output in self._without(outputs, frozenset(failed))]
         adds += ledgers(self.lake, map(_without_rows, new), signatures)
         marks = settled(self.lake, {key: (account, "") for key, account in kept.items()}, (), ())
-        stale = set(map(utf8, (works.keys() & known.keys()) - kept.keys()))
+        stale = set(map(utf8, (works.keys() & known.keys()) - kept.keys() - grown))
+        renewed = tuple(sorted({*marks.renewed, *map(utf8, grown)}))
         facts = {"run": self.lake.run, "files": files_of(list(works.values())), "rows": _rows_of(adds)}
-        change = Change((*adds, *marks.adds), tuple(sorted(stale)), marks.renewed, facts=facts)
+        change = Change((*adds, *marks.adds), tuple(sorted(stale)), renewed, facts=facts)
         with_rows = {account.work for account in accounts if account.report.rows and account.work not in failed}
+        with_rows |= {key for key in grown if known[key].has_rows}
         after = {key: Entry(signature, key in with_rows | kept.keys()) for key, signature in signatures.items()}
         self.lake.commit(change, expected, after)
         self._count(works, accounts, adds)
@@ -365,7 +377,7 @@ class _Run:
 
 
 def _places(outputs: Iterable[Output]) -> Iterator[str]:
-    return (f"{output.file.table}/{output.file.path}" for output in outputs)
+    return (output.file.name for output in outputs)
 
 
 def _rows_of(adds: Iterable[TableFile]) -> dict[str, int]:

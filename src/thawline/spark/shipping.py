@@ -39,7 +39,7 @@ class NotShippable(ThawlineError):
 def pack(target: Path, also: Collection[str] = (), *, overwrite: bool = False) -> Path:
     """Write the archive, with what `also` names, such as s3fs; returns its path.
 
-    Raises `NotShippable` without the native module: thousands of tasks would be slow, and nobody would see why.
+    Raises `NotShippable` without the native module: thousands of tasks would be slow, without a visible reason.
     """
     if not native.is_compiled:
         raise NotShippable(

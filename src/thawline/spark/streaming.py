@@ -21,8 +21,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from thawline.errors import SourceError
-from thawline.formats.growth import Growth
-from thawline.formats.ranges import Range, ranges_of
+from thawline.formats.growth import Growth, growths
 from thawline.spark.files import File, Listing, Members
 from thawline.spark.planning import MOST_PARTITION
 from thawline.spark.rows import Reader
@@ -162,10 +161,9 @@ def _folder(file: File) -> str:
 def _gains(file: File, before: Seen, after: Seen) -> Iterator[Gain]:
     """The tasks for what a file has gained; the first one also has what was held back before."""
     waiting = None if before.is_closed or not before.size else before.size
-    edges = ranges_of(after.end - before.end, MOST_PARTITION) if after.end > before.end else [Range(0, 0)]
-    for number, edge in enumerate(edges):
-        wanted = Range(before.end + edge.start, before.end + edge.end)
-        yield Gain(file, Growth(wanted, not after.is_closed, waiting if number == 0 else None))
+    is_open = not after.is_closed
+    for growth in growths(before.end, after.end, MOST_PARTITION, is_open=is_open, waiting_at=waiting):
+        yield Gain(file, growth)
 
 
 def _seen(offset: Offset) -> dict[str, Seen]:

@@ -1,20 +1,27 @@
-"""Tasks of the pipeline on Spark: each is a job of its own, so that none waits for others or fails with them."""
+"""Tasks of the pipeline on Spark: each is a job of its own, so that none waits for others or fails with them.
+
+All goes through frames, which a session of Spark Connect has, too.
+"""
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark import cloudpickle
 from pyspark.errors import PySparkException
 
 from thawline.errors import ThawlineError
 from thawline.lake.place import LakeError
 from thawline.spark.bundles import Bundle, Task
+from thawline.spark.connect import is_connect
 from thawline.spark.intake import Account, Intake, Taken, unread
 from thawline.spark.worker import LACKING, SHIPPED, BadWorker
 
@@ -33,6 +40,10 @@ KILLED = (
 AHEAD = 2
 """Tasks that are submitted per core: one runs, one waits."""
 MOST_AHEAD = 512
+OFTEN = 5.0
+"""Seconds for which the number of cores is taken to be known, where a job has to ask for it."""
+COUNTED = 1 << 16
+"""Rows by whose partitions cores are counted."""
 HOPELESS = 3
 """Shares that kill their worker before any task has succeeded, after which Spark is taken to be what fails."""
 
@@ -67,6 +78,7 @@ class Submission:
     _running: dict[Future[Taken], tuple[Task, Done]] = field(default_factory=dict)
     _lost: int = 0
     _has_succeeded: bool = False
+    _cores: Cores | None = None
 
     def results(self, bundles: Iterator[Bundle]) -> Iterator[Done | None]:
         """Bundles whose tasks are all done, in the order in which they end; None now and then, while nothing ends."""
@@ -75,8 +87,8 @@ class Submission:
         try:
             yield from self._results(bundles, group)
         except BaseException:
-            with suppress(Py4JError, OSError, AttributeError):
-                self.spark.sparkContext.cancelJobGroup(group)
+            with suppress(Py4JError, PySparkException, OSError, AttributeError):
+                _cancel(self.spark, group)
             raise
         finally:
             self._pool.shutdown(wait=False, cancel_futures=True)
@@ -100,8 +112,9 @@ class Submission:
 
     def _room(self) -> int:
         """How many tasks may be under way: clusters grow and shrink, so it is asked again."""
+        self._cores = self._cores or Cores(self.spark)
         with _translating_errors():
-            return min(max(AHEAD * self.spark.sparkContext.defaultParallelism, 2), MOST_AHEAD)
+            return min(max(AHEAD * self._cores.count(), 2), MOST_AHEAD)
 
     def _submit(self, task: Task, done: Done, group: str) -> None:
         assert self._pool  # noqa: S101 - for mypy
@@ -110,9 +123,9 @@ class Submission:
     def _run(self, task: Task, group: str) -> Taken:
         """Run a task as a job; in a thread of the pool."""
         with _translating_errors():
-            context = self.spark.sparkContext
-            context.setJobGroup(group, "thawline ingest")
-            (taken,) = context.parallelize([task], 1).map(self.intake.take).collect()
+            _name(self.spark, group, _about(task))
+            (row,) = self.spark.range(0, 1, 1, 1).mapInArrow(_Job(self.intake, task).run, "taken binary").collect()
+            taken: Taken = cloudpickle.loads(bytes(row[0]))
             return taken
 
     def _ended(self, future: Future[Taken], group: str) -> Iterator[Done]:
@@ -142,6 +155,63 @@ class Submission:
                 why = "workers of Spark end as soon as they begin, as happens where memory is short"
                 raise SparkEnded(f"{why}; {AGAIN}") from error
             return Taken([_killing(task)], [])
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A task as a function of a frame, which gives what it has taken in as its only row."""
+
+    intake: Intake
+    task: Task
+
+    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """In the worker."""
+        for _ in batches:
+            pass
+        taken = cloudpickle.dumps(self.intake.take(self.task))  # type: ignore[no-untyped-call]
+        yield pa.RecordBatch.from_pydict({"taken": pa.array([taken], pa.binary())})
+
+
+@dataclass(slots=True)
+class Cores:
+    """How many cores Spark has at present: clusters grow and shrink, so it is asked again."""
+
+    spark: SparkSession
+    _known: int = 0
+    _at: float = 0.0
+
+    def count(self) -> int:
+        """Their number; through Spark Connect it is how Spark divides a frame of its own, asked now and then."""
+        if not is_connect(self.spark):
+            return int(self.spark.sparkContext.defaultParallelism)
+        if not self._known or time.monotonic() - self._at > OFTEN:
+            frame = self.spark.range(COUNTED).selectExpr("spark_partition_id() AS part").selectExpr("max(part)")
+            self._known, self._at = int(frame.collect()[0][0]) + 1, time.monotonic()
+        return self._known
+
+
+def _name(spark: SparkSession, group: str, about: str) -> None:
+    """Say what the jobs of this thread are, for Spark's own pages and for who wants to end them."""
+    if is_connect(spark):
+        spark.addTag(group)
+    else:
+        spark.sparkContext.setJobGroup(group, about)
+
+
+def _cancel(spark: SparkSession, group: str) -> None:
+    if is_connect(spark):
+        spark.interruptTag(group)
+    else:
+        spark.sparkContext.cancelJobGroup(group)
+
+
+def _about(task: Task) -> str:
+    """What a task reads, in the words of Spark's own pages."""
+    first = task[0]
+    if len(task) > 1:
+        return f"thawline ingest: {len(task)} files from {first.work.file.path}"
+    span = f", bytes {first.part.range.start} to {first.part.range.end}" if first.part.range else ""
+    return f"thawline ingest: {first.work.file.path}{span}"
 
 
 def _killing(task: Task) -> Account:

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thawline.batches import Waiting
-from thawline.lake.delta import TableFile
 from thawline.lake.files import FileWriter, new_name
 from thawline.lake.place import Place
+from thawline.lake.table import TableFile
 from thawline.wording import utf8
 
 BUFFERED = 96 << 20
@@ -56,7 +56,7 @@ class Tables:
         """Add rows from a file to a table of its format."""
         batch = batch.append_column("_file", pa.repeat(pa.scalar(utf8(file)), batch.num_rows))
         by = {name: str(batch[name].type) for name in self.by if name in batch.schema.names and _is_key(batch[name])}
-        for values, rows in _partitioned(batch, list(by)):
+        for values, rows in _partitioned(batch, list(by), keep=self.place.keeps_values):
             target = self._file(f"tables/{format_name}_{table}", by, values, rows.schema)
             target.waiting.add(rows)
             target.works.add(work)
@@ -74,7 +74,7 @@ class Tables:
         for file in self._open.values():
             file.writer.discard()
         for output in self._done:
-            self.place.remove(f"{output.file.table}/{output.file.path}")
+            self.place.remove(self.place.staged(output.file.name))
 
     def _file(self, table: str, by: dict[str, str], values: tuple[str | None, ...], schema: pa.Schema) -> _Open:
         key = table, values
@@ -100,17 +100,19 @@ class Tables:
             del self._open[next(iter(self._open))]
 
 
-def _partitioned(batch: pa.RecordBatch, by: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], pa.RecordBatch]]:
-    """The rows of each combination of values of the partitioning columns, without these columns."""
+def _partitioned(
+    batch: pa.RecordBatch, by: Sequence[str], *, keep: bool
+) -> Iterator[tuple[tuple[str | None, ...], pa.RecordBatch]]:
+    """The rows of each combination of values of the partitioning columns, with or without these columns."""
     if not by:
         yield (), batch
         return
     name, *others = by
     column = batch[name].cast(pa.string())
-    rest = batch.drop_columns([name])
+    rest = batch if keep else batch.drop_columns([name])
     for value in pc.unique(column).to_pylist():
         rows = rest.filter(pc.is_null(column) if value is None else pc.equal(column, value))
-        for values, part in _partitioned(rows, others):
+        for values, part in _partitioned(rows, others, keep=keep):
             yield (value, *values), part
 
 

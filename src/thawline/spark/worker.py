@@ -24,7 +24,7 @@ class BadWorker(ThawlineError):
 def refuse_slow(*, is_compiled: bool) -> None:
     """Raise `BadWorker` where the driver has the native module and this process has not.
 
-    It would read a hundred times slower, and nobody would see why.
+    It would read a hundred times slower, without a visible reason.
     """
     if is_compiled and not native.is_compiled:
         raise BadWorker(f"the thawline of Spark's workers lacks its native module; {SHIPPED}")

@@ -22,7 +22,7 @@ __all__ = ["Choice"]
 TOGETHER = 4096
 """Units that are asked about at once."""
 PARTS = 16
-"""Into so many parts units are divided of which only some hold a wanted row."""
+"""The number of parts that units are divided into when only some hold a wanted row."""
 
 
 class Choice:
@@ -50,7 +50,7 @@ class Choice:
                 yield from self._kept(part)
 
     def _portions(self, run: Run) -> Iterator[Run]:
-        """A run in portions of so many units, so that their places need little memory."""
+        """A run in portions of a few units, so that their places need little memory."""
         if run.units <= TOGETHER:
             yield run
             return
@@ -80,7 +80,7 @@ class Choice:
     def _mask(self, run: Run) -> pa.Array:
         """Which rows of a run are wanted."""
         found: list[pa.Array] = []
-        assert self.bound.mask is not None  # noqa: S101 - nobody chooses without a filter
+        assert self.bound.mask is not None  # noqa: S101 - a choice has a filter
         for item in self.kind.rows(self.source, [run], self.table, self.columns):
             if isinstance(item, Finding):
                 continue

@@ -13,7 +13,7 @@ from thawline.jobs import ALONE, Crew
 from thawline.outputs import replacing, replacing_folder
 from thawline.parquet import ParquetSettings
 from thawline.parts import PartsWriter
-from thawline.sinks import FileKind, RowSink, file_sink
+from thawline.sinks import FileKind, RowSink, Told, file_sink
 from thawline.values import Bytes
 from thawline.verbs.cat import FileColumns, cat, columns_of
 
@@ -41,6 +41,7 @@ def convert(
     where: Filter = EVERY,
     mode: Bytes = "auto",
     csv_safe: bool = False,
+    on_formula: Told | None = None,
     overwrite: bool = False,
     named: FileColumns | None = None,
     parquet: ParquetSettings | None = None,
@@ -53,7 +54,7 @@ def convert(
     kind = kind_of(target)
     with (
         replacing(target, overwrite=overwrite) as file,
-        file_sink(kind, file, mode, csv_safe=csv_safe, parquet=parquet, crew=crew) as sink,
+        file_sink(kind, file, mode, csv_safe=csv_safe, on_formula=on_formula, parquet=parquet, crew=crew) as sink,
     ):
         _add(sink, files, columns, where, named)
     return sink.rows

@@ -16,7 +16,7 @@ from thawline.formats.contract import Ask, Overview
 from thawline.values import listed
 
 MOST_VALUES = 10_000
-"""At most so many different values are counted."""
+"""Different values are counted up to this number."""
 SHOWN = 10
 
 
@@ -93,7 +93,7 @@ class _Values(_Answer):
 
 
 class _Distinct(_Values):
-    """How many different values there are, or the number after which nobody counts."""
+    """The number of different values, or the largest number that is counted."""
 
     def told(self) -> Any:
         return {"at least": MOST_VALUES} if len(self.found) == MOST_VALUES else len(self.found) or None

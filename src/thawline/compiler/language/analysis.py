@@ -26,7 +26,7 @@ class Analysis:
         self.refused: dict[str, SpecError] = {}
         """What is refused, by its message."""
         self.broken: set[Field] = set()
-        """Fields whose kind nobody knows, since they are refused."""
+        """Fields of unknown kind, since they are refused."""
         self.children: set[Type] = set()
         """Types whose `_parent` an expression uses. Others do not keep it: their structures are freed at once."""
         self.reads: set[str] = set()

@@ -10,9 +10,10 @@ which asbackup writes and only asrestore reads.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal, Self
 
 import pyarrow as pa
@@ -33,10 +34,12 @@ from thawline.formats.aerospike.rows import (
     Selection,
 )
 from thawline.formats.aerospike.salvage import salvaged
+from thawline.formats.aerospike.sections import Part, spans, version_of
 from thawline.formats.aerospike.text import (
     HEADER,
     HEADER_SIZE,
     ZSTD_MAGIC,
+    Item,
     ZstdText,
     entries_of,
     first_bytes,
@@ -46,7 +49,7 @@ from thawline.formats.aerospike.text import (
     uncounted,
 )
 from thawline.formats.aerospike.walk import items_of, pruned_stretches, stretches_of, unit_spans
-from thawline.formats.contract import Ask, Claim, Depth, Format, Kind, Member, Overview, Reading, Table
+from thawline.formats.contract import Ask, Claim, Depth, Format, Kind, Member, Overview, Reading, Section, Table
 from thawline.generated.tables.aerospike import TABLES as DECLARED
 from thawline.model import Finding, LeftOut, Report, Run, Span
 from thawline.source import Source
@@ -231,7 +234,9 @@ class Backup(Kind):
 
     def walk(self, source: Source, depth: Depth) -> Iterator[Run | Finding]:
         """Intact entries and findings. There are no heads: an entry is found by reading the one before it."""
-        return self._readable(source) if depth is Depth.UNITS else self._checked(source)
+        if depth is Depth.UNITS:
+            return _readable(items_of(source, self.format.rules, selection=self.format.selection, is_written=False))
+        return self._checked(source)
 
     def is_undivided(self, source: Source) -> bool:
         """Whether the file is compressed: where its entries are, only the stream before them tells."""
@@ -243,17 +248,29 @@ class Backup(Kind):
         items = items_of(source, rules, quick=quick_check(keeps_digests=is_expected), is_written=False)
         if is_expected:
             items = tally.watched(source.name, items, is_strict=rules.is_damage)
-        return (item.shown for item in items)
+        return _shown(items)
 
-    def _readable(self, source: Source) -> Iterator[Run | Finding]:
-        """The same, with entries that count as damaged but can be read before the finding about them."""
-        for item in items_of(source, self.format.rules, selection=self.format.selection, is_written=False):
-            doubted = item.doubted() if isinstance(item.shown, Finding) else None
-            if doubted and isinstance(doubted.shown, Run) and isinstance(item.shown, Finding):
-                yield uncounted(doubted.shown)
-                yield given(item.shown)
-            else:
-                yield item.shown
+    are_sections_final = True
+
+    def sections(self, source: Source, depth: Depth, size: int) -> Iterator[Section]:
+        """Parts that seem to start with an entry; none where the first records decide about the others.
+
+        Neither does a file have any of whose records the account of its folder is taken.
+        """
+        is_watched = self.format.selection if depth is Depth.UNITS else self.format.tally.expects(source.name)
+        version = "" if is_watched else version_of(source)
+        for span in spans(source, version, size) if version else ():
+            yield Section(span, partial(self._verified, Part(source, span, version, self.format.rules), depth))
+
+    def _verified(self, part: Part, depth: Depth) -> Sequence[Run | Finding] | None:
+        return part.items(None, _readable) if depth is Depth.UNITS else part.items(quick_check(), _shown)
+
+    def rest(self, source: Source, depth: Depth, start: int) -> Iterator[Run | Finding]:
+        """What a walk gives after sections."""
+        if not start:
+            return self.walk(source, depth)
+        part = Part(source, Span(start, source.size), version_of(source), self.format.rules)
+        return _readable(part.rest(None)) if depth is Depth.UNITS else _shown(part.rest(quick_check()))
 
     def rows(self, source: Source, items: Iterable[Run | Finding], table: str, columns: Collection[str]) -> Reading:
         """Runs with their rows. Doubted entries of another table are not given here."""
@@ -306,6 +323,21 @@ class Backup(Kind):
     def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
         """A backup that both tools read, of everything that is intact."""
         return salvaged(source, items)
+
+
+def _shown(items: Iterable[Item]) -> Iterator[Run | Finding]:
+    return (item.shown for item in items)
+
+
+def _readable(items: Iterable[Item]) -> Iterator[Run | Finding]:
+    """The same, with entries that count as damaged but can be read before the finding about them."""
+    for item in items:
+        doubted = item.doubted() if isinstance(item.shown, Finding) else None
+        if doubted and isinstance(doubted.shown, Run) and isinstance(item.shown, Finding):
+            yield uncounted(doubted.shown)
+            yield given(item.shown)
+        else:
+            yield item.shown
 
 
 def _compressed_claim(source: Source, *, has_name: bool) -> Claim | None:

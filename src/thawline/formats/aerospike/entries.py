@@ -172,7 +172,7 @@ class Tokens:
         return decoded
 
     def sized(self, size: int) -> bytes:
-        """A value of so many bytes, and the line feed after it."""
+        """A value of a given number of bytes, and the line feed after it."""
         start, end = self.pos, self.pos + size
         if end >= len(self.text):
             reason = f"a value of {counted(size, 'byte')} extends past the end of the text"
@@ -185,7 +185,7 @@ class Tokens:
     # Letters.
 
     def letter(self, letters: bytes, ahead: int, what: str, unknown: str, rules: tuple[Rule, ...]) -> int:
-        """A letter with a meaning, of which so many bytes have to be there."""
+        """A letter with a meaning; a given number of bytes has to be there."""
         if self.pos + ahead > len(self.text):
             raise self._cut(self.pos)
         letter = self.text[self.pos]

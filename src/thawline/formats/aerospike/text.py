@@ -19,10 +19,12 @@ from typing import Protocol
 import zstandard
 
 from thawline.codecs import zstd_blocks
+from thawline.engine.starts import Starts
 from thawline.errors import CodecError
 from thawline.formats.aerospike.findings import BROKEN, BROKEN_FRAME, Doubted, Found, Making, Stretch, nothing
 from thawline.formats.aerospike.rows import TABLES
 from thawline.generated.kernels.constants import AEROSPIKE_BACKUP_HEADER_SIZE, AEROSPIKE_HEADER_MAGIC
+from thawline.generated.kernels.tables import SYNCS
 from thawline.generated.kernels.tolerant import AEROSPIKE_HEADER_VERSION_WORDS
 from thawline.model import Code, Finding, LeftOut, Payload, Run, Span
 from thawline.source import Source
@@ -40,8 +42,6 @@ LONGEST_HEAD = 18
 HEADER = re.compile(AEROSPIKE_HEADER_MAGIC + rb"(\d)\.(\d)\n")
 HEADER_SIZE: int = AEROSPIKE_BACKUP_HEADER_SIZE
 VERSIONS = frozenset(line.removeprefix(AEROSPIKE_HEADER_MAGIC).decode() for line in AEROSPIKE_HEADER_VERSION_WORDS)
-STARTS = re.compile(rb"\n(?=%s)" % b"|".join(re.escape(lead) for lead in TABLES))
-"""The line feed before what looks like an entry."""
 LINES = re.compile(rb"(?:^|\n)\+ [kndsgtb] |\n- [A-Z]!? ")
 ASBX_HEAD = re.compile(rb"\x01.{8}.{4}[!-~]{1,31}\0{0,30}", re.DOTALL)
 ASBX_HEAD_SIZE = 44
@@ -82,7 +82,12 @@ def is_noise(head: bytes) -> bool:
 
 def has_entries(view: memoryview) -> bool:
     """Whether anything in a text looks like the start of an entry."""
-    return bytes(view[:4]) in TABLES or STARTS.search(view) is not None
+    return bytes(view[:4]) in TABLES or starts_in(view).following(0) < len(view)
+
+
+def starts_in(view: memoryview) -> Starts:
+    """Where entries can start in a text, after a line feed."""
+    return Starts(SYNCS["aerospike_backup__item"], view)
 
 
 def rest_of_entry(start: int) -> dict[str, object]:

@@ -53,7 +53,6 @@ from thawline.formats.aerospike.text import (
     HEADER_SIZE,
     LATEST,
     LONGEST_ENTRY,
-    STARTS,
     VERSIONS,
     ZSTD_MAGIC,
     Entries,
@@ -74,6 +73,7 @@ from thawline.formats.aerospike.text import (
     pruned_run,
     rest_of_entry,
     scrap_end,
+    starts_in,
 )
 from thawline.formats.aerospike.write import header
 from thawline.generated.kernels import constants, tolerant
@@ -424,19 +424,19 @@ class Walk:
         at = max(resume - 1, start)
         while True:
             view, is_last = self.text.window(at, max(self.size, self.text.step))
-            for found in STARTS.finditer(view):
-                reader = EntryReader(view, found.end(), self.version)
-                if entry := _started(reader):
-                    self.head, self.after_head = (at + found.end(), entry), at + reader.pos
-                    return at + found.end()
-                if not is_last and found.end() > len(view) // 2:
+            for found, _ in starts_in(view).within(0, len(view)):
+                reader = EntryReader(view, found, self.version)
+                if entry := started_entry(reader):
+                    self.head, self.after_head = (at + found, entry), at + reader.pos
+                    return at + found
+                if not is_last and found > len(view) // 2:
                     break
             else:
                 if is_last:
                     return at + len(view)
                 at += max(len(view) - 8, 1)
                 continue
-            at += found.start()
+            at += found - 1
 
     def _nested(self) -> int:
         """The position up to which entries here may be text inside the broken record; 0 if they are not.
@@ -459,7 +459,7 @@ class Walk:
         return Finding(code, span, detail, self.hint)
 
 
-def _started(reader: EntryReader) -> Entry | None:
+def started_entry(reader: EntryReader) -> Entry | None:
     """The entry that starts here: the header of a record up to its set, or a whole index or UDF; else None."""
     try:
         return reader.head() if reader.text[reader.pos] == ord("+") else reader.entry()

@@ -29,20 +29,26 @@ from thawline.formats.aerospike.entries import (
     Udf,
     Value,
 )
+from thawline.generated.kernels import constants
+from thawline.generated.kernels.tables import TABLES as KERNELS
 from thawline.generated.tables.aerospike import RECORDS
 from thawline.outputs import replacing
 from thawline.ripemd160 import ripemd160
 
 __all__ = ["AsbWriter", "BadEntry", "Bin", "Index", "Key", "Meta", "Record", "Udf", "digest_of", "encode", "header"]
 
-KEY_TYPES = {"I": 1, "D": 2, "S": 3, "X": 3, "B": 4}
+KEY_TYPES = {
+    "I": constants.PARTICLE_TYPE_INTEGER, "D": constants.PARTICLE_TYPE_DOUBLE, "S": constants.PARTICLE_TYPE_STRING,
+    "X": constants.PARTICLE_TYPE_STRING, "B": constants.PARTICLE_TYPE_BYTES,
+}  # fmt: skip
 """Particle types of keys, as digests include them (as_key.c)."""
 TEXT_LETTERS, SCALAR_LETTERS = frozenset("SGX"), frozenset("NZID")
 LETTERS = {
-    "bytes": "B", "csharp": "C", "double": "D", "erlang": "E", "geojson": "G", "php": "H", "integer": "I",
-    "java": "J", "list": "L", "map": "M", "nil": "N", "python": "P", "ruby": "R", "string": "S",
-    "base64_string": "X", "hll": "Y", "boolean": "Z",
-}  # fmt: skip
+    name: chr(letter)
+    for column in KERNELS["aerospike_records"].columns
+    for item in column.items
+    for letter, name in item.labels.items()
+}
 """Letters of the types of bins and keys, by their names in tables."""
 
 Version = Literal["3.0", "3.1", "3.2"]

@@ -397,7 +397,7 @@ def parts_of(path: str) -> list[str]:
 def check_link(path: str, target: str) -> None:
     """Raise `BadPath` unless a link leads below the folder that its path is relative to.
 
-    `..` may only come first: after a name, which may be a link itself, nobody knows where it leads.
+    `..` may only come first: a name before it may be a link, and then the target is unknown.
 
     >>> check_link("a/b", "../c/d")
     >>> check_link("a/b", "../../c")

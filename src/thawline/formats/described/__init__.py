@@ -1,7 +1,7 @@
 """A format from a spec alone, whatever of Kaitai Struct it uses: units with checksums, or one structure a file.
 
-`layout` is a spec that is ready to read files, `units` and `whole` are the two kinds of files, `search` finds the next
-unit after damage, `proofs` computes checksums that the spec declares.
+`layout` is a spec that is ready to read files. `units` and `whole` are the two kinds of files; `units` also finds the
+next unit after damage. `proofs` computes the checksums that the spec declares.
 """
 
 from __future__ import annotations

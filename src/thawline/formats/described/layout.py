@@ -96,7 +96,7 @@ class Layout:
     ) -> Iterator[Units | Failure]:
         """The units from a position on, as far as they can be read and start before the end of the span.
 
-        At most so many are read at a time. A unit without bytes is a failure: it would be followed by another for ever.
+        At most `most` are read at a time. A unit without bytes is a failure: it would be followed by another for ever.
         """
         wanted = {START, END, *([UNIT] if columns is None else (f"{UNIT}.{name}" for name in columns))}
         view = source.view(0, source.size)

@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from thawline.compiler.sync import Sync, checked
+from thawline.compiler.sync import Sync, checked, is_choice
 from thawline.ksy.attributes import Attribute, attributes_of
 from thawline.ksy.documents import Keys, Spec, TypeDef, contents_bytes
 from thawline.ksy.layouts import NUMBER
@@ -66,7 +66,7 @@ def parts_of(spec: Spec, specs: Mapping[str, Spec]) -> Parts:
     fields = attributes_of(root, "seq")
     last = fields[-1] if fields else None
     type_ = _type_of(last, specs) if last and last.data.get("repeat") == "eos" else None
-    if last is None or type_ is None or "-sync" not in type_.data:
+    if last is None or type_ is None or "-sync" not in type_.data or is_choice(type_):
         return Parts(spec, root)
     if "id" not in last.data:
         raise spec.error(last.keys, "what repeats needs an id, which is the name of its table")

@@ -10,10 +10,11 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import PurePath
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from thawline import codecs
 from thawline.batches import last
@@ -31,8 +32,8 @@ from thawline.formats.contract import (
     Kind,
     Member,
     Overview,
-    Portion,
     Reading,
+    Section,
     Table,
 )
 from thawline.formats.kafka import folder as partitions
@@ -65,8 +66,8 @@ from thawline.formats.kafka.units import (
 )
 from thawline.formats.kafka.walk import (
     SEGMENT_NAME,
-    Stretch,
     Walk,
+    beyond,
     everywhere,
     explained,
     find_start,
@@ -78,7 +79,7 @@ from thawline.formats.kafka.walk import (
 )
 from thawline.generated.tables.kafka import BATCHES, CONTROL, RECORDS
 from thawline.model import Finding, LeftOut, Payload, Report, Run, Span
-from thawline.source import Source
+from thawline.source import Held, Source
 
 TABLES = {
     "records": Table.of(RECORDS),
@@ -226,26 +227,44 @@ class Segment(Kind):
 
     def walk(self, source: Source, depth: Depth) -> Iterator[Run | Finding]:
         """Intact batches and findings. By units, batches that cannot hold what is requested are not verified."""
-        if depth is Depth.EVERYTHING:
-            for portion in self.portions(source):
-                yield from portion()
-            return
-        yield from self._headed(source) if depth is Depth.HEADS else self._units(source)
-        yield from unfinished(source)
+        yield from self._headed(source) if depth is Depth.HEADS else self.rest(source, depth, 0)
 
     def _headed(self, source: Source) -> Iterator[Run | Finding]:
         for stretch in Walk(source, nowhere, first_offset=first_offset(source)).stretches():
             runs = [self._headed_runs(source, some) for some in stretch.heads.kinds()] if stretch.heads else []
             yield from in_order(together(runs), stretch.findings)
+        yield from unfinished(source)
 
-    def portions(self, source: Source) -> Iterator[Portion]:
-        """Stretches of units: heads and checksums tell where they are, and whoever takes one decodes it."""
-        for stretch in explained(source):
-            yield from (partial(self._portion, source, part) for part in _parts_of(stretch))
-        yield partial(unfinished, source)
+    are_sections_final = True
 
-    def _portion(self, source: Source, part: Stretch) -> Iterator[Run | Finding]:
-        return in_order(self._decoded_runs(source, part.heads), part.findings)
+    def sections(self, source: Source, depth: Depth, size: int) -> Iterator[Section]:
+        """Stretches of units whose heads are as they should be; none where not all records are requested."""
+        selection = self.format.request(source, ()).selection
+        walk = Walk(Held(source), nowhere, first_offset=first_offset(source))
+        for stretch in () if selection.is_narrow else walk.stretches():
+            if walk.takes_turns or stretch.findings:
+                return
+            for heads in _parts_of(stretch.heads, size) if stretch.heads else ():
+                yield Section(heads.span, partial(self._verified, source, heads, depth))
+
+    def _verified(self, source: Source, heads: Heads, depth: Depth) -> Sequence[Run | Finding] | None:
+        """The runs of a section; None where a checksum is wrong."""
+        for some in heads.kinds():
+            if not pc.all(Checksums(source).right(some)).as_py():
+                return None
+        if depth is Depth.EVERYTHING:
+            return list(self._decoded_runs(source, heads))
+        return list(_runs_of(heads, self.format.selection(None)))
+
+    def rest(self, source: Source, depth: Depth, start: int) -> Iterator[Run | Finding]:
+        """What a walk gives after sections: it goes over their heads again, and verifies what is after them."""
+        if start < source.size:
+            yield from (self._everything if depth is Depth.EVERYTHING else self._units)(source, start)
+        yield from unfinished(source)
+
+    def _everything(self, source: Source, start: int) -> Iterator[Run | Finding]:
+        for stretch in explained(source, start):
+            yield from in_order(self._decoded_runs(source, stretch.after(start).heads), stretch.findings)
 
     def _decoded_runs(self, source: Source, heads: Heads | None) -> Iterator[Run | Finding]:
         """Runs of some units, with their records decoded and counted."""
@@ -259,15 +278,16 @@ class Segment(Kind):
             return self._decoded_runs(source, heads)
         return counted_runs(heads, heads.ends(), self.format.selection(None))
 
-    def _units(self, source: Source) -> Iterator[Run | Finding]:
+    def _units(self, source: Source, start: int) -> Iterator[Run | Finding]:
         selection = self.format.request(source, ()).selection
-        start, first = 0, first_offset(source)
+        position, first = 0, first_offset(source)
         if selection.is_narrow and (head := find_start(source, selection.offsets[0], selection.since)):
-            start, first = head.start, head.rows["base_offset"][0].as_py() or 0
-            yield Run(Span(0, start), 0, 0, left_out=LeftOut(0, start))
-        for stretch in Walk(source, selection.units, first_offset=first).stretches(start):
-            runs = _runs_of(stretch.heads, selection) if stretch.heads else ()
-            yield from in_order(runs, stretch.findings)
+            position, first = head.start, head.rows["base_offset"][0].as_py() or 0
+            yield Run(Span(0, position), 0, 0, left_out=LeftOut(0, position))
+        look = beyond(start) if start else selection.units
+        for stretch in Walk(source, look, first_offset=first).stretches(position):
+            heads = stretch.after(start).heads
+            yield from in_order(_runs_of(heads, selection) if heads else (), stretch.findings)
 
     def rows(self, source: Source, items: Iterable[Run | Finding], table: str, columns: Collection[str]) -> Reading:
         """Runs with their rows, decoded by stretches where the walk left its heads."""
@@ -422,32 +442,24 @@ def _runs_of(heads: Heads, selection: Selection) -> Iterator[Run]:
 
 def _ends(heads: Heads) -> list[int]:
     """The rows after the last unit of each run; long runs are cut, so that workers can share them."""
-    cuts = _cuts(heads)
+    cuts = _cuts(heads, LONGEST_RUN)
     return sorted({*heads.ends(), *cuts}) if cuts else heads.ends()
 
 
-def _cuts(heads: Heads) -> list[int]:
-    """Rows at which a long stretch can be cut."""
-    if heads.end - heads.start <= LONGEST_RUN:
+def _cuts(heads: Heads, size: int) -> list[int]:
+    """Rows at which a stretch that is longer than some size can be cut."""
+    if heads.end - heads.start <= size:
         return []
     positions, cuts, row = heads.positions, [], 0
-    while (row := max(bisect_left(positions, positions[row] + LONGEST_RUN), row + 1)) < len(heads):
+    while (row := max(bisect_left(positions, positions[row] + size), row + 1)) < len(heads):
         cuts.append(row)
     return cuts
 
 
-def _parts_of(stretch: Stretch) -> Iterator[Stretch]:
-    """A stretch, or parts of a long one; a finding comes with what is before it, unless that has ended."""
-    heads, findings = stretch.heads, stretch.findings
-    cuts = _cuts(heads) if heads else []
-    if heads is None or not cuts:
-        yield stretch
-        return
-    starts, first, done = [finding.span.start for finding in findings], 0, 0
-    for end in (*cuts, len(heads)):
-        reached = bisect_left(starts, heads.positions[end]) if end < len(heads) else len(findings)
-        yield Stretch(heads.slice(first, end), findings[done:reached])
-        first, done = end, reached
+def _parts_of(heads: Heads, size: int) -> Iterator[Heads]:
+    """The units in parts of about some size."""
+    for first, end in pairwise([0, *_cuts(heads, size), len(heads)]):
+        yield heads.slice(first, end)
 
 
 def _bundled(items: Iterable[Run | Finding]) -> Iterator[tuple[Heads | None, Run | None, Sequence[Finding]]]:

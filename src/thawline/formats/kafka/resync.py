@@ -50,9 +50,9 @@ from thawline.model import Span
 from thawline.native.constants.kernels import PROBE_CELLS
 from thawline.source import Source
 
+CANDIDATES = 256
 LONGEST_CHAIN = 64
 """Broken units in a row whose lengths are followed before the bytes between them are searched."""
-CANDIDATES = 256
 ZEROS = 1 << 20
 KINDS = ((False, BATCHES), (True, MESSAGES))
 

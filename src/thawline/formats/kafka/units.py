@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from thawline import checksums, native
 from thawline.engine import columns
 from thawline.engine.chunks import Break, Chunk, Ranges
+from thawline.engine.starts import Starts
 from thawline.generated.kernels.constants import (
     KAFKA_MESSAGE_CRC_AT,
     KAFKA_MESSAGE_CRC_INPUT_AT,
@@ -37,10 +38,10 @@ from thawline.generated.kernels.constants import (
     KAFKA_RECORD_BATCH_MAGIC,
     KAFKA_RECORD_BATCH_MAGIC_AT,
 )
+from thawline.generated.kernels.tables import SYNCS
 from thawline.generated.tables import kafka as tables
 from thawline.literals import texts
 from thawline.model import Span
-from thawline.native.constants.kernels import PROBE_CELLS
 from thawline.source import Source
 
 BATCHES, MESSAGES = "kafka_batches", "kafka_messages"
@@ -366,15 +367,11 @@ Places = tuple["array[int]", "array[int]"]
 
 
 def places(
-    source: Source, start: int, end: int, offsets: tuple[int, int] = (0, LARGEST_OFFSET), most: int = 4096
+    source: Source, start: int, end: int, offsets: tuple[int, int] = (0, LARGEST_OFFSET), most: int = 1 << 12
 ) -> Iterator[Places]:
     """Where units with such offsets may start, at most `most` at a time: their lengths and magics are possible."""
-    view, bounds = source.view(0, source.size), array("q", (min(offset, LARGEST_OFFSET) for offset in offsets))
-    positions, sizes = array("q", bytes(8 * most)), array("q", bytes(8 * most))
-    probe, count = array("q", bytes(8 * PROBE_CELLS)), most
-    while count == most and start < end:
-        count, start = native.functions.find_units(view, start, end, bounds, probe, positions, sizes)
-        yield positions[:count], sizes[:count]
+    bounds = min(offsets[0], LARGEST_OFFSET), min(offsets[1], LARGEST_OFFSET)
+    return Starts(SYNCS["kafka_segment__entry"], source, bounds=bounds).bundles(start, end, most)
 
 
 # Checksums.

@@ -52,6 +52,11 @@ def nowhere(heads: Heads) -> pa.BooleanArray:
     return pa.repeat(pa.scalar(False), len(heads))  # noqa: FBT003 - a value, not a flag
 
 
+def beyond(start: int) -> Look:
+    """Verify the units from a position on: those before it are known to be intact."""
+    return lambda heads: None if heads.start >= start else pc.greater_equal(heads.rows["position"], start)
+
+
 def named_offset(source: Source) -> int | None:
     """The offset in the name of a segment; None if it has another name, or a number that no record can have."""
     found = SEGMENT_NAME.fullmatch(PurePath(source.name).name)
@@ -80,6 +85,14 @@ class Stretch:
         """All of it in file order, the units of each run by themselves."""
         return in_order(self.heads.pieces() if self.heads else (), self.findings)
 
+    def after(self, start: int) -> Stretch:
+        """What of it is after intact units that end at a position."""
+        heads = self.heads
+        if heads is None or heads.start >= start:
+            return self
+        first = bisect_left(heads.positions, start)
+        return Stretch(heads.slice(first, len(heads)) if first < len(heads) else None, self.findings)
+
 
 def in_order(parts: Iterable[Item], findings: Sequence[Finding]) -> Iterator[Item | Finding]:
     """What became of the units of a stretch, and its findings, in file order."""
@@ -101,9 +114,12 @@ def _place(item: Any) -> tuple[int, int]:
     return span.start, span.end
 
 
-def explained(source: Source) -> Iterator[Stretch]:
-    """The stretches of a whole segment, all verified. The first damage says what a broker would lose."""
-    walk, is_told = Walk(source, first_offset=first_offset(source)), False
+def explained(source: Source, start: int = 0) -> Iterator[Stretch]:
+    """The stretches of a whole segment, all verified. The first damage says what a broker would lose.
+
+    Units before `start` are known to be intact.
+    """
+    walk, is_told = Walk(source, beyond(start) if start else everywhere, first_offset=first_offset(source)), False
     for stretch in walk.stretches():
         index = -1 if is_told else _first_damage(stretch)
         if index < 0:
@@ -164,7 +180,7 @@ class Walk:
         """The same, with units together that have holes between them: each step has a fixed cost."""
         position = released = start
         while position < self.source.size:
-            if self.turns > MOST_TURNS and self.source.is_local:
+            if self.takes_turns and self.source.is_local:
                 position = yield from self._windows(position)
                 if position == self.source.size:
                     return
@@ -175,7 +191,7 @@ class Walk:
                     break
                 self.turns = 0 if len(item) >= columns.FIRST_ROWS else self.turns + 1
                 position = yield from self._verified(item)
-                if self.turns > MOST_TURNS:
+                if self.takes_turns:
                     break
                 if position - released >= RELEASE_BYTES:
                     self.source.release(position)
@@ -183,10 +199,15 @@ class Walk:
                 if position != item.end:
                     break
 
+    @property
+    def takes_turns(self) -> bool:
+        """Whether short stretches of units take turns, so that whole windows are searched."""
+        return self.turns > MOST_TURNS
+
     def _windows(self, position: int) -> Generator[Stretch, None, int]:
         """Units and gaps that take turns; returns where that ends."""
         is_first = True
-        while self.turns > MOST_TURNS or is_first:
+        while self.takes_turns or is_first:
             is_first = False
             found = search_window(self.search, position, self.floor, is_trusting=self.look is nowhere)
             is_mixed = len(found.holes) > MOST_TURNS or _takes_turns(found.heads)
@@ -208,7 +229,7 @@ class Walk:
             positions = heads.positions
             yield from self._ordered(heads.slice(row, bad))
             self.turns = self.turns + 1 if bad - row < columns.FIRST_ROWS else 0
-            if self.turns > MOST_TURNS and self.source.is_local:
+            if self.takes_turns and self.source.is_local:
                 return positions[bad]
             end = yield from self._gap(positions[bad])
             row = bisect_left(positions, end)

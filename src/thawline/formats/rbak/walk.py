@@ -1,4 +1,4 @@
-"""Segments in a file: where they are, what their headers say, and which rule a stretch breaks that is none.
+"""Segments in a file: where they are, what their headers say, and which rule other bytes break.
 
 The rules are the steps of https://rabbitmqbackup.com/architecture/segment-format, "Reading a Segment: Step by Step".
 """

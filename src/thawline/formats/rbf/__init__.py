@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from thawline.batches import first, last
-from thawline.formats.contract import Ask, Claim, Depth, Format, Kind, Overview, Reading, Table
+from thawline.formats.contract import Ask, Claim, Depth, Format, Kind, Overview, Reading, Section, Table
 from thawline.formats.rbf import salvage
 from thawline.formats.rbf.findings import CODES
 from thawline.formats.rbf.frame import FENCE, is_newer_layout
 from thawline.formats.rbf.rows import Frames, first_frame, frames
-from thawline.formats.rbf.walk import beginning, ending, run_of, tiles
+from thawline.formats.rbf.walk import beginning, ending, run_of, sections, tiles
 from thawline.generated.tables.rbf import FRAMES
 from thawline.model import Finding, Run, Span
 from thawline.source import Source
@@ -85,6 +85,17 @@ class Log(Kind):
     def walk(self, source: Source, depth: Depth) -> Iterator[Run | Finding]:
         """Intact frames and findings; nothing less than every checksum tells where frames are."""
         return tiles(source)
+
+    are_sections_final = False
+    """After damage, the end of the file tells which of the frames before it count."""
+
+    def sections(self, source: Source, depth: Depth, size: int) -> Iterator[Section]:
+        """Stretches between fences."""
+        return sections(source, size)
+
+    def rest(self, source: Source, depth: Depth, start: int) -> Iterator[Run | Finding]:
+        """All of the file, unless all sections hold."""
+        return tiles(source) if start < source.size else iter(())
 
     def rows(self, source: Source, items: Iterable[Run | Finding], table: str, columns: Collection[str]) -> Reading:
         """Runs with their frames; of frames with other tags than requested only the head is read."""

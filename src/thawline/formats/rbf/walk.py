@@ -6,21 +6,35 @@ are those of the forward walk, which comes first; only a damaged file is scanned
 
 from __future__ import annotations
 
+import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import zip_longest
 
 from thawline import native
 from thawline.engine import columns
+from thawline.formats.contract import Section
 from thawline.formats.declared import Stretch, forward
 from thawline.formats.rbf.findings import NEWER_LAYOUT, TOO_SHORT, Gaps
-from thawline.formats.rbf.frame import FENCE, LONGEST_WRITTEN, is_newer_layout, may_start_before, u4
+from thawline.formats.rbf.frame import (
+    ALIGNMENT,
+    FENCE,
+    LONGEST_WRITTEN,
+    WORD,
+    can_be_length,
+    is_newer_layout,
+    may_start_before,
+    u4,
+)
 from thawline.model import Finding, Run, Span
 from thawline.native.constants.kernels import PROBE_CELLS
-from thawline.source import LocalSource, Source
+from thawline.source import Beginning, Held, LocalSource, Source
 
 NESTED = "nested"
 """Why a run is suspect: it may lie in the payload of a broken frame."""
+ANY_FENCE = re.compile(re.escape(FENCE))
 BLOCK = 1 << 20
 """Bytes that the reverse scan searches for fences at once."""
 CHECKSUM_BUDGET = 4
@@ -62,6 +76,38 @@ def _stretches(source: Source) -> Iterator[Stretch]:
         leading, following = [], list(read_backward(source, 0))
     yield from leading
     yield from reversed(following)
+
+
+def sections(source: Source, size: int) -> Iterator[Section]:
+    """Stretches of about some size between fences that seem to be those of frames."""
+    start = 0
+    while start < source.size and has_genesis_fence(source):
+        end = _fence_after(source, start + size)
+        yield Section(Span(start, end), partial(_verified, source, start, end))
+        start = end
+
+
+def _fence_after(source: Source, position: int) -> int:
+    """The end of the first fence that a frame seems to follow; the end of the file if there is none."""
+    view = source.view(0, source.size)
+    for found in ANY_FENCE.finditer(view, min(position, source.size)):
+        end = found.end()
+        if end % ALIGNMENT == 0 and end + WORD <= source.size and can_be_length(size := u4(source, end)):
+            after = end + size
+            if after + len(FENCE) <= source.size and view[after : after + len(FENCE)] == FENCE:
+                return end
+    return source.size
+
+
+def _verified(source: Source, start: int, end: int) -> Sequence[Run] | None:
+    """The frames of a section; None unless they are intact and end with it."""
+    found = list(forward("rbf_frames", Held(Beginning(source, end)), start or len(FENCE), "crc32c"))
+    stretches = [item for item in found if isinstance(item, Stretch)]
+    if len(stretches) < len(found) or not stretches or stretches[-1].end != end:
+        return None
+    if not start:
+        stretches[0] = replace(stretches[0], start=0)
+    return [run_of(stretch) for stretch in stretches]
 
 
 def _runs_and_gaps(source: Source, stretches: list[Stretch]) -> Iterator[Run | Finding]:

@@ -1,15 +1,9 @@
-"""Aerospike: particle types, problems of bins, and slots of totals."""
+"""Aerospike: problems of bins, and slots of totals."""
 
 from __future__ import annotations
 
-# Particle types of the server (as_particle_type in as_bytes.h).
-PARTICLE_INTEGER = 1
-PARTICLE_DOUBLE = 2
-PARTICLE_STRING = 3
-PARTICLE_BYTES = 4
-PARTICLE_GEOJSON = 23
 PARTICLE_OTHER = 24
-"""Every type after the last one with a name."""
+"""Every particle type after the last one with a name."""
 
 # The texts of JSON (`JSON_TEXTS`): keys of eight characters for bytes, the base-64 alphabet, hexadecimal digits.
 PARTICLE_KEY = 8

@@ -37,7 +37,13 @@ PROBE_FAILURE, PROBE_AT = 6, 7
 """Why the last candidate is no unit, and the byte that shows it."""
 PROBE_COVERED_START, PROBE_COVERED_END, PROBE_STORED = 8, 9, 10
 """What the checksum of the last candidate covers, and what it should be."""
-PROBE_CELLS = 11
+PROBE_UNIT = 11
+"""Which of several units the last candidate is, where a probe looks for more than one."""
+PROBE_RISING = 12
+"""What rises from unit to unit, of the last candidate."""
+PROBE_LEAST, PROBE_MOST = 13, 14
+"""Its bounds for units that are searched for."""
+PROBE_CELLS = 15
 
 NULL_LENGTH = -1
 """Length of a null. A lower one is `ESCAPED_LENGTH - size`, of a token that has escapes."""

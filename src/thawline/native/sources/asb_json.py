@@ -30,6 +30,9 @@ else:
         MSGPACK_TRUE,
         MSGPACK_UINT_8,
         MSGPACK_UNUSED,
+        PARTICLE_TYPE_BYTES,
+        PARTICLE_TYPE_GEOJSON,
+        PARTICLE_TYPE_STRING,
     )
     from thawline.native.constants.aerospike import (
         ALPHABET_START,
@@ -50,11 +53,8 @@ else:
         NAN_SIZE,
         NULL_AT,
         NULL_SIZE,
-        PARTICLE_BYTES,
-        PARTICLE_GEOJSON,
         PARTICLE_KEY,
         PARTICLE_OTHER,
-        PARTICLE_STRING,
         TRUE_AT,
         TRUE_SIZE,
         WORD_QUOTE_AT,
@@ -287,13 +287,13 @@ def _put_particle(
     is_key: cython.bint,
 ) -> cython.longlong:
     """Text or bytes, whose first byte is their particle type. Bytes are {"$bytes": base-64}; as keys, base-64."""
-    kind: cython.longlong = PARTICLE_BYTES
+    kind: cython.longlong = PARTICLE_TYPE_BYTES
     length: cython.longlong = PARTICLE_KEY
     end: cython.longlong = pos + size
     if size > 0:
         kind = buf[pos]
         pos += 1
-    if kind in (PARTICLE_STRING, PARTICLE_GEOJSON) and _is_utf8(_first_byte(buf), pos, end):
+    if kind in (PARTICLE_TYPE_STRING, PARTICLE_TYPE_GEOJSON) and _is_utf8(_first_byte(buf), pos, end):
         return _put_string(names, buf, pos, end, out, at, writing)
     if is_key:
         return _put_base64(names, buf, pos, end, out, at, writing)

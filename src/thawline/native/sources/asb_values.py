@@ -25,6 +25,10 @@ if not cython.compiled:
         KEY_TYPE_DOUBLE,
         KEY_TYPE_INTEGER,
         KEY_TYPE_STRING,
+        PARTICLE_TYPE_BYTES,
+        PARTICLE_TYPE_DOUBLE,
+        PARTICLE_TYPE_INTEGER,
+        PARTICLE_TYPE_STRING,
     )
     from thawline.native.constants.aerospike import (
         BAD_BASE64,
@@ -38,10 +42,6 @@ if not cython.compiled:
         DEEPEST_COLLECTION,
         DIGEST_SIZE,
         MOST_JSON,
-        PARTICLE_BYTES,
-        PARTICLE_DOUBLE,
-        PARTICLE_INTEGER,
-        PARTICLE_STRING,
         PARTITION_BYTES,
         PARTITION_MASK,
         TEXTS_END,
@@ -370,13 +370,13 @@ def decode_keys(
 @cython.exceptval(check=False)
 def _put_key_type(letter: cython.longlong, out: cython.uchar[::1], at: cython.longlong) -> cython.longlong:
     """Write the particle type that a digest has for the type of a key; returns the place after it."""
-    out[at] = PARTICLE_STRING
+    out[at] = PARTICLE_TYPE_STRING
     if letter == KEY_TYPE_INTEGER:
-        out[at] = PARTICLE_INTEGER
+        out[at] = PARTICLE_TYPE_INTEGER
     elif letter == KEY_TYPE_DOUBLE:
-        out[at] = PARTICLE_DOUBLE
+        out[at] = PARTICLE_TYPE_DOUBLE
     elif letter == KEY_TYPE_BYTES:
-        out[at] = PARTICLE_BYTES
+        out[at] = PARTICLE_TYPE_BYTES
     return at + 1
 
 

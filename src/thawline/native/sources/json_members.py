@@ -283,7 +283,7 @@ def _integer(
     cell: cython.pointer(cython.longlong),
     at: cython.longlong,
 ) -> cython.bint:
-    """Put the number in `[pos, end)` into a cell, as 64 bits; False if it is not an integer of so many bits.
+    """Put the number in `[pos, end)` into a cell, as 64 bits; False if it is not an integer of this many bits.
 
     One of the bits may be the sign.
     """
@@ -329,7 +329,7 @@ def _member_integer(
     row: cython.pointer(cython.longlong),
     stack: cython.pointer(cython.uchar),
 ) -> cython.longlong:
-    """An integer of so many bits, of which one may be the sign, kept as 64 bits."""
+    """An integer of a number of bits, the sign among them, kept as 64 bits."""
     start: cython.longlong = pos
     bit: cython.longlong = 1
     if row[SEEN] >> field & 1:

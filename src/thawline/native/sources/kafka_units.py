@@ -14,12 +14,7 @@ if not cython.compiled:
         KAFKA_RECORD_BATCH_MAGIC,
         KAFKA_RECORD_BATCH_MAGIC_AT,
     )
-    from thawline.generated.kernels.probes import (
-        _kafka_batches_at,
-        _kafka_batches_proven,
-        _kafka_messages_at,
-        _kafka_messages_proven,
-    )
+    from thawline.generated.kernels.probes import _kafka_segment__entry_at, _kafka_segment__entry_proven
     from thawline.native.constants.kafka import (
         FOLLOWED_BUDGET,
         FOLLOWED_HOLES,
@@ -88,54 +83,6 @@ def _least_size(magic: cython.longlong) -> cython.longlong:
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _place_size(
-    buf: cython.const[cython.uchar][::1], pos: cython.longlong, probe: cython.longlong[::1]
-) -> cython.longlong:
-    """The size of the unit that may start here; 0 if none can (formats/kafka.md 1.7). `probe` is a probe's state."""
-    limit: cython.longlong = buf.shape[0]
-    if pos > limit - _least_size(0) or buf[pos + KAFKA_RECORD_BATCH_MAGIC_AT] > KAFKA_RECORD_BATCH_MAGIC:
-        return 0
-    if buf[pos + KAFKA_RECORD_BATCH_MAGIC_AT] == KAFKA_RECORD_BATCH_MAGIC:
-        return _kafka_batches_at(buf, pos, limit, probe)
-    return _kafka_messages_at(buf, pos, limit, probe)
-
-
-def find_units(
-    buf: cython.const[cython.uchar][::1],
-    start: cython.longlong,
-    end: cython.longlong,
-    offsets: cython.const[cython.longlong][::1],
-    probe: cython.longlong[::1],
-    positions: cython.longlong[::1],
-    sizes: cython.longlong[::1],
-):
-    """Find places in `[start, end)` where a batch or a message may start; returns how many, and where to continue.
-
-    At such a place the probe of batches or that of messages finds a unit, with an offset in `offsets[0]..offsets[1]`.
-    """
-    pos: cython.longlong = start
-    found: cython.longlong = 0
-    room: cython.longlong = positions.shape[0]
-    limit: cython.longlong = buf.shape[0]
-    size: cython.longlong
-    if end > limit - _least_size(0):
-        end = limit - _least_size(0) + 1
-    with cython.nogil:
-        while pos < end and found < room:
-            if buf[pos + KAFKA_RECORD_BATCH_MAGIC_AT] <= KAFKA_RECORD_BATCH_MAGIC:
-                size = _place_size(buf, pos, probe)
-                if size and offsets[0] <= _big(buf, pos, 8) <= offsets[1]:
-                    positions[found] = pos
-                    sizes[found] = size
-                    found += 1
-            pos += 1
-    return found, pos
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
 def _claimed_offset(buf: cython.const[cython.uchar][::1], pos: cython.longlong) -> cython.longlong:
     """The last offset that the head of a unit claims; -1 if no head is here, or it is beyond 64 bits."""
     left: cython.longlong = buf.shape[0] - pos
@@ -179,17 +126,14 @@ def _is_right(
     is_right: cython.bint
     if known[pos - first]:
         return known[pos - first] == KNOWN_RIGHT
-    if _place_size(buf, pos, probe) == 0:
+    if _kafka_segment__entry_at(buf, pos, buf.shape[0], probe) == 0:
         known[pos - first] = KNOWN_WRONG
         return 0
     covered = probe[PROBE_COVERED_END] - probe[PROBE_COVERED_START]
     if state[FOLLOWED_BUDGET] < covered:
         return -1
     state[FOLLOWED_BUDGET] -= covered
-    if buf[pos + KAFKA_RECORD_BATCH_MAGIC_AT] == KAFKA_RECORD_BATCH_MAGIC:
-        is_right = _kafka_batches_proven(buf, probe)
-    else:
-        is_right = _kafka_messages_proven(buf, probe)
+    is_right = _kafka_segment__entry_proven(buf, probe)
     known[pos - first] = KNOWN_RIGHT if is_right else KNOWN_WRONG
     return 1 if is_right else 0
 
@@ -287,7 +231,7 @@ def _garbage(
     while pos < end:
         if (
             buf[pos + KAFKA_RECORD_BATCH_MAGIC_AT] <= KAFKA_RECORD_BATCH_MAGIC
-            and _place_size(buf, pos, probe)
+            and _kafka_segment__entry_at(buf, pos, buf.shape[0], probe)
             and _follows(buf, pos, floor, limits[MOST_AHEAD])
         ):
             if buf[pos + KAFKA_RECORD_BATCH_MAGIC_AT] < KAFKA_RECORD_BATCH_MAGIC and _has_stream(

@@ -112,7 +112,7 @@ static inline void put_integer(text_out *out, long long number) {
     put_unsigned(out, number < 0 ? 0 - (unsigned long long)number : (unsigned long long)number);
 }
 
-/* A number with at least so many digits. */
+/* A number with at least `least` digits. */
 static inline void put_padded(text_out *out, unsigned long long number, int least) {
     unsigned char digits[20], *end = digits + sizeof digits, *start = digits_before(end, number);
     while (end - start < least) *--start = '0';

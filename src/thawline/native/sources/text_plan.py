@@ -226,7 +226,7 @@ def _plan_column(
     inner: cython.int = mode
     items: cython.pointer(ArrowArray) = cython.NULL
     _find_kind(schema, node, mode)
-    # Times inside of a column have another text, and nobody needs it.
+    # Times inside of a column have another text, which is not needed.
     if node.kind == AS_UNKNOWN or depth == DEEPEST or (node.kind == AS_TIME and depth > 1):
         return -1
     if array:

@@ -31,11 +31,6 @@ def folder_of(path: str) -> str:
     return path.rpartition("/")[0] or ("/" if path.startswith("/") else ".")
 
 
-def base_of(path: str) -> str:
-    """The name of a file without its folder."""
-    return path.rpartition("/")[2] or path
-
-
 @dataclass(frozen=True, slots=True)
 class Kept:
     """The parts of a page that fit, and how many do not."""
@@ -45,7 +40,7 @@ class Kept:
 
 
 def within(most: int, parts: Iterable[Markup], total: int) -> Kept:
-    """The first parts that have at most so many bytes together; the others are not even made."""
+    """The first parts, up to a number of bytes together; further parts are not made."""
     kept: list[Markup] = []
     size = 0
     for part in parts:

@@ -24,7 +24,7 @@ from thawline.verbs.diff.windows import settle
 if TYPE_CHECKING:
     from thawline.verbs.opened import OpenFile
 
-__all__ = ["Counts", "Difference", "NotComparable", "diff"]
+__all__ = ["Counts", "Difference", "NotComparable", "diff", "diff_rows"]
 
 
 class NotComparable(ThawlineError):
@@ -182,13 +182,36 @@ def diff(
         raise
 
 
+def diff_rows(
+    a: Iterable[pa.RecordBatch], b: Iterable[pa.RecordBatch], schema: pa.Schema, key: Sequence[str]
+) -> Difference:
+    """Compare rows that are in no file of their own, such as the items of two archives, by their key."""
+    folder = TemporaryDirectory(prefix="thawline-diff-")
+    try:
+        expected = _Expected(tuple(key), (), identity=Identity(tuple(key)), schema=schema)
+        return _settled(folder, iter(a), iter(b), (Side(), Side()), expected)
+    except BaseException:
+        folder.cleanup()
+        raise
+
+
 def _compared(
     folder: TemporaryDirectory[str], a: Iterable[OpenFile], b: Iterable[OpenFile], expected: _Expected
 ) -> Difference:
     sides = Side(), Side()
     rows_a, rows_b = (_begun(side.batches(files, expected)) for side, files in zip(sides, (a, b), strict=True))
+    return _settled(folder, rows_a, rows_b, sides, expected)
+
+
+def _settled(
+    folder: TemporaryDirectory[str],
+    a: Iterator[pa.RecordBatch],
+    b: Iterator[pa.RecordBatch],
+    sides: tuple[Side, Side],
+    expected: _Expected,
+) -> Difference:
     shelves = [Shelf(Path(folder.name, name), expected.schema, expected.dividing) for name in "ab"]
-    same = settle(rows_a, rows_b, expected.identity.key, shelves) if expected.format else 0
+    same = settle(a, b, expected.identity.key, shelves) if expected.schema.names else 0
     constant = _constant(*sides)
     identity = expected.identity.without(constant)
     schema = schema_of(expected.schema, identity.key)

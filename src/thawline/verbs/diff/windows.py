@@ -21,7 +21,7 @@ from thawline.verbs.diff.unequal import unequal
 MOST_STRETCHES = 64
 """Into more stretches than these, a window is not in the order of the other side."""
 PATIENCE = 3
-"""After so many windows in another order, the rest is not tried."""
+"""After this many windows in another order, the rest is not tried."""
 
 
 class Window:

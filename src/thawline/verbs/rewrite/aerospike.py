@@ -46,7 +46,7 @@ def rewrite(cold: OpenFile, target: Path, where: Filter, *, overwrite: bool = Fa
 
 
 def _watched(cold: OpenFile, items: Iterator[Item], suspects: list[int]) -> Iterator[Item]:
-    """The items on their way into the new file; whoever opened the old one sees them pass."""
+    """The items on their way into the new file; the session that opened the old one counts them."""
     passing: list[Item] = []
 
     def shown() -> Iterator[Run | Finding]:

@@ -51,7 +51,7 @@ class Context:
 
 
 def context(work, processes):
-    """A new reading that may take so many steps."""
+    """A new reading with a bound on its steps."""
     made: Context = Context.__new__(Context)
     made.at = 0
     made.began = 0
