@@ -84,8 +84,9 @@ oracle: $(READY) ## read Kafka segments with Kafka's own classes, too (needs a J
 	$(call quietly,installing Kafka's own reader,$(PIP) install --editable '.[oracle]')
 	$(BIN)/python -m pytest -q -rs tests/test_kafka_oracle.py
 
-sanitize: $(READY) ## run the kernels over mutants under AddressSanitizer
+sanitize: $(READY) ## run the kernels, and compiled readers of specs, over mutants under AddressSanitizer
 	$(BIN)/python -m tools.sanitize
+	$(BIN)/python -m tools.spec_mutants
 
 bench: $(READY) ## measure, as ratios in one run (ONLY=hostile: what worst cases cost)
 	$(call quietly,installing what is compared with,$(PIP) install --editable '.[bench]')

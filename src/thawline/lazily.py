@@ -1,7 +1,7 @@
 """Rows that other libraries ask for: Polars' lazy frames and DuckDB's scans say which columns and rows they want.
 
 Columns that are not wanted are not read. Comparisons that every wanted row meets go to the format, which passes over
-units that hold none; what they mean is never left to it: the rows that are left are filtered by the library that asked.
+units that hold none. The library filters the remaining rows itself, so both need not agree on every comparison.
 """
 
 from __future__ import annotations
@@ -92,14 +92,14 @@ def _conditions(node: Any) -> Iterator[Condition]:
 
 
 def _condition(name: str, sign: Comparison, literal: Mapping[str, Any]) -> Iterator[Condition]:
-    """A comparison with a number, a text or a time, which the literal is."""
+    """A comparison with a literal: a number, a text or a time."""
     for holder in ("Scalar", "Dyn"):
         for kind, value in literal.get(holder, {}).items() if isinstance(literal.get(holder), dict) else ():
             is_number = INTEGER.fullmatch(kind) and isinstance(value, int)
             if is_number or (kind in {"String", "Str"} and isinstance(value, str)):
                 yield Condition(name, sign, value)
             elif kind == "Datetime" and value[1] in PER_SECOND and value[2]:
-                # Cut to microseconds, it may be earlier than it is; a comparison with what follows includes it.
+                # Cut to microseconds, it may be too early; a comparison with the next microsecond includes it.
                 wide: Comparison = {"<": "<=", ">": ">="}.get(sign, sign)  # type: ignore[assignment]
                 if sign != "=" or value[1] != "Nanoseconds":
                     yield Condition(name, wide, EPOCH + dt.timedelta(microseconds=_microseconds(value)))

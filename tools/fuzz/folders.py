@@ -19,7 +19,6 @@ from tools.fuzz.repairs import REPAIRS, snapshot
 from tools.fuzz.values import changed, changed_msgpack
 
 LONG_NAME = 200
-FOLDERS_ABOVE = {"nightly", "dump", "repo", "packs"}
 
 
 @dataclass(frozen=True, slots=True)

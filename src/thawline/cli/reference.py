@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from thawline.formats.contract import Table
     from thawline.model import Code
 
-FORMAT_NAME = click.argument("name", metavar="FORMAT", shell_complete=format_names)
 COLOR = TALKING[0]
 
 

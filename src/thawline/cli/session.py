@@ -1,4 +1,4 @@
-"""One run of a command: it opens the inputs, says what is to be said on stderr, and knows the exit code."""
+"""One run of a command: it opens the inputs, writes remarks to stderr, and determines the exit code."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ RELEASED_AT_ONCE = 64 << 10
 
 
 def sentence(error: BaseException) -> str:
-    """What an error says, without what only a program needs."""
+    """The message of an error, without the parts for programs."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     name = getattr(error, "filename", None)
     return printable(f"{name}: {text}" if name else text)
@@ -111,7 +111,7 @@ class WatchedFile(ColdFile):
 
 
 class Session:
-    """What a command was told, what it has met, and the exit code that follows from it."""
+    """The options of a command, the damage and errors so far, and the exit code that follows from them."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -145,7 +145,7 @@ class Session:
 
     @cached_property
     def console(self) -> PlainConsole:
-        """Where tables and text for people go; made on first use, since rows as data need none."""
+        """The console for tables and text; made on first use, since rows as data need none."""
         from thawline.rendering.console import console
 
         made = console(sys.stdout, self.options.color)
@@ -308,7 +308,7 @@ class Session:
             self.code = max(self.code, DAMAGED)
 
     def _by_themselves(self, paths: Iterable[str]) -> Iterator[tuple[ColdFile, Report]]:
-        """Reports of files whose group cannot give an account of them."""
+        """Reports of files that their group does not report on."""
         for path in sorted(paths):
             given = Input(path, is_named=False)
             try:
@@ -361,20 +361,20 @@ class Session:
         return 0 if self.options.exit_zero and self.code == DAMAGED else self.code
 
     def meet(self, cold: WatchedFile) -> None:
-        """Take what a file was like into the exit code."""
+        """Count the verdict on a file in the exit code."""
         self.code = max(self.code, DAMAGED if cold.errors else 0)
 
     def leave_out(self) -> None:
-        """Take into the exit code that something of a file was left out of a new one."""
+        """Count in the exit code that something was left out of a new file."""
         self.code = max(self.code, DAMAGED)
 
     def fail(self, error: ThawlineError) -> None:
-        """Say an error and take it into the exit code."""
+        """Report an error, and count it in the exit code."""
         self.code = max(self.code, error.exit_code)
         self.say(sentence(error))
 
     def _leave(self, given: Input, error: ThawlineError) -> None:
-        """Keep that an input was not read, and why. Of a folder not every file is expected to be of a known format."""
+        """Note an input that was not read, with the reason. A folder may have files of unknown formats."""
         is_foreign = isinstance(error, UnknownFormat) and not error.suspect
         if given.is_named or not is_foreign:
             self.fail(error)
@@ -385,7 +385,7 @@ class Session:
             self.unread.append(Unread(given.path, reason, "unknown" if is_unknown else "unreadable"))
 
     def say_unread(self) -> None:
-        """Say what was not looked at; that there is nothing else is an error."""
+        """Report what was not read; it is an error if nothing was read."""
         for left in self.unread:
             if left.is_failure and left.path not in self._said:
                 self._said.add(left.path)
@@ -410,19 +410,19 @@ class Session:
             self.remark(f"- … and {grouped(len(others) - len(shown))} more; -v names all of them")
 
     def say_none(self, rows: int) -> None:
-        """Say that no row was wanted, where rows were chosen."""
+        """Report that a filter left no row."""
         if rows or not self.inputs or self.code > DAMAGED:
             return
         if self.filter or any(name in CHOOSING for name in self.settings):
             self.remark("no row meets the conditions")
 
     def remark(self, text: str) -> None:
-        """Say something that is no error, unless -q was given."""
+        """Write a remark to stderr, unless -q was given."""
         if not self.options.quiet:
             self.say(text)
 
     def say(self, text: str) -> None:
-        """Say something on stderr, after what has been written to stdout."""
+        """Write to stderr, after flushing stdout."""
         self.progress.clear()
         sys.stdout.flush()
         from thawline.rendering.console import say

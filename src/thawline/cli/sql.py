@@ -154,7 +154,7 @@ def _written(
 
 
 class Asked:
-    """The files of one query, and what was met in them."""
+    """The files of one query, with their damage."""
 
     def __init__(self, run: Session) -> None:
         self.run = run
@@ -205,7 +205,7 @@ class Asked:
         self.read[cold.name] = cold
 
     def close(self, counted: list[str]) -> None:
-        """Say what was met, and take it into the exit code."""
+        """Report damage and errors, and count them in the exit code."""
         from thawline.cli.rows import say_skipped
         from thawline.cli.session import WatchedFile
 

@@ -38,19 +38,19 @@ class Change:
 
     adds: tuple[TableFile, ...] = ()
     stale: tuple[str, ...] = ()
-    """Works whose rows go from all tables, as `_work` has them."""
+    """Works whose rows are removed from all tables, by the values of `_work`."""
     renewed: tuple[str, ...] = ()
-    """Works whose rows go from the table `files` only: others take their place."""
+    """Works whose rows are replaced in the table `files` only."""
     facts: dict[str, Any] = field(default_factory=dict)
-    """What the history says of it."""
+    """Facts about it for the history."""
 
     def to_json(self) -> bytes:
-        """As it is written down."""
+        """As JSON."""
         return json.dumps(asdict(self)).encode()
 
     @classmethod
     def from_json(cls, text: bytes) -> Change:
-        """As it was written down."""
+        """From JSON."""
         told = json.loads(text)
         adds = tuple(TableFile(**one) for one in told["adds"])
         return cls(adds, tuple(told["stale"]), tuple(told["renewed"]), told["facts"])
@@ -103,7 +103,7 @@ def _created(place: Place, table: str, adds: Sequence[TableFile]) -> Table:
 
 
 def _widened(found: Table, adds: Iterable[TableFile]) -> None:
-    """Add columns that are new with what is added."""
+    """Add the columns that the added files are the first to have."""
     known = set(found.schema.names)
     for one in adds:
         schema = schema_of(found.place, one)

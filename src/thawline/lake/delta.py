@@ -149,7 +149,7 @@ class Delta:
         number: int,
         facts: Mapping[str, Any],
     ) -> None:
-        """Add and remove files in one commit; `Conflict` if another came first that this one does not go with."""
+        """Add and remove files in one commit; `Conflict` if an earlier one excludes this one."""
         from deltalake import CommitProperties  # noqa: PLC0415 - optional
         from deltalake.transaction import AddAction, RemoveAction, Transaction  # noqa: PLC0415 - optional
 
@@ -167,7 +167,7 @@ class Delta:
             )
 
     def widen(self, documented: Documented) -> None:
-        """Add the columns that a newer release gives; rows from before have null there."""
+        """Add the columns of a newer release; earlier rows have null there."""
         import deltalake  # noqa: PLC0415 - optional
 
         known = set(self.schema.names)
@@ -181,7 +181,7 @@ class Delta:
         """Nothing: a commit is a single step."""
 
     def pack(self, target: int) -> int:
-        """Write small files again as large ones, in a commit of its own; how many are gone by it."""
+        """Rewrite small files as large ones, in a commit of its own; returns how many fewer there are."""
         try:
             with _explained(self.name):
                 done = self.delta.optimize.compact(target_size=target)

@@ -29,7 +29,7 @@ def new_name(run: str, of: Iterable[str]) -> str:
 
 
 def digest_of(names: Iterable[str]) -> str:
-    """A short text that stands for some names."""
+    """A short digest of some names."""
     digest = hashlib.sha256()
     for name in names:
         digest.update(name.encode("utf-8", "surrogateescape") + b"\0")
@@ -103,7 +103,7 @@ def has_rows_of(place: Place, table: str, path: str, column: str, names: pa.Arra
 def without(
     place: Place, old: Stored | TableFile, table: str, column: str, names: Collection[str], name: str
 ) -> TableFile | None:
-    """A file again, without the rows of some names; None if no rows are left."""
+    """A copy of a file without the rows of some names; None if no rows are left."""
     gone = pa.array(sorted(names), pa.string())
     at = f"{table}/{old.path}"
     with parquet_reader(place, place.staged(at) if isinstance(old, TableFile) else at) as reader:

@@ -27,7 +27,7 @@ NEXT = "thawline announced"
 OWN = "_ingest"
 PENDING = f"{OWN}/commits"
 FORMER = ("about.json", "journal")
-"""What the first edition kept in its folder."""
+"""What lakes of the first edition have in their folder."""
 
 
 class Overtaken(Exception):
@@ -69,7 +69,7 @@ class Lake:
     announced: set[str] = field(default_factory=set)
     """Files of this run that are part of a commit that counts."""
     written: set[str] = field(default_factory=set)
-    """Files of this run, as far as their tasks have said so."""
+    """Files of this run that its tasks have reported."""
     _state: State | None = None
 
     @classmethod
@@ -103,14 +103,14 @@ class Lake:
 
     @property
     def state(self) -> State:
-        """What the lake knew when it was last looked at."""
+        """The state of the lake when it was last read."""
         if self._state is None:
             self.refresh()
         assert self._state is not None  # noqa: S101 - for mypy
         return self._state
 
     def refresh(self) -> State:
-        """Look at the lake, and carry out a commit that another process has announced and not carried out."""
+        """Read the state of the lake, and complete a commit that another process has announced only."""
         files = self._settled()
         number = files.mark(APP)
         if self._state is None or self._state.number != number:
@@ -118,7 +118,7 @@ class Lake:
         return self._state
 
     def _settled(self) -> Table:
-        """The table `files`, without a commit that is announced and not carried out."""
+        """The table `files`, without a commit that is only announced."""
         while True:
             files = _existing(self.place, "files")
             files.settle()

@@ -43,7 +43,7 @@ def leave_page(lake: Lake, sources: Sequence[str]) -> None:
 
 
 def survey_of(lake: Lake) -> tuple[Survey, tuple[str, ...]]:
-    """What a lake knows of its files, damaged ones first, and what is to be said beside it."""
+    """What a lake knows of its files, damaged ones first, with remarks."""
     rows = _sorted(lake, "files", [*FACTS, "_work"], [("damaged_bytes", "descending"), ("path", "ascending")])
     found = _sorted(lake, "findings", [*TOLD], [("file", "ascending"), ("start", "ascending")], MOST_FINDINGS)
     by_file = {file: list(some) for file, some in groupby(_rows(found), key=lambda row: str(row["file"]))}

@@ -14,7 +14,7 @@ WHOLE = ("_file", "_work", "path", "file")
 LONGEST, LONGEST_NAME = 48, 1024
 """Characters of a text that are kept: paths have their differences at their end."""
 LAST = "\U0010ffff"
-"""Behind a maximum that was shortened, so that it is still one."""
+"""After a shortened maximum, which stays a maximum by it."""
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class _Bounds:
 
     nulls: int = 0
     is_bounded: bool = True
-    """Whether all row groups so far have told their bounds, or have nothing but nulls."""
+    """Whether all row groups so far have bounds, or hold only nulls."""
     least: Any = None
     most: Any = None
 

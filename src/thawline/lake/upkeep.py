@@ -46,7 +46,7 @@ class Status:
 
     tables: tuple[TableStatus, ...]
     statuses: dict[str, int]
-    """How many files have which status."""
+    """The number of files by status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def history_of(to: str | os.PathLike[str]) -> list[Commit]:
 
 
 def _did(facts: dict[str, object]) -> str:
-    """What a commit did, in a word or two."""
+    """A commit in a word or two."""
     if "forgot" in facts:
         return f"forgot {facts['forgot']}"
     if "files" in facts:
@@ -124,14 +124,14 @@ def pack(place: Place) -> None:
 
 
 def compact(to: str | os.PathLike[str]) -> int:
-    """Write small files again as large ones; how many fewer they are."""
+    """Rewrite small files as large ones; returns how many fewer there are."""
     lake = existing(to)
     lake.refresh()
     return sum(table.pack(TARGET) for table in tables(lake.place))
 
 
 def vacuum(to: str | os.PathLike[str], hours: int) -> int:
-    """Remove files that no version younger than some hours needs; how many they were."""
+    """Remove files that no version younger than some hours needs; returns how many."""
     lake = existing(to)
     number = lake.refresh().number
     for name in lake.place.listed(PENDING):
@@ -141,7 +141,7 @@ def vacuum(to: str | os.PathLike[str], hours: int) -> int:
 
 
 def forget(to: str | os.PathLike[str], paths: Sequence[str]) -> int:
-    """Take files out of a lake, with all of their rows; how many they were."""
+    """Take files out of a lake, with all of their rows; returns how many."""
     lake = existing(to)
     known = lake.refresh().works
     wanted = [*map(_keys, paths)]

@@ -1,4 +1,4 @@
-"""The units of a file that hold a wanted row: what a salvage copies that is told which rows are wanted."""
+"""The units of a file that hold a wanted row: what a salvage with a filter copies."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["Choice"]
 
 TOGETHER = 4096
-"""Units that are asked about at once."""
+"""Units that are decided on at once."""
 PARTS = 16
 """The number of parts that units are divided into when only some hold a wanted row."""
 
 
 class Choice:
-    """Leaves out the units of one file that have rows, of which none is wanted. The others stay whole."""
+    """Leaves out the units of one file whose rows are all unwanted. The others stay whole."""
 
     def __init__(self, cold: OpenFile, where: Filter) -> None:
         self.kind, self.source = cold.kind, cold.source
@@ -90,7 +90,7 @@ class Choice:
         return pa.concat_arrays(found) if found else pa.array([], pa.bool_())
 
     def _divided(self, run: Run, mask: pa.Array) -> Iterator[Run]:
-        """A run in parts: by turns wanted and not, where each unit is a row; else as many parts of as many units."""
+        """A run in parts: wanted and unwanted ones by turns where a unit is a row, else parts of equally many units."""
         spans = list(self.kind.units(self.source, run))
         edges = [run.span.start, *(span.start for span in spans[1:]), run.span.end]
         if len(mask) == len(spans):

@@ -7,7 +7,7 @@
 * `program.read(data, table, columns)` gives the record batches of one unit, and a `Failure` for what cannot be read
   (the last, `is_fatal`) or computed (null in its row);
 * `program.extent(data, start)` gives where the unit ends;
-* `program.source` is the reader as a module in Cython's pure Python mode, and `program.key` its digest;
+* `program.source` is the reader in C, and `program.key` its digest;
 * `check(path)` gives the refusals of a spec;
 * `register(name, function)` gives a custom process its name.
 

@@ -121,7 +121,7 @@ class Analysis:
         return self.kinds[item]
 
     def refuse(self, error: SpecError) -> None:
-        """Note a refusal; the compiler goes on, to find the others. What follows from one is not said."""
+        """Note a refusal; the compiler goes on to find others, but does not report what follows from one."""
         if not (str(error).endswith(FOLLOWS) and self.refused):
             self.refused.setdefault(str(error), error)
 

@@ -36,7 +36,7 @@ ITEMS_A_STEP = 1024
 """Items that are read between two looks at how many bytes there are."""
 LEAST_WORK = 1 << 20
 WORK = 64
-"""Steps that a reading may take for each byte of its input, and those that it may take besides."""
+"""Steps that a reading may take for each byte of its input, and in addition."""
 MOST_CHOSEN = 64
 FRAMES = 12
 """Frames of Python's stack that a nested structure takes where a reader runs uncompiled."""
@@ -325,9 +325,9 @@ class _Reading:
             yield self.failure(error, at, began, is_fatal=False)
 
     def attempt(self, action: Callable[[], object]) -> Failure | None:
-        """Do it, and say why it could not be done. A reader never raises anything else."""
+        """Run a step of a reader; its errors become failures. A reader raises nothing else."""
         limit, was_collecting = sys.getrecursionlimit(), gc.isenabled()
-        gc.disable()  # a reading makes many objects and no garbage: what it looks through is all in use
+        gc.disable()  # a reading makes many objects and no garbage, so a collection would find nothing
         try:
             sys.setrecursionlimit(max(limit, depth_of_stack() + FRAMES * self.program.reader["MAX_DEPTH"]))
             action()
@@ -346,7 +346,7 @@ class _Reading:
 
 @dataclass(slots=True)
 class _Progress:
-    """How far a repetition has been read."""
+    """The position in a repetition."""
 
     some: Callable[[int], bool]
     put: Callable[[Any, Any, int], int]

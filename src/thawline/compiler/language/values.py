@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from thawline.compiler.language.declarations import Field, Type
 
 FOLLOWS = "is refused itself"
-"""The end of a reason that only follows from another."""
+"""The end of a reason that is a consequence of another."""
 PLACE = Int(0, 1 << 62)
 COUNT = Int(0, 1 << 40)
 COMPARISONS = {"<", ">", "<=", ">=", "==", "!="}
@@ -366,7 +366,7 @@ def boxed(value: Value) -> str:
 
 
 def comparison(operator: str, left: Value, right: Value) -> Value:
-    """Whether two values of one kind compare so."""
+    """A comparison of two values, which must be of one kind."""
     numbers = (Int, Real)
     comparable = (
         (isinstance(left.kind, numbers) and isinstance(right.kind, numbers))

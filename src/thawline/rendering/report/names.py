@@ -31,11 +31,6 @@ def folder_of(path: str) -> str:
     return path.rpartition("/")[0] or ("/" if path.startswith("/") else ".")
 
 
-def base_of(path: str) -> str:
-    """The name of a file without its folder."""
-    return path.rpartition("/")[2] or path
-
-
 @dataclass(frozen=True, slots=True)
 class Kept:
     """The parts of a page that fit, and how many do not."""

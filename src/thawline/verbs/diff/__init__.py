@@ -232,6 +232,6 @@ def _begun(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _constant(a: Side, b: Side) -> frozenset[str]:
-    """Facts of files that are the same throughout each side: who names two files knows that they are two."""
+    """Facts of files that are the same throughout each side: that two files have different names is no difference."""
     names = a.facts.keys() | b.facts.keys()
     return frozenset(name for name in names if all(len(side.facts.get(name, ())) < 2 for side in (a, b)))  # noqa: PLR2004

@@ -30,7 +30,7 @@ EIGHT = pa.scalar(bytes(8), pa.binary())
 
 
 class TooManyAlike(ThawlineError):
-    """So many rows have the same key that they cannot be compared in bounded memory."""
+    """Too many rows with the same key to compare them in bounded memory."""
 
 
 class Shelf:

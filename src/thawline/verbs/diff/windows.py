@@ -1,4 +1,4 @@
-"""Rows that both sides have in the same order: compared where they lie, and done with.
+"""Rows that both sides have in the same order: compared at once and dropped.
 
 Two backups of one system are mostly alike. What is the same in both is found a window at a time, without moving a row;
 only the rest has to be kept until all is read.
@@ -19,20 +19,20 @@ from thawline.verbs.diff.shelves import Shelf
 from thawline.verbs.diff.unequal import unequal
 
 MOST_STRETCHES = 64
-"""Into more stretches than these, a window is not in the order of the other side."""
+"""A window that falls into more stretches than these is in another order than the other side."""
 PATIENCE = 3
 """After this many windows in another order, the rest is not tried."""
 
 
 class Window:
-    """The next rows of a side that have not found their like."""
+    """The next rows of a side that are not paired yet."""
 
     def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
         self._coming = joined(batches)
         self.rows: pa.RecordBatch | None = None
 
     def fill(self) -> bool:
-        """Add rows unless there are enough; whether there are any."""
+        """Add rows unless there are enough; returns whether there are any."""
         if self.rows is None or self.rows.num_rows < MOST_ROWS:
             batch = next(self._coming, None)
             if batch is not None:
@@ -40,7 +40,7 @@ class Window:
         return self.rows is not None
 
     def pass_over(self, rows: int) -> None:
-        """Leave the first rows behind."""
+        """Drop the first rows."""
         assert self.rows is not None  # noqa: S101 - what is passed over was there
         self.rows = self.rows.slice(rows) if rows < self.rows.num_rows else None
 
@@ -63,7 +63,7 @@ class _Stretch:
 def settle(
     a: Iterable[pa.RecordBatch], b: Iterable[pa.RecordBatch], key: Sequence[str], shelves: Sequence[Shelf]
 ) -> int:
-    """Compare two sides as far as they are in the same order; how many rows are the same. All others go to shelves."""
+    """Compare two sides as far as they are in the same order; returns how many rows are equal. Others go to shelves."""
     windows, same, failures = (Window(a), Window(b)), 0, 0
     while failures < PATIENCE and all(window.fill() for window in windows):
         rows_a, rows_b = (window.rows for window in windows)
@@ -82,7 +82,7 @@ def settle(
 def _compare(
     stretch: _Stretch, rows: Sequence[pa.RecordBatch], left: Sequence[list[tuple[int, pa.RecordBatch]]]
 ) -> int:
-    """How many rows of a stretch are the same; the others are left, each side's with their place."""
+    """How many rows of a stretch are the same; `left` gets the others of each side with their places."""
     starts = stretch.a, stretch.b
     a, b = (batch.slice(start, stretch.rows) for batch, start in zip(rows, starts, strict=True))
     differs = reduce(pc.or_, (unequal(*pair) for pair in zip(a.columns, b.columns, strict=True)))
@@ -100,7 +100,7 @@ def _finish(
     shelf: Shelf,
     side: int,
 ) -> None:
-    """Put what has no like on the shelf, in order. Rows after the last stretch may find theirs in the next window."""
+    """Put unpaired rows on the shelf, in order. Rows after the last stretch may have their pairs in the next window."""
     rows = windows[side].rows
     assert rows is not None  # noqa: S101 - only full windows are compared
     end = 0
