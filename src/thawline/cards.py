@@ -17,6 +17,8 @@ __all__ = ["card", "drawn", "report_card", "table"]
 
 MOST_FINDINGS = 10
 LONGEST_VALUE = 80
+LEFT = "text-align: left"
+"""Notebooks put cells to the right, which is for numbers."""
 
 
 def card(name: str, facts: Mapping[str, str], *parts: Markup) -> str:
@@ -25,8 +27,9 @@ def card(name: str, facts: Mapping[str, str], *parts: Markup) -> str:
     >>> "&lt;b&gt;" in card("<b>", {"size": "4 bytes"})
     True
     """
-    rows = (element("tr", element("th", key), element("td", text)) for key, text in facts.items() if text)
-    return str(element("div", element("table", element("caption", name), *rows), *parts))
+    told = ((key, text) for key, text in facts.items() if text)
+    rows = (element("tr", element("th", key, style=LEFT), element("td", text, style=LEFT)) for key, text in told)
+    return str(element("div", element("table", element("caption", name, style=LEFT), *rows), *parts))
 
 
 def report_card(report: Report) -> str:
@@ -61,8 +64,8 @@ def _findings(report: Report) -> Markup:
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
     """Rows with their heads; long values are cut."""
-    head = element("thead", element("tr", *(element("th", name) for name in heads)))
-    body = (element("tr", *(element("td", _short(cell)) for cell in row)) for row in rows)
+    head = element("thead", element("tr", *(element("th", name, style=LEFT) for name in heads)))
+    body = (element("tr", *(element("td", _short(cell), style=LEFT) for cell in row)) for row in rows)
     return element("table", head, element("tbody", *body))
 
 

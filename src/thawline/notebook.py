@@ -15,7 +15,7 @@ from thawline.cards import card, drawn, table
 from thawline.errors import ThawlineError
 from thawline.markup import Markup, element, joined
 from thawline.source import LocalSource
-from thawline.values import listed
+from thawline.values import json_text, listed
 from thawline.wording import counted
 
 if TYPE_CHECKING:
@@ -65,8 +65,15 @@ def _first_rows(cold: ColdFile) -> Markup:
     for batch in first(type(cold)(start, cold.format, cold.table, claim=cold.claim).batches(), ROWS):
         columns = listed(batch, "auto")
         heads = list(columns)
-        rows += zip(*([str(value) for value in values] for values in columns.values()), strict=True)
+        rows += zip(*([_text(value) for value in values] for values in columns.values()), strict=True)
     return table(heads, rows) if rows else joined()
+
+
+def _text(value: Any) -> str:
+    """A value as JSON has it; text as it is, and nothing for what is not there."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json_text(value)
 
 
 def folder_card(folder: ColdFolder) -> str:

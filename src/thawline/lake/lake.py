@@ -157,8 +157,8 @@ class Lake:
             self._check(state, expected)
             number = state.number + 1
             name = f"{number:08}-{self.run}-{secrets.token_hex(4)}.json"
-            with self.place.create(f"{PENDING}/{name}") as file:
-                file.write(change.to_json())
+            if not self._announce(name, change):
+                continue
             files = _existing(self.place, "files")
             try:
                 if files.mark(NEXT) >= number:
@@ -173,6 +173,17 @@ class Lake:
                 state.works.update(after)
                 self._state = State(number, state.works, versions)
             return
+
+    def _announce(self, name: str, change: Change) -> bool:
+        """Write down a change; whether nobody has completed a commit of its number meanwhile, and cleared up."""
+        try:
+            with self.place.create(f"{PENDING}/{name}") as file:
+                file.write(change.to_json())
+        except LakeError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                return False
+            raise
+        return True
 
     @staticmethod
     def _check(state: State, expected: Mapping[str, str | None]) -> None:

@@ -29,7 +29,8 @@ NAME = "report.html"
 """Its name, at the top of the lake."""
 MOST_ACCOUNTS, MOST_FINDINGS = 100_000, 500_000
 """Files and findings that are looked at for a page; a lake may have many more than memory has room for."""
-UNREAD = ("unknown", "unreadable", "left out")
+UNREAD = ("unknown", "unreadable", "left out", "beside")
+REASONS = {"unknown": "no format recognises this file", "beside": "its folder speaks for it"}
 FACTS = ("path", "path_b64", "format", "size", "units", "rows", "intact_bytes", "damaged_bytes", "status", "error")
 TOLD = ("file", "code", "severity", "start", "end", "message", "detail", "hint")
 
@@ -125,8 +126,8 @@ def _unit(format_name: str) -> str:
 
 
 def _unread(row: Mapping[str, Any]) -> Unread:
-    reason = row["error"] or {"unknown": "no format recognises this file"}.get(row["status"], row["status"])
-    return Unread(exact_path(row), reason, row["status"])
+    reason = row["error"] or REASONS.get(row["status"], row["status"])
+    return Unread(exact_path(row), reason, "left out" if row["status"] == "beside" else row["status"])
 
 
 def _exhibits(survey: Survey) -> dict[int, Exhibit]:
