@@ -45,6 +45,7 @@ PER_FILE = {
     "rbak rewrite": ["{file} --to {out}.part"],
     "borg archives": ["{file}"],
     "borg items": ["{file} kitchen"],
+    "borg diff": ["{file} kitchen kitchen"],
     "borg extract": ["{file} kitchen -o {out}.files"],
     "borg index": ["{file}", "{file} --rebuild {out}.jsonl"],
     "ingest": ["{file}"],

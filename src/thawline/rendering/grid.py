@@ -146,6 +146,9 @@ def chosen(
             kept.remove(index)
     while len(kept) > 1 and _width(least, kept) > room:
         kept.pop(-2)
+    for index in (place for place, is_alike in enumerate(alike) if is_alike and not empty[place]):
+        if index not in kept and _width(least, again := sorted([*kept, index])) <= room:
+            kept = again
     return kept
 
 
