@@ -17,7 +17,7 @@ from thawline.generated.encoders.inputs import ENCODERS
 from thawline.generated.kernels.tables import SYNCS, TABLES
 
 from thawline.engine.arrays import OFFSET
-from thawline.engine.probes import Probe
+from thawline.engine.counting import RowCounter
 from thawline.engine.starts import Starts
 from thawline.engine.tables import Sync, Table, arrays
 from thawline.formats.aerospike.checks import QUICKLY_CHECKED, Soundness
@@ -55,7 +55,7 @@ def entries(name: str) -> tuple[Entry, ...]:
     starts = (_starts(sync) for key, sync in SYNCS.items() if key.startswith(name))
     encodings = (Encoding(encoder) for key, encoder in ENCODERS.items() if key.startswith(name))
     texts = (text_rows,) if name == TOLD_AS_TEXT else ()
-    return (*scans, *(_probe(table) for table in tables), *OTHERS[name], *starts, *encodings, *texts)
+    return (*scans, *(_counter(table) for table in tables), *OTHERS[name], *starts, *encodings, *texts)
 
 
 def _ways(table: Table) -> tuple[bool, ...]:
@@ -74,11 +74,11 @@ def _scan(table: Table, *, is_gathered: bool) -> Entry:
     return read
 
 
-def _probe(table: Table) -> Entry:
-    probe = Probe(table)
+def _counter(table: Table) -> Entry:
+    counter = RowCounter(table)
 
     def read(view: memoryview, _: How) -> None:
-        broken, end = probe.broken(view), probe.end(view)
+        broken, end = counter.broken(view), counter.end(view)
         if not (0 <= end <= len(view) and (broken is None or 0 <= broken.at <= len(view))):
             raise AssertionError(f"{table.name}: a row that ends at {end}, {broken} of {len(view)} bytes")
 

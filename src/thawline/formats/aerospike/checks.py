@@ -4,8 +4,8 @@
 `Records` marks the rows that are not. Only rows that a tool may refuse are read by `entries.verdict_on`, each once.
 `Judge` turns marks and verdicts into stretches and findings.
 
-A scan has a fixed cost, however few entries it reads. So in a text of short stretches a walk collects a `Patch`: probes
-tell how far kernels read, one scan per table then reads all stretches, and the results are told in file order.
+A scan has a fixed cost, however few entries it reads. So in a text of short stretches a walk collects a `Patch`:
+counters tell how far kernels read, one scan per table then reads all stretches, and the results are told in file order.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from thawline.native.constants.aerospike import DIGEST_SIZE
 from thawline.provenance import unescaped
 
 if TYPE_CHECKING:
-    from thawline.engine.probes import Probe
+    from thawline.engine.counting import RowCounter
 
 HEADS = frozenset({"namespace", "set"})
 """Columns that tell whether a record is requested."""
@@ -456,17 +456,17 @@ def _broken_contexts(chunk: Chunk) -> set[int]:
 # Short stretches.
 
 
-_PROBES = local()
-"""The probes of each thread: what one has found stands in its memory until it is used again."""
+_COUNTERS = local()
+"""The counters of each thread: what one has found stands in its memory until it is used again."""
 
 
-def probe(table: str) -> Probe:
-    """The probe that tells how far the kernel of a table reads. It needs the native module."""
-    from thawline.engine import probes  # noqa: PLC0415 - as above
+def counter(table: str) -> RowCounter:
+    """The counter that tells how far the kernel of a table reads. It needs the native module."""
+    from thawline.engine import counting  # noqa: PLC0415 - as above
 
-    if not hasattr(_PROBES, table):
-        setattr(_PROBES, table, probes.Probe(KERNEL_TABLES[KERNELS[table]], LONGEST_STRETCH))
-    found: Probe = getattr(_PROBES, table)
+    if not hasattr(_COUNTERS, table):
+        setattr(_COUNTERS, table, counting.RowCounter(KERNEL_TABLES[KERNELS[table]], LONGEST_STRETCH))
+    found: RowCounter = getattr(_COUNTERS, table)
     return found
 
 
@@ -474,7 +474,7 @@ def reached(view: memoryview) -> int:
     """How far records that the kernel reads follow one another."""
     end = 0
     if native.is_compiled:
-        found = probe("records")
+        found = counter("records")
         while rows := found.rows(view[end:]):
             end += found.ends[rows - 1]
         return end
@@ -574,7 +574,7 @@ class Patch:
         size = len(self.view) + 1
         item = next(columns.scan(KERNELS[table], self.view, ranges, columns=names, max_rows=rows, max_bytes=size))
         if isinstance(item, Break) or len(item) != rows:
-            raise AssertionError(f"{table}: a kernel does not read what its probe has read")
+            raise AssertionError(f"{table}: a kernel does not read what its counter has read")
         return item.moved(self.base)
 
     def _ranges(self, table: str) -> Ranges:

@@ -26,8 +26,8 @@ from thawline.formats.aerospike.checks import (
     Records,
     SelectedRecords,
     Soundness,
+    counter,
     nested,
-    probe,
     reached,
 )
 from thawline.formats.aerospike.entries import Broken, Entry, EntryReader, Note, verdict_on
@@ -207,7 +207,7 @@ class Walk:
         self._prepare(table)
         if table == "records" and self.pos == self.unread:
             return 0
-        plain, found = self._without_escapes(view), probe(table)
+        plain, found = self._without_escapes(view), counter(table)
         rows = found.rows(plain)
         if table == "records" and rows and self.selection and not self.has_records:
             return LONGEST_STRETCH  # the first records of a file tell whether the rest can be pruned

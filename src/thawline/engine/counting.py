@@ -1,4 +1,4 @@
-"""Probes: how far a kernel reads a buffer, and why it stops, without the rows."""
+"""Counting: how far a kernel reads a buffer, and why it stops, without the rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from thawline.engine.tables import Table
 from thawline.native.constants.kernels import STATE_AT, STATE_FAILURE, STATE_LISTS, STATE_POSITION, STATE_ROWS
 
 
-class Probe:
+class RowCounter:
     """Counts the rows that a kernel reads from the start of a buffer, and keeps only their ends."""
 
     def __init__(self, table: Table, most: int = 1) -> None:
