@@ -20,6 +20,7 @@ from thawline.errors import SourceError
 from thawline.lake import upkeep
 from thawline.lake.commits import Change
 from thawline.lake.lake import Lake, snapshot
+from thawline.lake.place import parquet_reader
 from thawline.options import BadOption
 from thawline.spark import pipeline
 
@@ -77,6 +78,42 @@ def test_a_lake_of_any_form_has_the_rows_of_one_of_delta(cold: Path, tmp_path: P
     assert leftovers(lake) == []
     assert ingest(cold, lake).ingested == 1
     assert everything(lake) == everything(tmp_path / "clean")
+
+
+@pytest.mark.parametrize("form", ["delta", "iceberg", "parquet"])
+def test_a_lake_that_was_packed_and_cleaned_up_is_read_as_of_its_last_commit(
+    cold: Path, tmp_path: Path, catalog: str, form: str
+) -> None:
+    lake = tmp_path / "lake"
+    for number in range(3):
+        ingest(cold / f"{number}.rbf", lake, **(of(form, catalog) if not number else {}))
+    assert upkeep.compact(lake) > 0
+    assert read(lake) == {"rbf_frames": 3 * FRAMES, "files": 3}
+    upkeep.vacuum(lake, 0)
+    assert read(lake) == {"rbf_frames": 3 * FRAMES, "files": 3}
+    ingest(cold / "orders-0", lake)
+    assert read(lake) == {"rbf_frames": 3 * FRAMES, "files": 5}
+    assert read(lake, upkeep.history_of(lake)[0].number) == {"rbf_frames": 3 * FRAMES, "files": 5}
+
+
+def read(lake: Path, commit: int | None = None) -> dict[str, int]:
+    """How many rows two tables have, by what their files hold."""
+    found = {name: snapshot(lake, name, commit) for name in ("rbf_frames", "files")}
+    return {
+        name: sum(len(parquet_reader(one.place, f"{one.name}/{file.path}").read()) for file in one.files())
+        for name, one in found.items()
+    }
+
+
+def test_an_earlier_commit_whose_files_were_removed_is_said_to_be_gone(cold: Path, tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    for number in range(3):
+        ingest(cold / f"{number}.rbf", lake)
+    assert read(lake, 2) == {"rbf_frames": 2 * FRAMES, "files": 2}
+    upkeep.compact(lake)
+    upkeep.vacuum(lake, 0)
+    with pytest.raises(SourceError, match="rbf_frames cannot be read as of commit 2 any more"):
+        snapshot(lake, "rbf_frames", 2)
 
 
 @BOTH
