@@ -136,15 +136,27 @@ def test_runs_that_race_take_each_file_in_once(cold: Path, tmp_path: Path, catal
 
 @BOTH
 def test_a_driver_that_is_killed_is_made_good_by_the_next_run(tmp_path: Path, form: str) -> None:
+    check_killed(tmp_path, FORM=form)
+
+
+@pytest.mark.parametrize("form", ["delta", "parquet"])
+def test_a_driver_that_is_killed_while_it_writes_to_a_bucket_is_made_good_by_the_next_run(
+    s3: Any, tmp_path: Path, form: str
+) -> None:
+    s3.create_bucket(Bucket=f"killed-{form}")
+    check_killed(tmp_path, FORM=form, BUCKET=f"killed-{form}")
+
+
+def check_killed(folder: Path, **how: str) -> None:
     program = Path(__file__).with_name("killed_driver.py")
     paths = f"{os.environ.get('PYTHONPATH', '')}:{program.parents[1]}"
-    environment = {**os.environ, "PYTHONPATH": paths, "FORM": form, "POINTS": os.environ.get("POINTS", "4")}
-    command = [sys.executable, str(program), str(tmp_path)]
+    environment = {"POINTS": "4", **os.environ, "PYTHONPATH": paths, **how}
+    command = [sys.executable, str(program), str(folder)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, done.stderr[-4000:]
     for name, told in json.loads(done.stdout).items():
         assert told["status"] == 0, (name, done.stderr[-4000:])
-        assert told["steps"] > 20, name
+        assert told["steps"] > 12, name
         assert told["wrong"] == {}, (name, done.stderr[-4000:])
 
 

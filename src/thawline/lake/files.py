@@ -13,14 +13,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
+from thawline.batches import Waiting
 from thawline.lake.place import LakeError, Place, parquet_reader, writing
 from thawline.lake.statistics import statistics
 from thawline.lake.table import Stored, TableFile
 
-__all__ = ["FileWriter", "digest_of", "has_rows_of", "new_name", "without"]
+__all__ = ["FileWriter", "digest_of", "gathered", "has_rows_of", "new_name", "without"]
 
 LEVEL = 1
 """Of zstd."""
+ROW_GROUP = 96 << 20
+"""Bytes of rows that are joined before they are written again."""
 
 
 def new_name(run: str, of: Iterable[str]) -> str:
@@ -112,13 +115,24 @@ def without(
         path = f"{folder}/{name}" if folder else name
         types = old.types if isinstance(old, TableFile) else {}
         with FileWriter(place, table, path, schema, old.partition, types) as writer:
-            for rows in _kept(reader.iter_batches(), column, gone):
+            for rows in gathered(_kept(reader.iter_batches(), column, gone)):
                 writer.write(rows)
             made = writer.close()
     if made.rows:
         return made
     place.remove(place.staged(f"{table}/{path}"))
     return None
+
+
+def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Batches joined, since each that is written becomes a row group."""
+    waiting = Waiting()
+    for batch in batches:
+        waiting.add(batch)
+        if waiting.size > ROW_GROUP:
+            yield waiting.take()
+    if waiting.rows:
+        yield waiting.take()
 
 
 def _kept(batches: Iterable[pa.RecordBatch], column: str, gone: pa.Array) -> Iterator[pa.RecordBatch]:

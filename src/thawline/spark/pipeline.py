@@ -253,8 +253,8 @@ def _refuse_itself(sources: Iterable[str], to: str) -> None:
     for source in sources:
         path = Place.of(source).root
         if target.partition("://")[0] == path.partition("://")[0] or ("://" not in target + path):
-            one, other = Path(target), Path(path)
-            if one.is_relative_to(other) or other.is_relative_to(one):
+            one, other = (Path(where if "://" in where else os.path.realpath(where)) for where in (target, path))
+            if one.is_relative_to(other) or other.is_relative_to(one) or covering([source])(target):
                 raise SourceError(f"{to}: {source} is read, so nothing is written there; choose a folder beside it")
 
 
@@ -337,8 +337,8 @@ class _Run:
         facts = {"run": self.lake.run, "files": files_of(list(works.values())), "rows": _rows_of(adds)}
         change = Change((*adds, *marks.adds), tuple(sorted(stale)), renewed, facts=facts)
         with_rows = {account.work for account in accounts if account.report.rows and account.work not in failed}
-        with_rows |= {key for key in grown if known[key].has_rows}
-        after = {key: Entry(signature, key in with_rows | kept.keys()) for key, signature in signatures.items()}
+        with_rows |= {key for key in grown if known[key].has_rows} | kept.keys()
+        after = {key: Entry(signature, key in with_rows) for key, signature in signatures.items()}
         self.lake.commit(change, expected, after)
         self._count(works, accounts, adds)
 
