@@ -91,14 +91,14 @@ def killed(cold: Path, lake: Path | str, step: int) -> int:
         count()
 
     form.commit = counted
-    request = S3FileSystem._call_s3  # noqa: SLF001 - what all of its methods go through
+    request = S3FileSystem._call_s3
 
     async def requested(files: S3FileSystem, method: str, *given: Any, **how: Any) -> Any:
         if method in REQUESTS:
             count()
         return await request(files, method, *given, **how)
 
-    S3FileSystem._call_s3 = requested  # noqa: SLF001 - as above
+    S3FileSystem._call_s3 = requested
     sys.addaudithook(watch)
     ingest(cold, lake)
     return taken

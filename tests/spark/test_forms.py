@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from thawline.lake.lake import Lake, snapshot
 from thawline.lake.place import parquet_reader
 from thawline.options import BadOption
 from thawline.spark import pipeline
+from thawline.spark.tables import Tables
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 LOG = GOLDEN / "rbf" / "many-frames.rbf"
@@ -182,6 +184,44 @@ def test_tables_of_any_form_are_partitioned(cold: Path, tmp_path: Path, catalog:
     assert path.parent.name == "partition=0"
     assert {(row["topic"], row["partition"]) for row in table(lake, "tables/kafka_records")} == {("orders", 0)}
     assert {row["_file"] for row in table(lake, "tables/rbf_frames")} == set(map(str, cold.glob("*.rbf")))
+
+
+SIGNS = ["a/b", "a b", "100%", "a%2Fb", "é", "x=y", "~", 'a:b*?"<>|', "it's", "a\nb", "..", "n" * 190]
+
+
+@pytest.mark.parametrize("form", ["delta", "iceberg", "parquet"])
+def test_rows_are_found_again_in_folders_whose_names_have_signs(tmp_path: Path, catalog: str, form: str) -> None:
+    lake = Lake.open(tmp_path / "lake", ["queue", "again"], *of(form, catalog).values())
+    for work in ("/a", "/b"):
+        written = Tables(lake.place, lake.run, lake.by)
+        rows = pa.record_batch({"queue": SIGNS, "again": [True] * len(SIGNS), "number": range(len(SIGNS))})
+        written.add("rbak", f"file:{work}", work, "messages", rows)
+        lake.commit(Change(tuple(one.file for one in written.close())), {})
+    whole = Counter((queue, True, work) for queue in SIGNS for work in ("/a", "/b"))
+    assert queues(tmp_path / "lake") == whole
+    lake.commit(Change(stale=("file:/a",)), {})
+    assert queues(tmp_path / "lake") == Counter((queue, True, "/b") for queue in SIGNS)
+    for work in ("/a", "/c"):
+        written = Tables(lake.place, lake.run, lake.by)
+        written.add("rbak", f"file:{work}", work, "messages", rows)
+        lake.commit(Change(tuple(one.file for one in written.close())), {})
+    assert upkeep.compact(tmp_path / "lake") == 2 * len(SIGNS)
+    lake.commit(Change(stale=("file:/c",)), {})
+    upkeep.vacuum(tmp_path / "lake", 0)
+    assert queues(tmp_path / "lake") == whole
+    assert leftovers(tmp_path / "lake") == []
+
+
+def queues(lake: Path) -> Counter[tuple[str, bool, str]]:
+    found = table(lake, "tables/rbak_messages")
+    return Counter((row["queue"], row["again"] in {True, "true"}, row["_file"]) for row in found)
+
+
+def test_a_value_that_is_too_long_for_a_folder_is_never_cut(tmp_path: Path) -> None:
+    place = Lake.open(tmp_path / "lake", ["queue"], "parquet").place
+    written = Tables(place, "run", ["queue"])
+    with pytest.raises(SourceError, match="its queue of 201 characters is too long for the name of a folder"):
+        written.add("rbak", "file:/a", "/a", "messages", pa.record_batch({"queue": ["n" * 201]}))
 
 
 @BOTH

@@ -68,10 +68,10 @@ class Delta:
     @classmethod
     def open(cls, place: Place, name: str, version: int | None = None) -> Delta | None:
         """The newest version of a table, or an earlier one; None if there is no such table."""
-        deltalake = _deltalake()
+        deltalake, uri = _deltalake(), _uri(place, name)
         with _explained(name):
             try:
-                return cls(place, name, deltalake.DeltaTable(_uri(place, name), version, storage_options=place.storage))
+                return cls(place, name, deltalake.DeltaTable(uri, version, storage_options=place.storage))
             except deltalake.exceptions.TableNotFoundError:
                 return None
 
@@ -80,10 +80,11 @@ class Delta:
         cls, place: Place, name: str, documented: Documented, by: Sequence[str], facts: Mapping[str, str]
     ) -> Delta:
         """A new table, or the one that another process has made meanwhile."""
+        uri = _uri(place, name)
         try:
             with _explained(name):
                 _deltalake().DeltaTable.create(
-                    _uri(place, name),
+                    uri,
                     documented.schema,
                     mode="ignore",
                     partition_by=list(by),

@@ -22,7 +22,7 @@ __all__ = ["FileWriter", "digest_of", "gathered", "has_rows_of", "new_name", "wi
 
 LEVEL = 1
 """Of zstd."""
-ROW_GROUP = 96 << 20
+ROW_GROUP = 24 << 20
 """Bytes of rows that are joined before they are written again."""
 
 
@@ -99,8 +99,9 @@ class FileWriter:
 
 def has_rows_of(place: Place, table: str, path: str, column: str, names: pa.Array) -> bool:
     """Whether a file has rows of some names; only their column is read."""
-    with parquet_reader(place, f"{table}/{path}") as reader:
-        return any(pc.any(pc.is_in(batch[column], names)).as_py() for batch in reader.iter_batches(columns=[column]))
+    with parquet_reader(place, f"{table}/{path}", column) as reader:
+        found = (batch[column].dictionary for batch in reader.iter_batches(columns=[column]))
+        return any(pc.any(pc.is_in(known, names)).as_py() for known in found)
 
 
 def without(

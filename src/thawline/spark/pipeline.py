@@ -32,7 +32,7 @@ from thawline.spark.growing import opened
 from thawline.spark.intake import Account, Intake, unread
 from thawline.spark.ledger import Standing, ledgers, settled, standings, with_past
 from thawline.spark.missing import MISSING, at_or_below, covering, gone, refuse_empty, size_of
-from thawline.spark.submission import AGAIN, Cores, Done, SparkEnded, Submission, cause
+from thawline.spark.submission import AGAIN, Cores, Done, SparkEnded, Submission, cause, warm_up
 from thawline.spark.tables import Output
 from thawline.wording import utf8
 
@@ -157,18 +157,21 @@ def ingest(
     """
     to = target(sources, to)
     with _explaining(to):
+        warm_up(spark)
         works = list(discover(sources))
         lake = Lake.open(to, partition_by, table_format, catalog)
         before = lake.refresh().number
         summary = Summary(to, frozenset(map(absolute, sources)))
         try:
             summary.pruned = _settle(works, sources, lake, prune=prune_missing)
-            readable = [work for work in works if not work.problem]
+            works = [work for work in works if not work.problem]
             if is_following:
-                readable = list(opened(readable, lake.state.works))
-            pending = list(_pending(readable, lake))
-            summary.unchanged = files_of(readable) - files_of(pending)
+                works = list(opened(works, lake.state.works))
+            pending = list(_pending(works, lake))
+            summary.unchanged = files_of(works) - files_of(pending)
+            works.clear()  # what comes needs the memory
             _Run(spark, lake, summary, on_progress, files_of(pending), bytes_of(pending)).take_in(pending)
+            pending.clear()
         finally:
             lake.clear()
         pack(lake.place)
