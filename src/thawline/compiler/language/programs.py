@@ -64,6 +64,8 @@ class Program:
     ident: str
     """What names of the root in the reader end with."""
     params: tuple[Any, ...] = ()
+    not_in_c: str = ""
+    """What C cannot do of what the spec needs."""
     chosen: dict[tuple[str, frozenset[str] | None], _Chosen] = field(default_factory=dict, compare=False, repr=False)
     """The columns that were asked for lately."""
 
@@ -422,7 +424,7 @@ def load(
     """
     library, analysis, emitted, whole = _compiled(Path(file), spec, prefix)
     root = library.root
-    compiled = _in_c(analysis, emitted)
+    compiled, not_in_c = _in_c(analysis, emitted)
     if kernel is None and compiled is not None and (place := native(in_c.translation_unit(compiled.text))):
         kernel = Kernel(place)
     repeated = {item.name for item in root.seq if "repeat" in item.data}
@@ -437,6 +439,7 @@ def load(
         nested=_nested(whole, repeated),
         ident=root.ident,
         params=_given(library, params or {}),
+        not_in_c=not_in_c,
     )
 
 
@@ -461,11 +464,11 @@ def check(file: Path | str) -> list[Refusal]:
     return []
 
 
-def _in_c(analysis: Analysis, emitted: Emitted) -> in_c.InC | None:
+def _in_c(analysis: Analysis, emitted: Emitted) -> tuple[in_c.InC | None, str]:
     try:
-        return in_c.emit(analysis, emitted.places)
-    except NotInC:
-        return None
+        return in_c.emit(analysis, emitted.places), ""
+    except NotInC as error:
+        return None, str(error)
 
 
 @cache

@@ -12,7 +12,7 @@ from thawline.compiler.language.analysis import Analysis, contents
 from thawline.compiler.language.datatypes import Bits, DataType, Number, Raw, String, User
 from thawline.compiler.language.declarations import Field, Type
 from thawline.compiler.language.grammar import ExpressionError
-from thawline.compiler.language.kinds import Bytes, Int, Io, Kind, Label, List, c_type, is_object
+from thawline.compiler.language.kinds import Bytes, Int, Io, Kind, Label, List, c_type, held, is_object
 from thawline.compiler.language.values import Scope, Value, comparison
 from thawline.compiler.language.writing import Writer
 from thawline.ksy.documents import SpecError
@@ -172,7 +172,8 @@ class Reader:
                 head = f"{word} {self._matches(item, scope, variable, key)}:"
             word = "elif"
             with self.writer.block(head):
-                self.writer.add(f"{target} = {self._read(item, scope, data_type)}")
+                code, one = self._read(item, scope, data_type), self.analysis.kind_of(item, data_type)
+                self.writer.add(f"{target} = {code if held(one, kind) == one else f'float({code})'}")
                 if found:
                     self.writer.add(found)
         if word == "elif" and is_object(kind) and is_partial(item):

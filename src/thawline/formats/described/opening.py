@@ -36,6 +36,8 @@ def opened(file: Path) -> tuple[Layout, Bundle]:
     parts = parts_of(spec, specs)
     kernels: list[Path] = []
     program = load(file, spec=parts.read, native=partial(_native, spec.id, kernels))
+    if program.not_in_c and native.is_compiled:
+        _say(f"{spec.id} is read without a compiled kernel, which is slower: C has no {program.not_in_c}")
     head = load(file, spec=parts.head) if parts.head else None  # read once for a file: that needs no kernel
     own = tuple(path for path in found if not path.is_relative_to(SCHEMAS))
     return _layout(spec, parts, specs, program, head), Bundle(file, own, tuple(kernels))
