@@ -5,14 +5,15 @@ from __future__ import annotations
 import random
 import struct
 import zlib
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
 INTEGERS = [f"{sign}{width}{order}" for sign in "us" for width in (1, 2, 4, 8) for order in ("le", "be")]
 INTEGERS = sorted({name[:2] if name[1] == "1" else name for name in INTEGERS})
 FLOATS = ["f4le", "f4be", "f8le", "f8be"]
-ENCODINGS = ["ASCII", "UTF-8", "UTF-16LE", "UTF-16BE", "ISO-8859-1", "windows-1252", "IBM437", "SJIS"]
-RULES = [{"max": 250}, {"min": -100}, {"expr": "_ != 77"}, {"any-of": [*range(120)]}]
+ENCODINGS = ["ASCII", "UTF-8", "UTF-16LE", "UTF-16BE", "ISO-8859-1", "windows-1252", "IBM437", "Shift_JIS"]
+RULES = [{"max": 250}, {"min": -100}, {"expr": "_ != 77"}, {"any-of": [0, 1, 2, 3, 10, 32, 65, 97, 120]}]
 ENDS = ["_ == 0 or _index > 3", "_index >= 2", "_io.eof"]
 ENUM = {0: "zero", 1: "one", 2: "two", 7: "seven", 200: "many"}
 
@@ -88,7 +89,7 @@ class Maker:
     def number(self, names: Names, _depth: int) -> tuple[dict[str, Any], list[str] | None]:
         made: dict[str, Any] = {"type": self.chance.choice([*INTEGERS, "u1", "u1"])}
         if self.chance.random() < 0.1:
-            made["valid"] = self.chance.choice(RULES)
+            made["valid"] = deepcopy(self.chance.choice(RULES))
         return made, names.ints
 
     def real(self, names: Names, _depth: int) -> tuple[dict[str, Any], list[str] | None]:

@@ -129,3 +129,13 @@ def programs_of(folder: Path) -> list[Program]:
     file = folder / "typed_values.ksy"
     native = [] if missing() else [load(file, native=lambda text: compile_module(text, folder, "reader"))]
     return [load(file), *native]
+
+
+def test_bits_that_a_field_of_bytes_leaves_behind_are_no_part_of_the_next_bits(tmp_path: Path) -> None:
+    spec = (
+        "meta: {id: typed_values}\nseq: [{id: a, type: b3}, {id: b, type: u1}, {id: c, type: b1}, {id: d, type: b7}]\n"
+    )
+    (tmp_path / "typed_values.ksy").write_text(spec, encoding="utf-8")
+    for program in programs_of(tmp_path):
+        (batch,) = program.read(b"\xff\x07\x01")
+        assert batch.to_pylist() == [{"a": 7, "b": 7, "c": False, "d": 1}]

@@ -300,7 +300,7 @@ class Stream:
         """The next bits, the highest of a byte first; at most 64."""
         needed: cython.int = n - self.bits_left
         left: cython.int = (8 - (needed & 7)) & 7 if needed > 0 else -needed
-        value: cython.ulonglong = self.bits
+        value: cython.ulonglong = self.bits if self.bits_left else 0
         one: cython.ulonglong = 1
         at: cython.longlong
         last: cython.ulonglong
