@@ -44,10 +44,10 @@ def module(*texts: str) -> str:
     return "\n\n".join((DIRECTIVES + runtime(), *texts))
 
 
-def emit(analysis: Analysis, library: Library) -> Emitted:
-    """The reader of a library."""
+def emit(analysis: Analysis, library: Library, *, is_traced: bool = False) -> Emitted:
+    """The reader of a library; a traced one tells where each field is."""
     writer, places = Writer(), Places()
-    emitter = _Emitter(analysis, library, writer, places)
+    emitter = _Emitter(analysis, library, writer, places, is_traced)
     types = analysis.types_used()
     for type_ in types:
         emitter.declare_type(type_)
@@ -85,11 +85,12 @@ class _Emitter:
     library: Library
     writer: Writer
     places: Places
+    is_traced: bool
 
     def declare_type(self, type_: Type) -> None:
         """The class of a type, with its fields and how they are read."""
         writer, defaults = self.writer, {}
-        reader = Reader(self.analysis, writer, self.places)
+        reader = Reader(self.analysis, writer, self.places, self.is_traced)
         writer.add("@cython.final", "@cython.cclass")
         with writer.block(f"class T_{type_.ident}(Structure):"):
             for name, kind, value in self._variables(type_):

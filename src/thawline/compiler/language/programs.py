@@ -22,7 +22,7 @@ from thawline.compiler.language.c.kernel import PUT, READ, SOME, STEP, Beyond, C
 from thawline.compiler.language.declarations import Field, Library
 from thawline.compiler.language.emission import Emitted, emit, module
 from thawline.compiler.language.failures import Failure, Refusal, Refused
-from thawline.compiler.language.kinds import List, Struct
+from thawline.compiler.language.kinds import Label, List, Struct
 from thawline.compiler.language.layout import GROUP, Node, TooManyColumns, layout, table
 from thawline.compiler.language.processes import PROCESSES
 from thawline.ksy.documents import Spec, SpecError
@@ -42,6 +42,16 @@ FRAMES = 12
 """Frames of Python's stack that a nested structure takes where a reader runs uncompiled."""
 
 Data = bytes | bytearray | memoryview
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A field as it is told of: its name, its path in the spec, and the labels of its numbers."""
+
+    name: str
+    path: str
+    is_instance: bool
+    labels: Mapping[int, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +76,8 @@ class Program:
     params: tuple[Any, ...] = ()
     not_in_c: str = ""
     """What C cannot do of what the spec needs."""
+    named: tuple[Named, ...] = field(default=(), repr=False)
+    """The fields that a traced reader tells of, by their numbers."""
     chosen: dict[tuple[str, frozenset[str] | None], _Chosen] = field(default_factory=dict, compare=False, repr=False)
     """The columns that were asked for lately."""
 
@@ -161,12 +173,12 @@ class Program:
                 pass
         return self._open(data, start, end).extent()
 
-    def _open(self, data: Data, start: int, end: int | None) -> _Reading:
+    def _open(self, data: Data, start: int, end: int | None) -> Reading:
         view = _view(data, start, end)
         made = self.reader
         ctx = made["context"](LEAST_WORK + WORK * len(view), PROCESSES)
         root = made[f"root_{self.ident}"](made["stream"](ctx, view, start), *self.params)
-        return _Reading(self, ctx, root, start)
+        return Reading(self, ctx, root, start)
 
 
 def _view(data: Data, start: int, end: int | None) -> memoryview:
@@ -269,7 +281,7 @@ class _CReading:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class Reading:
     """One unit while it is read in Python."""
 
     program: Program
@@ -443,11 +455,27 @@ def load(
     )
 
 
-def _compiled(file: Path, spec: Spec | None = None, prefix: str = "") -> tuple[Library, Analysis, Emitted, Node]:
+def load_traced(file: Path | str, spec: Spec | None = None) -> Program:
+    """A spec as a reader in Python that tells where each field is; see `fields`."""
+    library, analysis, emitted, whole = _compiled(Path(file), spec, is_traced=True)
+    named = [Named("", "/", is_instance=False, labels={})] * len(emitted.places.paths)
+    for item, number in emitted.places.numbers.items():
+        kind = analysis.kind(item) if item.is_value else analysis.item_kind(item)
+        labels = kind.enum.labels if isinstance(kind, Label) else {}
+        named[number] = Named(item.name, item.path, item.is_instance, labels)
+    return Program(
+        library.root.spec, emitted.text, None, None, tuple(emitted.places.paths), whole, {}, {}, library.root.ident,
+        named=tuple(named),
+    )  # fmt: skip
+
+
+def _compiled(
+    file: Path, spec: Spec | None = None, prefix: str = "", *, is_traced: bool = False
+) -> tuple[Library, Analysis, Emitted, Node]:
     """The text of the reader of a spec, and the columns of its root."""
     library = Library(file, spec, prefix)
     analysis = Analysis(library)
-    emitted = emit(analysis, library)
+    emitted = emit(analysis, library, is_traced=is_traced)
     try:
         return library, analysis, emitted, layout(analysis, Struct(library.root))
     except TooManyColumns:

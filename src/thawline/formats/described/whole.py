@@ -19,9 +19,13 @@ from thawline.formats.described.findings import (
     unproven,
 )
 from thawline.formats.described.layout import Layout
+from thawline.formats.described.traces import trace_whole
 from thawline.model import Finding, Run, Span
 from thawline.source import Source
+from thawline.tracing import Trace
 
+CONTEXT = 64
+"""Bytes before damage that are shown with it."""
 ENDED = frozenset({"end", "seek"})
 """Failures that ask for bytes beyond the end."""
 
@@ -105,6 +109,15 @@ class WholeFile(Kind):
     def spec_at(self, source: Source, position: int) -> str:
         """The spec."""
         return self.layout.spec.id
+
+    @property
+    def context(self) -> int:
+        """What leads to damage is in the same structure."""
+        return CONTEXT
+
+    def trace(self, source: Source, span: Span) -> Trace:
+        """The fields of the file that are here."""
+        return trace_whole(self.layout, source.on_disk(), span)
 
     def intact(self, source: Source) -> Iterator[Run | Finding]:
         """The items of a walk."""

@@ -38,6 +38,7 @@ class Context:
     depth: cython.int
     notes: list
     processes: dict
+    tracer: object
 
     def state(self):
         """The field that is read now, and where it began."""
