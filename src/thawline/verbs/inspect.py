@@ -333,7 +333,7 @@ class _Unit:
         if len(group) > 1:
             value = ", ".join(f"{self._name(bits)} {value_of(bits)}" for bits in group)
             above = self.structures.get(field.keys[:-1])
-            return Stretch(start, end, self._label(above) if above else "bits", value)
+            return Stretch(start, end, self._label(above) if above else ".".join(field.keys[:-1]) or "bits", value)
         if field.keys == (self.view.separator,) and not field.reason:
             return Stretch(start, end, self._label(field), role="separator")
         return Stretch(start, end, self._label(field), value_of(field), self._note(field))

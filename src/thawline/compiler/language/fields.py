@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from thawline.compiler.language.failures import Failure
@@ -99,17 +100,19 @@ class Trail:
     """Whether there are more fields."""
 
 
-def trail(program: Program, data: memoryview, start: int, span: tuple[int, int], most: int, *, items: str = "") -> Trail:
+def trail(
+    program: Program, data: memoryview, start: int, span: tuple[int, int], most: int, *, items: str = ""
+) -> Trail:
     """The fields that touch a span of what begins at a position, as a traced program reads it.
 
     With `items`, the name of a repetition of the root, only its first item is read. Positions count from the start of
     the data.
     """
     ctx = program.reader["context"](MOST_STEPS, PROCESSES)
-    stream = program.reader["stream"](ctx, data[start:], start)
+    stream = program.reader["stream"](ctx, data, start)
     ctx.tracer = tracer = Tracer(*span, most, stream.holder)
     root = program.reader[f"root_{program.ident}"](stream, *program.params)
-    reading = Reading(program, ctx, root, start)
+    reading = Reading(program, ctx, root)
     some = (lambda: getattr(root, f"some_{items}")(1)) if items else (lambda: program.reader["read_whole"](root))
     failure = reading.attempt(some)
     open_fields = list(tracer.stack)
@@ -127,7 +130,7 @@ class _Keys:
     def __init__(self, program: Program, root: Any, tracer: Tracer, open_fields: list[Seen]) -> None:
         self.program, self.tracer, self.found = program, tracer, tracer.found
         self.holds = {id(seen.value): seen for seen in self.found if seen.has_fields}
-        for outer, inner in zip(open_fields, open_fields[1:], strict=False):
+        for outer, inner in pairwise(open_fields):
             if inner.owner is not outer.owner and id(inner.owner) not in self.holds and inner.owner is not root:
                 self.holds[id(inner.owner)] = outer
 
@@ -142,9 +145,7 @@ class _Keys:
         return found[::-1]
 
     def of(self, seen: Seen) -> Found:
-        keys = tuple(
-            self.named(it).name + (f"[{it.index}]" if it.index >= 0 else "") for it in self.chain(seen)
-        )
+        keys = tuple(self.named(it).name + (f"[{it.index}]" if it.index >= 0 else "") for it in self.chain(seen))
         named = self.named(seen)
         value = _labelled(seen.value, named.labels) if not hasattr(seen.value, "ctx") else None
         return Found(keys, seen.start, seen.end, named.path, value, not seen.has_fields, seen.is_read)
@@ -193,4 +194,3 @@ def _enum(labels: tuple[tuple[int, str], ...]) -> dict[int, Enum]:
         with suppress(ValueError, TypeError):
             made[number] = Enum("Labels", {label: number})(number)
     return made
-

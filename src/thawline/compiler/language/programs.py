@@ -123,7 +123,7 @@ class Program:
         end: int | None = None,
         max_rows: int = MAX_ROWS,
     ) -> Iterator[pa.RecordBatch | Failure]:
-        """The rows of one unit, and what cannot be read or computed."""
+        """The rows of one unit, and what cannot be read or computed. Positions count from the start of the data."""
         chosen = self._chosen(table, columns)
         given = 0
         try:
@@ -139,7 +139,7 @@ class Program:
     ) -> Iterator[pa.RecordBatch | Failure]:
         if self.kernel is None or self.compiled is None:
             raise Beyond
-        with closing(_CReading(self, _view(data, start, end), start)) as reading:
+        with closing(_CReading(self, _view(data, end), start)) as reading:
             yield from reading.items(chosen, max_rows)
 
     def _chosen(self, table: str, columns: Collection[str] | None) -> _Chosen:
@@ -167,22 +167,27 @@ class Program:
         """Where the unit ends that starts at a position, or why there is none."""
         if self.kernel is not None:
             try:
-                with closing(_CReading(self, _view(data, start, end), start)) as reading:
+                with closing(_CReading(self, _view(data, end), start)) as reading:
                     return reading.extent()
             except Beyond:
                 pass
         return self._open(data, start, end).extent()
 
     def _open(self, data: Data, start: int, end: int | None) -> Reading:
-        view = _view(data, start, end)
+        view = _view(data, end)
         made = self.reader
-        ctx = made["context"](LEAST_WORK + WORK * len(view), PROCESSES)
+        ctx = made["context"](_work(view, start), PROCESSES)
         root = made[f"root_{self.ident}"](made["stream"](ctx, view, start), *self.params)
-        return Reading(self, ctx, root, start)
+        return Reading(self, ctx, root)
 
 
-def _view(data: Data, start: int, end: int | None) -> memoryview:
-    return memoryview(data).cast("B")[start:end]
+def _view(data: Data, end: int | None) -> memoryview:
+    return memoryview(data).cast("B")[:end]
+
+
+def _work(data: memoryview, start: int) -> int:
+    """The steps that a reading may take."""
+    return LEAST_WORK + WORK * max(len(data) - start, 0)
 
 
 def _after(given: int, items: Iterator[pa.RecordBatch | Failure]) -> Iterator[pa.RecordBatch | Failure]:
@@ -225,9 +230,9 @@ class _CReading:
     def __init__(self, program: Program, data: memoryview, start: int) -> None:
         if program.kernel is None or program.compiled is None:
             raise Beyond
-        self.program, self.start = program, start
+        self.program = program
         reader = program.kernel.reader(program.compiled.reader)
-        self.reading = CReading(program.kernel, reader, data, start, LEAST_WORK + WORK * len(data))
+        self.reading = CReading(program.kernel, reader, data, start, _work(data, start))
         self.reading.open(program.params)
 
     def close(self) -> None:
@@ -264,7 +269,7 @@ class _CReading:
 
     def extent(self) -> int | Failure:
         failure = self.reading.act(READ)
-        return self.failure(failure, is_fatal=True) if failure else self.start + self.reading.answer.end
+        return self.failure(failure, is_fatal=True) if failure else int(self.reading.answer.end)
 
     def table(self, chosen: _Chosen) -> pa.RecordBatch:
         found = self.reading.array(chosen.wanted)
@@ -287,9 +292,9 @@ class Reading:
     program: Program
     ctx: Any
     root: Any
-    start: int
 
     def items(self, chosen: _Chosen, max_rows: int) -> Iterator[pa.RecordBatch | Failure]:
+        """The rows of a table, and what is wrong."""
         node = chosen.node
         is_whole = chosen.index < 0
         return chosen.flat(
@@ -297,6 +302,7 @@ class Reading:
         )
 
     def whole(self, node: Node) -> Iterator[pa.RecordBatch | Failure]:
+        """The row of the root."""
         column = node.build(self.program.reader["column"])
         failure = self.attempt(lambda: self.program.reader["read_whole"](self.root))
         if failure is None:
@@ -309,9 +315,11 @@ class Reading:
             yield failure
 
     def put_root(self, column: Any) -> None:
+        """Append the root to a column; instances are computed."""
         self.program.reader[f"put_root_{self.program.ident}"](self.root, column)
 
     def repetition(self, name: str, index: int, node: Node, max_rows: int) -> Iterator[pa.RecordBatch | Failure]:
+        """The rows of a repetition of the root."""
         reader = self.program.reader
         column = node.build(reader["column"])
         for before in range(index):
@@ -331,10 +339,12 @@ class Reading:
                 yield failure
 
     def extent(self) -> int | Failure:
+        """Where the root ends."""
         failure = self.attempt(lambda: self.program.reader["read_whole"](self.root))
-        return self.start + self.root.extent()[1] if failure is None else failure
+        return int(self.root.extent()[1]) if failure is None else failure
 
     def notes(self) -> Iterator[Failure]:
+        """What could not be computed."""
         for at, began, error in self.ctx.noted():
             yield self.failure(error, at, began, is_fatal=False)
 
@@ -354,6 +364,7 @@ class Reading:
         return None
 
     def failure(self, error: BaseException, at: int, began: int, *, is_fatal: bool) -> Failure:
+        """An error as what a reading gives."""
         position = getattr(error, "position", -1)
         return Failure(position if position >= 0 else began, self.program.paths[at], str(error), _kind(error), is_fatal)
 

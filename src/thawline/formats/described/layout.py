@@ -105,7 +105,7 @@ class Layout:
                 if item.is_fatal:
                     yield item
                 continue  # an instance that is null is no damage of a unit
-            starts, ends = ([span.start + at for at in item[name].to_pylist()] for name in (START, END))
+            starts, ends = (item[name].to_pylist() for name in (START, END))
             count = bisect_left(starts, span.end)
             empty = next((index for index in range(count) if starts[index] == ends[index]), count)
             if empty:

@@ -20,7 +20,7 @@ from thawline.formats.described.layout import ROOT, Layout, unit_tables, whole_t
 from thawline.formats.described.parts import UNIT, Parts, leading, magic_of, parts_of
 from thawline.formats.described.paths import Path as Steps
 from thawline.formats.described.paths import at
-from thawline.formats.described.proofs import DIGESTS, Proof, hidden_of, proofs_of
+from thawline.formats.described.proofs import DIGESTS, Proof, check_positions, hidden_of, proofs_of
 from thawline.ksy.documents import SCHEMAS, Spec, TypeDef
 from thawline.ksy.shapes import check_shape
 
@@ -34,6 +34,8 @@ def opened(file: Path) -> tuple[Layout, Bundle]:
     spec = next(iter(found.values()))
     check_shape(spec)
     parts = parts_of(spec, specs)
+    if parts.sync:
+        check_positions(parts.type, specs, is_root=not parts.table)
     kernels: list[Path] = []
     program = load(file, spec=parts.read, native=partial(_native, spec.id, kernels))
     if program.not_in_c and native.is_compiled:

@@ -423,9 +423,11 @@ def real8(word: cython.ulonglong) -> cython.double:
     return struct.unpack("<d", struct.pack("<Q", word))[0]
 
 
-def stream(ctx: Context, data, base: cython.longlong):
-    """A stream of all of a buffer."""
-    return made_stream(ctx, data, base)
+def stream(ctx: Context, data, start: cython.longlong):
+    """A stream of all of a buffer, at a position in it."""
+    made: Stream = made_stream(ctx, data, 0)
+    made.pos = start
+    return made
 
 
 @cython.cfunc
