@@ -135,3 +135,33 @@ def test_positions_count_from_the_start_of_the_file_wherever_reading_starts(tmp_
     with thawline.open(data, spec=spec) as cold:
         shown = inspect(cold, unit=3)
     assert [it.label for it in shown.stretches] == ["mark", "len", "body", "padding"]
+
+
+COUNTED = """
+meta: {id: counted, endian: le}
+seq:
+  - {id: magic, contents: CNT}
+  - {id: count, type: u1}
+  - {id: items, type: item, repeat: expr, repeat-expr: count}
+types:
+  item: {seq: [{id: number, type: u2}]}
+"""
+
+
+def test_bytes_after_a_structure_that_ends_are_told_and_kept(tmp_path: Path) -> None:
+    spec = spec_of(COUNTED, tmp_path, "counted")
+    data = b"CNT\x02" + bytes(4)
+    assert thawline.verify(data, spec=spec).findings == ()
+    (finding,) = thawline.verify(data + b"more", spec=spec).findings
+    assert (finding.code.id, finding.severity, finding.detail["reason"]) == ("KSY108", "warning", "4 bytes from 0x8 on")
+    thawline.salvage(data + b"more", tmp_path / "new", spec=spec)
+    assert (tmp_path / "new").read_bytes() == data + b"more"
+
+
+def test_a_structure_that_was_cut_names_the_rows_that_are_left(tmp_path: Path) -> None:
+    spec = spec_of(COUNTED, tmp_path, "counted")
+    (finding,) = thawline.verify(b"CNT\x03" + bytes(5), spec=spec).findings
+    assert finding.hint.startswith("thawline cat --table items ")
+    assert "cut copy" in str(finding.detail["looks_like"])
+    with thawline.open(b"CNT\x03" + bytes(5), spec=spec, table="items") as cold:
+        assert sum(batch.num_rows for batch in cold.batches()) == 2

@@ -160,7 +160,8 @@ class _Keys:
 
     def fields(self, failing: Found | None) -> Iterator[Found]:
         """Fields in the order of the file. What an instance looks at counts where no field of a structure is."""
-        plain, looked_at = [], []
+        plain: list[Seen] = []
+        looked_at: list[Seen] = []
         for seen in self.found:
             is_elsewhere = any(self.named(it).is_instance for it in self.chain(seen))
             (looked_at if is_elsewhere else plain).append(seen)
@@ -190,7 +191,8 @@ def _labelled(value: Any, labels: Mapping[int, str]) -> Any:
 def _enum(labels: tuple[tuple[int, str], ...]) -> dict[int, Enum]:
     """The members of an enum by their numbers, but for labels that Python has no member for."""
     made: dict[int, Enum] = {}
+    enum: Any = Enum
     for number, label in labels:
         with suppress(ValueError, TypeError):
-            made[number] = Enum("Labels", {label: number})(number)
+            made[number] = enum("Labels", {label: number})(number)
     return made
