@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from base64 import b64encode
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import gettempdir
@@ -134,9 +135,13 @@ def test_what_is_the_same_in_another_order_is_not_moved_about(monkeypatch: pytes
     monkeypatch.setattr(windows, "PATIENCE", 0)
     kept: list[int] = []
     fill = shelves.Shelf.fill
-    monkeypatch.setattr(
-        shelves.Shelf, "fill", lambda shelf, batches: fill(shelf, [kept.append(it.num_rows) or it for it in batches])
-    )
+
+    def counted(shelf: shelves.Shelf, batches: Iterable[pa.RecordBatch]) -> None:
+        given = list(batches)
+        kept.extend(batch.num_rows for batch in given)
+        fill(shelf, given)
+
+    monkeypatch.setattr(shelves.Shelf, "fill", counted)
     base = [record(number, x=number % 7) for number in range(3000)] * 2
     other = [*reversed(base[2:]), record(1), record(9999)]
     counts, rows = differences(HEADER + b"".join(base), HEADER + b"".join(other))
@@ -148,9 +153,10 @@ def test_too_many_rows_with_one_key_are_an_error_and_leave_nothing(monkeypatch: 
     monkeypatch.setattr(shelves, "HELD", 0)
     monkeypatch.setattr(shelves, "TOGETHER", 20_000)
     monkeypatch.setattr(windows, "PATIENCE", 0)
+    a, b = (HEADER + b"".join(record(1, x=side + 2 * each) for each in range(2000)) for side in (0, 1))
     before = set(Path(gettempdir()).glob("thawline-diff-*"))
     with pytest.raises(TooManyAlike, match="have nearly the same namespace, digest"):
-        thawline.diff(*(HEADER + b"".join(record(1, x=side + 2 * each) for each in range(2000)) for side in (0, 1)))
+        thawline.diff(a, b)
     assert set(Path(gettempdir()).glob("thawline-diff-*")) <= before
 
 

@@ -107,13 +107,14 @@ def sort_out(a: Pile, b: Pile, shelves: tuple[Shelf, Shelf]) -> int:
         return 0
     for pile in (a, b):
         pile.close()
-    left = [bytearray(b"\xff" * ((pile.rows + 7) // 8)) for pile in (a, b)]
-    prints = [pile.fingerprints() for pile in (a, b)]
+    left_a, left_b = (bytearray(b"\xff" * ((pile.rows + 7) // 8)) for pile in (a, b))
+    prints_a, prints_b = a.fingerprints(), b.fingerprints()
     parts = 1
     while parts * PART < a.rows and parts < MOST_PARTS:
         parts *= 2
-    same = sum(native.functions.settle_fingerprints(*prints, part, parts, *left) for part in range(parts))
-    for pile, shelf, bits in zip((a, b), shelves, left, strict=True):
+    settle = native.functions.settle_fingerprints
+    same = sum(int(settle(prints_a, prints_b, part, parts, left_a, left_b)) for part in range(parts))
+    for pile, shelf, bits in zip((a, b), shelves, (left_a, left_b), strict=True):
         shelf.fill(pile.chosen(bits))
     return same
 
