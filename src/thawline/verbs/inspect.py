@@ -11,7 +11,7 @@ from thawline import checksums, specs
 from thawline.engine import columns
 from thawline.engine.chunks import Chunk, Ranges
 from thawline.errors import FormatError
-from thawline.formats.contract import Containing
+from thawline.formats.contract import Containing, Traced
 from thawline.generated.kernels.tables import TABLES
 from thawline.model import Finding, Run, Span
 from thawline.tracing import MAX_FIELDS, Field, Trace, trace
@@ -92,7 +92,8 @@ def inspect_finding(cold: OpenFile, number: int, finding: Finding, longest: int 
 
 def _values(cold: OpenFile, target: _Target) -> Iterator[str]:
     """The columns of a unit, where no parser gives the positions of fields: for a spec compiled at run time."""
-    if target.finding or specs.has_structure(cold.kind.spec_at(cold.source, target.span.start)):
+    is_shown = isinstance(cold.kind, Traced) or specs.has_structure(cold.kind.spec_at(cold.source, target.span.start))
+    if target.finding or is_shown:
         return
     unit = Run(target.span, 1, 1)
     for item in cold.kind.rows(cold.source, [unit] if target.span.size else [], cold.table, cold.schema.names):
@@ -238,6 +239,9 @@ class _View:
 
     def stretches(self) -> Iterator[Stretch]:
         """The stretches of the target, in file order."""
+        if isinstance(self.cold.kind, Traced):
+            yield from self._fields(self._traced_from(self.cold.kind.context))
+            return
         target, start = self.target, self._after_separators()
         separator = self.separator or "separator"
         for stretch in (target.before, Span(target.span.start, start)):
@@ -248,6 +252,13 @@ class _View:
             yield Stretch(0, target.end, f"no {separator}", role="unread", rows=RAW_ROWS)
         elif start < target.end:
             yield from self._fields(start)
+
+    def _traced_from(self, context: int) -> int:
+        """Where the fields start that are shown: for damage, a little before it."""
+        target = self.target
+        if target.is_finding:
+            return max(target.before.start, target.span.start - context)
+        return target.span.start if target.span.size else target.before.start
 
     def _after_separators(self) -> int:
         """The position after the separators at the start of a damaged stretch."""
@@ -290,6 +301,9 @@ class _View:
         """The fields from here on; damage that claims bytes after its stretch is traced with them."""
         end = min(span.end, span.start + self.longest)
         data = bytes(self.cold.source.view(span.start, end))
+        kind = self.cold.kind
+        if isinstance(kind, Traced):
+            return data, kind.trace(self.cold.source, Span(span.start, end))
         traced = trace(self.spec, data)
         if traced.is_truncated and may_grow and span.end < self.cold.size:
             return self._traced(Span(span.start, self.cold.size), may_grow=False)
@@ -326,7 +340,8 @@ class _Unit:
         end = min(self.start + max(bits.end for bits in group), limit)
         if len(group) > 1:
             value = ", ".join(f"{self._name(bits)} {value_of(bits)}" for bits in group)
-            return Stretch(start, end, self._label(self.structures[field.keys[:-1]]), value)
+            above = self.structures.get(field.keys[:-1])
+            return Stretch(start, end, self._label(above) if above else ".".join(field.keys[:-1]) or "bits", value)
         if field.keys == (self.view.separator,) and not field.reason:
             return Stretch(start, end, self._label(field), role="separator")
         return Stretch(start, end, self._label(field), value_of(field), self._note(field))

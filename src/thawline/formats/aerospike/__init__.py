@@ -36,6 +36,7 @@ from thawline.formats.aerospike.rows import (
 from thawline.formats.aerospike.salvage import salvaged
 from thawline.formats.aerospike.sections import (
     Part,
+    entry_after,
     pruned_stretches,
     spans,
     stretches_of,
@@ -259,14 +260,19 @@ class Backup(Kind):
 
     are_sections_final = True
 
-    def sections(self, source: Source, depth: Depth, size: int) -> Iterator[Section]:
+    def boundary(self, source: Source, position: int) -> int:
+        """Where an entry seems to start."""
+        version = version_of(source)
+        return entry_after(source, position, version) if version else source.size
+
+    def sections(self, source: Source, depth: Depth, size: int, within: Span) -> Iterator[Section]:
         """Parts that seem to start with an entry; none where the first records decide about the others.
 
         Neither does a file have any of whose records the account of its folder is taken.
         """
         is_watched = self.format.selection if depth is Depth.UNITS else self.format.tally.expects(source.name)
         version = "" if is_watched else version_of(source)
-        for span in spans(source, version, size) if version else ():
+        for span in spans(source, version, size, within) if version else ():
             yield Section(span, partial(self._verified, Part(source, span, version, self.format.rules), depth))
 
     def _verified(self, part: Part, depth: Depth) -> Sequence[Run | Finding] | None:

@@ -55,17 +55,17 @@ def version_of(source: Source) -> str:
     return version if version in VERSIONS and not version_notes(version.encode()) else ""
 
 
-def spans(source: Source, version: str, size: int) -> Iterator[Span]:
+def spans(source: Source, version: str, size: int, within: Span) -> Iterator[Span]:
     """Stretches of about some size, up to what looks like an entry."""
     size = min(size, LARGEST)
-    start = 0
-    while start < source.size:
-        end = _entry_after(source, start + size, version)
+    start = within.start
+    while start < within.end:
+        end = min(entry_after(source, start + size, version), within.end)
         yield Span(start, end)
         start = end
 
 
-def _entry_after(source: Source, position: int, version: str) -> int:
+def entry_after(source: Source, position: int, version: str) -> int:
     """Where an entry seems to start; the end of the file if none does."""
     view = source.view(0, source.size)
     starts = starts_in(view)
