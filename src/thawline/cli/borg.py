@@ -158,7 +158,7 @@ def diff(
 
     from thawline.cli.diff import show_difference
     from thawline.formats.borg.folder import Catalogue
-    from thawline.formats.borg.listing import ITEMS, item_rows
+    from thawline.formats.borg.rows import ITEMS, item_rows
     from thawline.rendering.differences import verdict
     from thawline.verbs.diff import diff_rows
 
