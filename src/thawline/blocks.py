@@ -77,7 +77,7 @@ class Blocks:
             view, start = view[done:], start + done
 
     def _forget_failed(self) -> None:
-        """Let blocks that could not be fetched be asked for again."""
+        """Forget which blocks could not be fetched, so that they are requested again."""
         with self._lock:
             failed = [index for index, future in self._fetched.items() if future.done() and future.exception()]
             for index in failed:

@@ -65,7 +65,7 @@ class Program:
     """What names of the root in the reader end with."""
     params: tuple[Any, ...] = ()
     chosen: dict[tuple[str, frozenset[str] | None], _Chosen] = field(default_factory=dict, compare=False, repr=False)
-    """The columns that were asked for lately."""
+    """The columns that were requested lately."""
 
     @property
     def is_compiled(self) -> bool:
@@ -191,7 +191,7 @@ class _Chosen:
     path: str
     """Of a repetition that is elsewhere."""
     asked: Wanted | None
-    """What a reader in C is asked for."""
+    """What is requested of a reader in C."""
 
     @property
     def wanted(self) -> Wanted:
