@@ -50,6 +50,7 @@ from thawline.formats.borg.findings import (
 )
 from thawline.formats.building import Origins, batch_of
 from thawline.generated.tables.borg import BLOBS
+from thawline.generated.tables.borg_archive import ITEMS
 from thawline.literals import repeated
 from thawline.model import Finding, Payload, Span
 from thawline.source import Source
@@ -485,21 +486,6 @@ class _Columns:
 
 # Items of archives.
 
-ITEMS = pa.schema(
-    [
-        ("path", pa.string()),
-        ("kind", pa.string()),
-        ("mode", pa.string()),
-        ("user", pa.string()),
-        ("group", pa.string()),
-        ("size", pa.int64()),
-        ("mtime", pa.timestamp("ns", "UTC")),
-        ("target", pa.string()),
-        ("chunks", pa.int64()),
-        ("content", pa.string()),
-    ]
-)
-"""`content` stands for the chunks of a file: it is the same where its content is, in repositories with one key."""
 ITEMS_AT_ONCE = 4096
 
 
@@ -507,7 +493,7 @@ def item_rows(items: Iterable[Item]) -> Iterator[pa.RecordBatch]:
     """Items in batches of rows; a repository may have many millions."""
     waiting = iter(items)
     while some := [_item_row(item) for item in islice(waiting, ITEMS_AT_ONCE)]:
-        yield pa.RecordBatch.from_pylist(some, schema=ITEMS)
+        yield pa.RecordBatch.from_pylist(some, schema=ITEMS.schema)
 
 
 def _item_row(item: Item) -> dict[str, Any]:
