@@ -36,6 +36,7 @@ from thawline.formats.aerospike.findings import (
 )
 from thawline.formats.aerospike.folder import Tally
 from thawline.formats.aerospike.rows import (
+    KERNELS,
     TABLES,
     VALUE_KINDS,
     BinColumn,
@@ -52,17 +53,19 @@ from thawline.formats.aerospike.text import (
     ZSTD_MAGIC,
     Item,
     PlainText,
+    ZstdPart,
     ZstdText,
     entries_of,
     first_bytes,
     given,
     is_asbx,
     is_noise,
+    opened_at,
     plain_item,
     starts_in,
     uncounted,
 )
-from thawline.formats.aerospike.walk import Walk, items_of, pruned_stretches, started_entry, stretches_of, unit_spans
+from thawline.formats.aerospike.walk import Walk, items_of, started_entry
 from thawline.formats.contract import Ask, Claim, Depth, Format, Kind, Member, Overview, Reading, Section, Table
 from thawline.generated.kernels.constants import AEROSPIKE_RECORD_LEAD_NAMESPACE
 from thawline.generated.tables.aerospike import TABLES as DECLARED
@@ -275,14 +278,19 @@ class Backup(Kind):
 
     are_sections_final = True
 
-    def sections(self, source: Source, depth: Depth, size: int) -> Iterator[Section]:
+    def boundary(self, source: Source, position: int) -> int:
+        """Where an entry seems to start."""
+        version = version_of(source)
+        return entry_after(source, position, version) if version else source.size
+
+    def sections(self, source: Source, depth: Depth, size: int, within: Span) -> Iterator[Section]:
         """Parts that seem to start with an entry; none where the first records decide about the others.
 
         Neither does a file have any of whose records the account of its folder is taken.
         """
         is_watched = self.format.selection if depth is Depth.UNITS else self.format.tally.expects(source.name)
-        version = "" if is_watched else _version_of(source)
-        for span in _spans(source, version, size) if version else ():
+        version = "" if is_watched else version_of(source)
+        for span in _spans(source, version, size, within) if version else ():
             yield Section(span, partial(self._verified, Part(source, span, version, self.format.rules), depth))
 
     def _verified(self, part: Part, depth: Depth) -> Sequence[Run | Finding] | None:
@@ -292,7 +300,7 @@ class Backup(Kind):
         """What a walk gives after sections."""
         if not start:
             return self.walk(source, depth)
-        part = Part(source, Span(start, source.size), _version_of(source), self.format.rules)
+        part = Part(source, Span(start, source.size), version_of(source), self.format.rules)
         return _readable(part.rest(None)) if depth is Depth.UNITS else _shown(part.rest(quick_check()))
 
     def rows(self, source: Source, items: Iterable[Run | Finding], table: str, columns: Collection[str]) -> Reading:
@@ -378,27 +386,28 @@ def _left_out(stretches: Iterable[Stretch]) -> LeftOut:
     return LeftOut(units, sum(stretch.left_out_bytes for stretch in selected))
 
 
-# A backup divided where entries seem to start. Nothing but a walk tells whether they do: each section has its own.
+# Parts of a backup that are read by themselves: a file is divided where entries seem to start, and since nothing but a
+# walk tells whether they do, each section has its own. The runs of an earlier walk are read again, to decode them.
 
 
-def _version_of(source: Source) -> str:
+def version_of(source: Source) -> str:
     """The version of a plain backup with a header that is as it should be; empty for any other file."""
     found = HEADER.match(first_bytes(source))
     version = f"{found[1].decode()}.{found[2].decode()}" if found else ""
     return version if version in VERSIONS and not version_notes(version.encode()) else ""
 
 
-def _spans(source: Source, version: str, size: int) -> Iterator[Span]:
+def _spans(source: Source, version: str, size: int, within: Span) -> Iterator[Span]:
     """Stretches of about some size, up to what looks like an entry."""
     size = min(size, LARGEST)
-    start = 0
-    while start < source.size:
-        end = _entry_after(source, start + size, version)
+    start = within.start
+    while start < within.end:
+        end = min(entry_after(source, start + size, version), within.end)
         yield Span(start, end)
         start = end
 
 
-def _entry_after(source: Source, position: int, version: str) -> int:
+def entry_after(source: Source, position: int, version: str) -> int:
     """Where an entry seems to start; the end of the file if none does."""
     view = source.view(0, source.size)
     starts = starts_in(view)
@@ -443,3 +452,39 @@ class Part:
     def _found(self, walk: Walk) -> Iterator[Item]:
         found = walk.entries() if self.span.start else walk.items()
         return (plain_item(item, walk.version) for item in found)
+
+
+# Runs of an earlier walk.
+
+
+def stretches_of(source: Source, run: Run, selection: Selection | None = None) -> Iterator[Stretch]:
+    """The stretches of a run of an earlier walk."""
+    place = entries_of(run)
+    if place.table not in KERNELS:
+        return
+    span = place.text or run.given or run.span
+    text = ZstdPart(opened_at(source, place), span.end) if place.text else PlainText(source, span.end)
+    walk = Walk(text, pos=span.start, version=place.version, selection=selection, is_written=False)
+    if place.suspect == "nested":
+        walk.nested_to = span.end
+    for found in walk.entries():
+        if isinstance(found, Stretch):
+            yield replace(found, suspect="frame") if place.suspect == "frame" and not found.suspect else found
+
+
+def pruned_stretches(source: Source, run: Run) -> Iterator[Stretch]:
+    """The stretches in the rest of a file that holds no requested record."""
+    place = entries_of(run)
+    text = opened_at(source, place) if place.text else PlainText(source)
+    start = place.text.start if place.text else run.span.start
+    walk = Walk(text, pos=start, version=place.version, is_written=False)
+    return (found for found in walk.entries() if isinstance(found, Stretch))
+
+
+def unit_spans(source: Source, run: Run) -> Iterator[Span]:
+    """The entries of a run; in a compressed file the run itself."""
+    if entries_of(run).text or run.given or run.units == 1:
+        yield run.given or run.span
+        return
+    for stretch in stretches_of(source, run):
+        yield from (Span(start, end) for start, end in stretch.places())
