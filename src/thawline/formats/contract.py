@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Literal, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, Self, runtime_checkable
 
 import pyarrow as pa
 
@@ -20,6 +20,9 @@ from thawline.folder import Folder
 from thawline.model import Code, Finding, Report, Run, Salvage, Span
 from thawline.source import Source
 from thawline.tables import Identity, PublicTable
+
+if TYPE_CHECKING:
+    from thawline.tracing import Trace
 
 Confidence = Literal["certain", "likely", "possible"]
 CONFIDENCE: tuple[Confidence, ...] = ("certain", "likely", "possible")
@@ -384,6 +387,20 @@ class Containing(Protocol):
 
     def content(self, source: Source, span: Span) -> Content | None:
         """The content of the unit at a span; None if it cannot be determined."""
+        ...
+
+
+@runtime_checkable
+class Traced(Protocol):
+    """A kind that tells where the fields of its units are, without a parser that was generated for them."""
+
+    @property
+    def context(self) -> int:
+        """At most this many bytes before damage are shown with it."""
+        ...
+
+    def trace(self, source: Source, span: Span) -> Trace:
+        """The fields of what lies at a span; positions count from its start."""
         ...
 
 

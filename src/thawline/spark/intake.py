@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from thawline import formats, native
 from thawline.blocks import keeping
-from thawline.errors import ThawlineError, UnknownFormat
+from thawline.errors import SourceError, ThawlineError, UnknownFormat
 from thawline.folder import Folder
 from thawline.formats.contract import Claim, Foldered, Format
 from thawline.formats.described import Described
@@ -206,7 +208,7 @@ def _file_account(share: Share, members: Members | None, tables: Tables) -> Acco
     account.is_open = share.growth is not None
     try:
         with open_source(file.path) as opened:
-            source = opened.on_disk()  # the checksum and each table read the whole file
+            source = as_listed(opened.on_disk(), file)  # the checksum and each table read the whole file
             if share.part.is_first and not share.growth:
                 account.sha256 = _sha256(source)
             format_ = members.format_of(file) if members else None
@@ -218,6 +220,7 @@ def _file_account(share: Share, members: Members | None, tables: Tables) -> Acco
                 return account
             sink = partial(tables.add, format_.name, share.work.key, source.name)
             account.joint = _load(format_, source, share, sink, account.report)
+        _refuse_changed(file)
     except (LakeError, Broken):
         raise  # the output failed, not this file, or a leg does not hold
     except MemoryError:
@@ -232,12 +235,20 @@ def _file_account(share: Share, members: Members | None, tables: Tables) -> Acco
     return account
 
 
+def _refuse_changed(file: File) -> None:
+    """Raise `SourceError` for a file that was written over since it was listed; what was appended is no harm."""
+    if "://" in file.path or file.modified is None:
+        return  # a store refuses to give parts of another object
+    with suppress(FileNotFoundError):  # removed, but read to its end before that
+        now = os.stat(file.path)  # noqa: PTH116 - a name with surrogates
+        if now.st_size < file.size or (now.st_size == file.size and now.st_mtime != file.modified):
+            raise SourceError("it was changed while it was read; the next run takes it in")
+
+
 def _load(format_: Format, source: Source, share: Share, sink: Sink, report: Report) -> Joint | None:
     """Read a share; returns how it joins others if it is a leg."""
     part, kind = share.part, format_.kind_of(source)
     first = next(iter(kind.tables))
-    if share.growth or share.is_leg:
-        source = as_listed(source, part.file)
     if share.growth:
         load(kind, source, sink, report, gained(kind, source, kind.tables[first].depth, share.growth))
     elif part.range is None:
@@ -263,7 +274,7 @@ def _identified(source: Source) -> Claim:
         raise unrecognised(source) from error
 
 
-def _sha256(source: LocalSource | RemoteSource) -> str:
+def _sha256(source: Source) -> str:
     digest = hashlib.sha256()
     for start in range(0, source.size, PIECE):
         digest.update(source.view(start, min(start + PIECE, source.size)))

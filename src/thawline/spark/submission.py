@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -30,7 +31,7 @@ from thawline.spark.worker import LACKING, SHIPPED, BadWorker, freeze
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Done", "SparkEnded", "Submission", "cause"]
+__all__ = ["Done", "SparkEnded", "Submission", "cause", "warm_up"]
 
 AGAIN = "what is done so far is kept, run it again to go on"
 LOST = ("Python worker exited unexpectedly", "ExecutorLostFailure", "Python worker failed to connect back")
@@ -209,6 +210,23 @@ class _Job:
         taken = cloudpickle.dumps(self.intake.take(self.task))  # type: ignore[no-untyped-call]
         freeze()
         yield pa.RecordBatch.from_pydict({"taken": pa.array([taken], pa.binary())})
+
+
+def warm_up(spark: SparkSession) -> None:
+    """Let a worker on this machine start and import what tasks need, while the sources are still listed."""
+    if not getattr(getattr(spark, "sparkContext", None), "master", "").startswith("local"):
+        return  # a cluster may have to start machines for it
+
+    def imported(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import thawline.spark.intake  # noqa: F401, PLC0415 - in the worker
+
+        yield from batches
+
+    def run() -> None:
+        with suppress(Exception):  # what is wrong will be said by the first task
+            spark.range(0, 1, 1, 1).mapInArrow(imported, "id bigint").collect()
+
+    Thread(target=run, name="thawline-warm", daemon=True).start()
 
 
 @dataclass(slots=True)

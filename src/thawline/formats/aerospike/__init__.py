@@ -34,7 +34,15 @@ from thawline.formats.aerospike.rows import (
     Selection,
 )
 from thawline.formats.aerospike.salvage import salvaged
-from thawline.formats.aerospike.sections import Part, entry_after, spans, version_of
+from thawline.formats.aerospike.sections import (
+    Part,
+    entry_after,
+    pruned_stretches,
+    spans,
+    stretches_of,
+    unit_spans,
+    version_of,
+)
 from thawline.formats.aerospike.text import (
     HEADER,
     HEADER_SIZE,
@@ -48,7 +56,7 @@ from thawline.formats.aerospike.text import (
     is_noise,
     uncounted,
 )
-from thawline.formats.aerospike.walk import items_of, pruned_stretches, stretches_of, unit_spans
+from thawline.formats.aerospike.walk import items_of
 from thawline.formats.contract import Ask, Claim, Depth, Format, Kind, Member, Overview, Reading, Section, Table
 from thawline.generated.tables.aerospike import TABLES as DECLARED
 from thawline.model import Finding, LeftOut, Report, Run, Span
