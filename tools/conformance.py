@@ -92,14 +92,14 @@ def table(vectors: Path, found: Outcomes) -> str:
     rows = [f"| {name} | {uses} | {holds} |" for name, uses, holds in by_feature(found)]
     wrong = [f"* `{case.id}`: {_plain(lines[0], vectors)}" for case, lines in found if lines]
     missing = [
-        f"* `{spec.stem}`: {', '.join(sorted({it.reason for it in refused}))}"
+        f"* `{spec.stem}`: {', '.join(sorted({it.reason for it in wanting}))}"
         for spec in sorted((vectors / "kaitai-gallery").rglob("*.ksy"))
-        if (refused := check(spec))
+        if (wanting := check(spec))
     ]
-    return "\n".join(
-        [*head, "", "| feature | tests | hold |", "| --- | --: | --: |", *rows, "", "Tests that do not hold:", "", *wrong,
-         "", "Specs of the gallery that do not compile:", "", *missing, ""]
-    )  # fmt: skip
+    features = ["", "| feature | tests | hold |", "| --- | --: | --: |", *rows]
+    broken = ["", "Tests that do not hold:", "", *wrong]
+    refused = ["", "Specs of the gallery that do not compile:", "", *missing, ""]
+    return "\n".join([*head, *features, *broken, *refused])
 
 
 def _plain(line: str, vectors: Path) -> str:
