@@ -304,6 +304,9 @@ class Section:
     items: Callable[[], Sequence[Run | Finding] | None]
     """What a walk gives of it, verified, if it is intact up to there; None unless its end proves to be the end of a
     unit, and nothing in it needs what is around it. Any thread may call it."""
+    first: tuple[int, ...] = ()
+    last: tuple[int, ...] = ()
+    """Numbers that must not be below those that the section before ends with, and those that it ends with itself."""
 
 
 @runtime_checkable
@@ -316,8 +319,12 @@ class Sectioned(Protocol):
     are_sections_final: bool
     """Whether sections that hold count, whatever comes after them."""
 
-    def sections(self, source: Source, depth: Depth, size: int) -> Iterator[Section]:
-        """Sections of about some size, one after the other from the start of the file, up to where heads show damage.
+    def boundary(self, source: Source, position: int) -> int:
+        """Where a unit seems to start, from a position on; the end of the file if none does."""
+        ...
+
+    def sections(self, source: Source, depth: Depth, size: int, within: Span) -> Iterator[Section]:
+        """Sections of about some size, one after the other within two boundaries, up to where heads show damage.
 
         None of a file, or for options, that leave no choice but a walk.
         """
