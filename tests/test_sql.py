@@ -74,6 +74,12 @@ def test_other_tables_of_a_file_stand_behind_a_dot_or_in_a_call(partition: Path)
         ]
 
 
+def test_columns_of_an_answer_are_named_as_they_are_written(partition: Path) -> None:
+    query = "select headers['trace'], key like 'user-1%', key like 'user-2%' as two from 'orders-3/' where offset = 1"
+    found = {"headers['trace']": None, "key LIKE 'user-1%'": True, "two": False}
+    assert rows(query, partition.parent) == [found]
+
+
 def test_files_of_several_formats_are_joined(partition: Path, tmp_path: Path) -> None:
     with RbfWriter(tmp_path / "tags.rbf") as log:
         for number in (3, 500):

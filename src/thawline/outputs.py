@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Output", "part_name", "protect", "replacing", "replacing_folder"]
 
+SEND = 32 << 20
+"""Bytes of an output that go to the disk at once, while what follows is made."""
+
 _PROTECTED: ContextVar[tuple[_Inputs, ...]] = ContextVar("protected", default=())
 
 
@@ -193,12 +196,23 @@ class _NewFile(io.FileIO):
     def __init__(self, path: Path, target: Path) -> None:
         super().__init__(path, "xb")
         self._target = target
+        self._sent = 0
 
     def write(self, data: Buffer, /) -> int:
         try:
-            return super().write(data)
+            size = super().write(data)
+            if self.tell() - self._sent >= SEND:
+                self._send()
         except OSError as error:
             raise _failed(self._target, error) from error
+        return size
+
+    def _send(self) -> None:
+        """Let the disk begin with what was written, or `sync` would have to wait for all of it."""
+        start, self._sent = self._sent, self.tell()
+        if hasattr(os, "posix_fadvise"):
+            with suppress(OSError):  # only advice
+                os.posix_fadvise(self.fileno(), start, self._sent - start, os.POSIX_FADV_DONTNEED)
 
     def sync(self) -> None:
         """Wait until everything written is on the disk."""

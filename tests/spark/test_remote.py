@@ -11,6 +11,7 @@ import boto3
 import lakes
 import pytest
 from in_process import on_pipe
+from lakes import Alone
 from pyspark.sql import SparkSession
 
 from thawline.errors import SourceError
@@ -20,6 +21,7 @@ from thawline.spark import pipeline
 from thawline.spark.files import Listing
 from thawline.spark.planning import Part, Planner
 from thawline.spark.sources import ColdReader, KafkaSource, RbfSource
+from tools.bench import aerospike_verify
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 LOG = GOLDEN / "rbf" / "many-frames.rbf"
@@ -132,6 +134,38 @@ def test_a_damaged_object_is_fetched_once_too(segment: tuple[str, bytes], fetche
     boto3.client("s3").put_object(Bucket="cold", Key="damaged/00000000000000000000.log", Body=bytes(damaged))
     assert 23_000 < rows(kafka_reader("s3://cold/damaged/00000000000000000000.log")) < 24_000
     assert sum(end - start for start, end in fetched) <= 1.1 * len(damaged)
+
+
+def test_an_ingest_of_a_bucket_fetches_each_byte_once_also_for_the_accounts_of_folders(
+    s3: Any, tmp_path: Path, fetched: list[tuple[int, int]]
+) -> None:
+    s3.create_bucket(Bucket="budget")
+    cold, random = tmp_path / "cold", Random(1)
+    (cold / "backup").mkdir(parents=True)
+    with KafkaSegmentWriter(cold / "orders-0", segment_bytes=6 << 20) as writer:
+        for number in range(12_000):
+            writer.append(value=random.randbytes(1000), timestamp=number)
+    for number in range(2):
+        aerospike_verify.write(cold / "backup" / f"shop_0000{number}.asb", 20_000, 0)
+    sizes = {str(path.relative_to(cold)): path.stat().st_size for path in cold.rglob("*") if path.is_file()}
+    for name in sizes:
+        s3.upload_file(str(cold / name), "budget", name)
+    summary = pipeline.ingest(Alone(), ["s3://budget"], tmp_path / "lake")  # type: ignore[arg-type]
+    assert (summary.rows["kafka_records"], summary.rows["aerospike_records"]) == (12_000, 40_000)
+    assert sum(size > 5 << 20 for size in sizes.values()) >= 3
+    assert sum(end - start for start, end in fetched) <= 1.1 * sum(sizes.values())
+
+
+def test_a_first_offset_fetches_about_what_is_after_it(s3: Any, tmp_path: Path, fetched: list[tuple[int, int]]) -> None:
+    random, name = Random(1), "00000000000000000000"
+    with KafkaSegmentWriter(tmp_path / "orders-1") as writer:
+        for number in range(24_000):
+            writer.append(value=random.randbytes(1000), timestamp=number)
+    for path in (tmp_path / "orders-1").iterdir():
+        s3.upload_file(str(path), "cold", f"orders-1/{path.name}")
+    source = KafkaSource({"path": f"s3://cold/orders-1/{name}.log", "startingOffsets": "22000"})
+    assert rows(source.reader(source.schema())) == 2000
+    assert sum(end - start for start, end in fetched) <= 4 << 20  # a twelfth is asked for, of 24 MB
 
 
 def test_an_object_that_is_replaced_while_it_is_read_is_an_error(segment: tuple[str, bytes]) -> None:

@@ -64,6 +64,7 @@ class Statement:
         if len(list(self.tree.find_all(exp.Table))) > len(self.places) or self.tree.find(exp.CTE, exp.Subquery):
             return
         columns = {field.name.lower(): field.type for schema in schemas for field in schema}
+        written = [(select, _texts(select)) for select in self.tree.find_all(exp.Select)]
         for like in list(self.tree.find_all(exp.Like, exp.ILike)):
             kind = columns.get(like.this.name.lower()) if isinstance(like.this, exp.Column) else None
             if kind is not None and pa.types.is_binary(kind):
@@ -71,6 +72,8 @@ class Statement:
         for bracket in list(self.tree.find_all(exp.Bracket)):
             if entry := _entry(bracket, columns):
                 bracket.replace(entry)
+        for select, texts in written:
+            _name_as_written(select, texts)
 
     def _place(self, node: exp.Table, own: set[str]) -> Place | None:
         view = f"thawline_{len(self.places)}"
@@ -172,6 +175,19 @@ def _made(text: str, column: exp.Expression) -> exp.Expression:
         if node.name == "placed":
             node.replace(column.copy())
     return made
+
+
+def _texts(select: exp.Select) -> list[str]:
+    return [str(one.sql(dialect=Sql)) for one in select.expressions]
+
+
+def _name_as_written(select: exp.Select, texts: Sequence[str]) -> None:
+    """Columns of the answer keep the names that they would have had."""
+    names = [
+        one if isinstance(one, exp.Alias) or now == text else exp.alias_(one, text, quoted=True)
+        for one, text, now in zip(select.expressions, texts, _texts(select), strict=True)
+    ]
+    select.set("expressions", names)
 
 
 def _conjuncts(node: Any) -> Iterator[Any]:

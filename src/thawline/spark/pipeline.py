@@ -287,7 +287,7 @@ class _Run:
             if done:
                 self._done.append(done)
                 self.tasks_done += len(done.bundle.tasks)
-                self.lake.written.update(_places(output for taken in done.taken for output in taken.outputs))
+                self.lake.written.update(_places(done.written))
             if self._is_time():
                 self._commit()
         self._commit()

@@ -16,7 +16,7 @@ from thawline.lake.place import Place
 from thawline.lake.table import TableFile
 from thawline.wording import utf8
 
-BUFFERED = 96 << 20
+BUFFERED = 64 << 20
 """Bytes of rows that a task buffers before it writes them: small batches make small row groups."""
 MOST_OPEN = 64
 LONGEST = 200

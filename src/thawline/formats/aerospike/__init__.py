@@ -34,7 +34,15 @@ from thawline.formats.aerospike.rows import (
     Selection,
 )
 from thawline.formats.aerospike.salvage import salvaged
-from thawline.formats.aerospike.sections import Part, spans, version_of
+from thawline.formats.aerospike.sections import (
+    Part,
+    entry_after,
+    pruned_stretches,
+    spans,
+    stretches_of,
+    unit_spans,
+    version_of,
+)
 from thawline.formats.aerospike.text import (
     HEADER,
     HEADER_SIZE,
@@ -48,7 +56,7 @@ from thawline.formats.aerospike.text import (
     is_noise,
     uncounted,
 )
-from thawline.formats.aerospike.walk import items_of, pruned_stretches, stretches_of, unit_spans
+from thawline.formats.aerospike.walk import items_of
 from thawline.formats.contract import Ask, Claim, Depth, Format, Kind, Member, Overview, Reading, Section, Table
 from thawline.generated.tables.aerospike import TABLES as DECLARED
 from thawline.model import Finding, LeftOut, Report, Run, Span
@@ -252,14 +260,19 @@ class Backup(Kind):
 
     are_sections_final = True
 
-    def sections(self, source: Source, depth: Depth, size: int) -> Iterator[Section]:
+    def boundary(self, source: Source, position: int) -> int:
+        """Where an entry seems to start."""
+        version = version_of(source)
+        return entry_after(source, position, version) if version else source.size
+
+    def sections(self, source: Source, depth: Depth, size: int, within: Span) -> Iterator[Section]:
         """Parts that seem to start with an entry; none where the first records decide about the others.
 
         Neither does a file have any of whose records the account of its folder is taken.
         """
         is_watched = self.format.selection if depth is Depth.UNITS else self.format.tally.expects(source.name)
         version = "" if is_watched else version_of(source)
-        for span in spans(source, version, size) if version else ():
+        for span in spans(source, version, size, within) if version else ():
             yield Section(span, partial(self._verified, Part(source, span, version, self.format.rules), depth))
 
     def _verified(self, part: Part, depth: Depth) -> Sequence[Run | Finding] | None:

@@ -1,15 +1,38 @@
-"""A backup divided where entries seem to start. Nothing but a walk tells whether they do: each section has its own."""
+"""Parts of a backup that are read by themselves.
+
+A file is divided where entries seem to start. Nothing but a walk tells whether they do, so each section has its own.
+The runs of an earlier walk are read again, to decode them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from thawline.engine import columns
 from thawline.formats.aerospike.checks import Soundness
 from thawline.formats.aerospike.entries import EntryReader
-from thawline.formats.aerospike.findings import BROKEN, TRUNCATED, UNKNOWN_KIND, Strictness, version_notes
-from thawline.formats.aerospike.text import HEADER, VERSIONS, Item, PlainText, first_bytes, plain_item, starts_in
+from thawline.formats.aerospike.findings import (
+    BROKEN,
+    TRUNCATED,
+    UNKNOWN_KIND,
+    Stretch,
+    Strictness,
+    version_notes,
+)
+from thawline.formats.aerospike.rows import KERNELS, Selection
+from thawline.formats.aerospike.text import (
+    HEADER,
+    VERSIONS,
+    Item,
+    PlainText,
+    ZstdPart,
+    entries_of,
+    first_bytes,
+    opened_at,
+    plain_item,
+    starts_in,
+)
 from thawline.formats.aerospike.walk import Walk, started_entry
 from thawline.generated.kernels.constants import AEROSPIKE_RECORD_LEAD_NAMESPACE
 from thawline.model import Finding, Run, Span
@@ -32,17 +55,17 @@ def version_of(source: Source) -> str:
     return version if version in VERSIONS and not version_notes(version.encode()) else ""
 
 
-def spans(source: Source, version: str, size: int) -> Iterator[Span]:
+def spans(source: Source, version: str, size: int, within: Span) -> Iterator[Span]:
     """Stretches of about some size, up to what looks like an entry."""
     size = min(size, LARGEST)
-    start = 0
-    while start < source.size:
-        end = _entry_after(source, start + size, version)
+    start = within.start
+    while start < within.end:
+        end = min(entry_after(source, start + size, version), within.end)
         yield Span(start, end)
         start = end
 
 
-def _entry_after(source: Source, position: int, version: str) -> int:
+def entry_after(source: Source, position: int, version: str) -> int:
     """Where an entry seems to start; the end of the file if none does."""
     view = source.view(0, source.size)
     starts = starts_in(view)
@@ -87,3 +110,39 @@ class Part:
     def _found(self, walk: Walk) -> Iterator[Item]:
         found = walk.entries() if self.span.start else walk.items()
         return (plain_item(item, walk.version) for item in found)
+
+
+# Runs of an earlier walk.
+
+
+def stretches_of(source: Source, run: Run, selection: Selection | None = None) -> Iterator[Stretch]:
+    """The stretches of a run of an earlier walk."""
+    place = entries_of(run)
+    if place.table not in KERNELS:
+        return
+    span = place.text or run.given or run.span
+    text = ZstdPart(opened_at(source, place), span.end) if place.text else PlainText(source, span.end)
+    walk = Walk(text, pos=span.start, version=place.version, selection=selection, is_written=False)
+    if place.suspect == "nested":
+        walk.nested_to = span.end
+    for found in walk.entries():
+        if isinstance(found, Stretch):
+            yield replace(found, suspect="frame") if place.suspect == "frame" and not found.suspect else found
+
+
+def pruned_stretches(source: Source, run: Run) -> Iterator[Stretch]:
+    """The stretches in the rest of a file that holds no requested record."""
+    place = entries_of(run)
+    text = opened_at(source, place) if place.text else PlainText(source)
+    start = place.text.start if place.text else run.span.start
+    walk = Walk(text, pos=start, version=place.version, is_written=False)
+    return (found for found in walk.entries() if isinstance(found, Stretch))
+
+
+def unit_spans(source: Source, run: Run) -> Iterator[Span]:
+    """The entries of a run; in a compressed file the run itself."""
+    if entries_of(run).text or run.given or run.units == 1:
+        yield run.given or run.span
+        return
+    for stretch in stretches_of(source, run):
+        yield from (Span(start, end) for start, end in stretch.places())

@@ -45,6 +45,11 @@ WORD, ROTATED = 32, 15
 LOW = (1 << WORD) - 1
 SECTIONS: tuple[Section, ...] = ("seq", "instances")
 KEYS = {"checksum", "mask", "stored"}
+SIZED = {"size", "size-eos", "terminator"}
+FROM_FILE = (
+    "this position counts from the start of the file, not of the unit; move the instance into a structure "
+    "that has a `size`, where positions count from its start"
+)
 
 
 def _xxhash(name: Xxhash) -> Callable[[bytes], int]:
@@ -140,14 +145,27 @@ def hidden_of(root: TypeDef, specs: Mapping[str, Spec]) -> frozenset[Path]:
     """The columns that are no columns for users: instances marked `-overlay`."""
     return frozenset(
         (*path, attribute.name)
-        for type_, path in _types(root, specs, (), (root.title,))
+        for type_, path, _ in _types(root, specs, (), (root.title,))
         for attribute in attributes_of(type_, "instances")
         if attribute.data.get("-overlay")
     )
 
 
+def check_positions(root: TypeDef, specs: Mapping[str, Spec], *, is_root: bool) -> None:
+    """Refuse positions that would count from the start of the file where those of a unit are meant.
+
+    A unit shares the stream of the file. What lies in a field with a size has a stream of its own.
+    """
+    for type_, _, is_own in _types(root, specs, (), (root.title,)):
+        for attribute in () if is_own else attributes_of(type_, "instances"):
+            hints = attribute.data.get("-columnar")
+            is_meant = is_root or (isinstance(hints, dict) and "checksum" in hints)
+            if is_meant and isinstance(attribute.data.get("pos"), int) and "io" not in attribute.data:
+                raise attribute.owner.spec.error((*attribute.keys, "pos"), FROM_FILE)
+
+
 def _proofs(root: TypeDef, specs: Mapping[str, Spec], path: Path, chain: tuple[str, ...]) -> Iterator[Proof]:
-    for type_, above in _types(root, specs, path, chain):
+    for type_, above, _ in _types(root, specs, path, chain):
         for attribute in attributes_of(type_, "instances"):
             hints = attribute.data.get("-columnar")
             if isinstance(hints, dict) and "checksum" in hints:
@@ -155,17 +173,18 @@ def _proofs(root: TypeDef, specs: Mapping[str, Spec], path: Path, chain: tuple[s
 
 
 def _types(
-    type_: TypeDef, specs: Mapping[str, Spec], path: Path, chain: tuple[str, ...]
-) -> Iterator[tuple[TypeDef, Path]]:
-    """A type and those of its fields, with the path of the columns to each."""
-    yield type_, path
+    type_: TypeDef, specs: Mapping[str, Spec], path: Path, chain: tuple[str, ...], *, is_own: bool = False
+) -> Iterator[tuple[TypeDef, Path, bool]]:
+    """A type and those of its fields, with the path of the columns to each, and whether it has a stream of its own."""
+    yield type_, path, is_own
     for section in SECTIONS:
         for attribute in attributes_of(type_, section):
             name = attribute.data.get("type")
             inner = find_type(name.partition("(")[0], type_, specs) if isinstance(name, str) else None
             if inner and inner.title not in chain:
                 below = (*path, attribute.name, *((ITEM,) if "repeat" in attribute.data else ()))
-                yield from _types(inner, specs, below, (*chain, inner.title))
+                has_stream = is_own or bool(attribute.data.keys() & SIZED)
+                yield from _types(inner, specs, below, (*chain, inner.title), is_own=has_stream)
 
 
 def _proof(attribute: Attribute, above: Path, hints: Mapping[str, Any]) -> Proof:

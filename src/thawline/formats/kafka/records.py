@@ -77,22 +77,27 @@ _idle: list[codecs.Room] = []
 
 
 def _batches(source: Source, heads: Heads, request: Request) -> Reading:
-    try:
-        room = _idle.pop()  # one that no other thread holds
-    except IndexError:
-        room = codecs.Room(GROUP_BYTES)
-    first = 0
+    first, room = 0, None
     while first < len(heads):
         payload: _Payload
         if heads.compressions[first] == "none":
             payload = _Plain(source, heads, first)
         else:
+            room = room or _room()
             payload = _Compressed(source, heads, first, request.max_batch_bytes, room)
         is_long = payload.last == first + 1 and payload.rows > MOST_ROWS
         yield from _streamed(source, payload, request) if is_long else _decoded(payload, request)
         first = payload.end
-    if room.size == GROUP_BYTES:
+    if room and room.size == GROUP_BYTES:
         _idle.append(room)
+
+
+def _room() -> codecs.Room:
+    """One that no other thread holds."""
+    try:
+        return _idle.pop()
+    except IndexError:
+        return codecs.Room(GROUP_BYTES)
 
 
 class _Payload(Protocol):
