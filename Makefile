@@ -66,7 +66,7 @@ fuzz: $(READY) ## hold 100,000 mutants of files and 10,000 of folders to what ho
 fuzz-native: $(READY) ## feed the native module by what it covers, under sanitizers (needs clang; RUNS=<of each format>, 10 million)
 	$(BIN)/python -m tools.fuzz.native --merge $(if $(RUNS),--runs $(RUNS)) $(if $(SECONDS),--seconds $(SECONDS))
 
-conformance: $(READY) ## run Kaitai's own tests over columns, and write the table of docs/kaitai.md
+conformance: $(READY) ## run Kaitai's own tests over columns, and write what holds into README.md and docs/kaitai.md
 	$(BIN)/python -m tools.conformance
 
 demo: $(READY) ## sample files of all formats, some damaged, taken in on Spark, and three queries

@@ -16,11 +16,11 @@ doc: |
 doc-ref: https://github.com/aerospike/aerospike-tools-backup#records-section
 -columnar:
   rows: aerospike_records
--head: set
 -sync:
   after: [0x0a]
   magic: lead
   until: sp_first_line
+-head: set
 seq:
   - id: lead
     contents: '+ '

@@ -10,6 +10,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from deltalake import DeltaTable
+from deltalake.exceptions import TableNotFoundError
+from fsspec.core import url_to_fs
 from pyarrow.dataset import dataset
 
 from thawline.lake.forms import known, open_table
@@ -22,32 +24,41 @@ def table(lake: Path | str, name: str) -> list[dict[str, Any]]:
     if form == "iceberg":
         from_catalog = open_table(known(lake), name)
         return from_catalog.found.scan().to_arrow().to_pylist() if from_catalog else []  # type: ignore[attr-defined]
-    folder = Path(lake) / name
     if form == "parquet":
-        schema = opened.schema if (opened := open_table(known(lake), name)) else None
-        paths = sorted(map(str, folder.rglob("*.parquet")))
-        return dataset(paths, schema, partitioning="hive", partition_base_dir=str(folder)).to_table().to_pylist()
-    if not (folder / "_delta_log").exists():
+        return _globbed(f"{lake}/{name}", opened.schema if (opened := open_table(known(lake), name)) else None)
+    try:
+        from_log = DeltaTable(f"{lake}/{name}", storage_options=known(lake).storage)
+    except TableNotFoundError:
         return []
-    found: list[dict[str, Any]] = DeltaTable(f"{lake}/{name}").to_pyarrow_table().to_pylist()
+    found: list[dict[str, Any]] = from_log.to_pyarrow_table().to_pylist()
     return found
 
 
-def rows(lake: Path, name: str) -> Counter[str]:
+def _globbed(folder: str, schema: Any) -> list[dict[str, Any]]:
+    """The rows of all Parquet files below a folder."""
+    files, path = url_to_fs(folder)
+    files.invalidate_cache()
+    paths = sorted(one for one in files.find(path) if one.endswith(".parquet"))
+    rows = dataset(paths, schema, filesystem=files, partitioning="hive", partition_base_dir=path)
+    return rows.to_table().to_pylist()
+
+
+def rows(lake: Path | str, name: str) -> Counter[str]:
     """The rows of a table below a lake, each as text, with how often it is there."""
     return Counter(json.dumps(row, sort_keys=True, default=str) for row in table(lake, name))
 
 
-def everything(lake: Path) -> dict[str, Counter[str]]:
+def everything(lake: Path | str) -> dict[str, Counter[str]]:
     """The rows of all tables; a table without rows is like one that is not there."""
-    folder = lake / "tables"
-    tables = [f"tables/{found.name}" for found in folder.iterdir()] if folder.exists() else []
+    tables = [f"tables/{name}" for name in known(lake).listed("tables")]
     found = {name: rows(lake, name) for name in (*tables, "files", "findings")}
     return {name: counted for name, counted in found.items() if counted}
 
 
-def leftovers(lake: Path) -> list[str]:
+def leftovers(lake: Path | str) -> list[str]:
     """Files that are of no use once a run has ended: of commits, and table files that no version has."""
+    if isinstance(lake, str):
+        return _leftovers_in(known(lake))
     found = [str(path.relative_to(lake)) for path in (lake / "_ingest" / "commits").glob("*")]
     found += [str(path.relative_to(lake)) for path in (lake / "_ingest" / "staged").rglob("*.parquet*")]
     if (place := known(lake)).form != "delta":
@@ -58,6 +69,12 @@ def leftovers(lake: Path) -> list[str]:
         names = {str(path.relative_to(log.parent)) for path in ever if log not in path.parents}
         found += [f"{log.parent.relative_to(lake)}/{name}" for name in sorted(names - set(map(unquote, ever_known)))]
     return sorted(found)
+
+
+def _leftovers_in(place: Place) -> list[str]:
+    """The same of a bucket that was cleaned up just now."""
+    own = [f"_ingest/{path}" for path, _, _ in place.below("_ingest") if path.startswith(("commits/", "staged/"))]
+    return own + [f"{name}/{path}" for name, path in _unknown(place)]
 
 
 def _unknown(place: Place) -> Iterator[tuple[str, str]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 import zstandard
@@ -106,6 +108,54 @@ def test_compressed_text_ends_where_it_is_more_than_a_backup_has(
     assert (last.code.id, last.span.end) == ("ASB110", len(data))
     assert "decompress to more than" in str(last.detail["reason"])
     assert report.intact_bytes + report.damaged_bytes == len(data)
+
+
+LEAST = b"+ n \n+ d " + b"A" * 27 + b"=\n"
+"""The least that is taken for the start of a record."""
+
+
+def assert_is_stopped(data: bytes, most: int) -> None:
+    """The rest of a file is one finding up to its end, whoever reads it."""
+    cold = thawline.open(data, "aerospike", strict=False)
+    report = cold.verify()
+    last = report.findings[-1]
+    assert len(report.findings) < most
+    assert (last.code.id, last.span.end) == ("ASB110", len(data))
+    assert "broken or odd entries" in str(last.detail["reason"])
+    assert report.intact_bytes + report.damaged_bytes == len(data)
+    assert sum(batch.num_rows for batch in cold.batches()) == report.rows
+
+
+COSTLY = [
+    pytest.param(LEAST, id="starts of records"),
+    pytest.param(b"\n+ n \n", id="what is no start"),
+    pytest.param(numbered(1, b"- D a 0x1p3"), id="what one tool refuses"),
+    pytest.param(b"# namespace test\n", id="meta data"),
+    pytest.param(b"* i test demo ix N 1 a N\n* u L a 1 x\n", id="indexes and UDFs by turns"),
+    pytest.param(numbered(1) + b"* u L a 1 x\n", id="records and UDFs by turns"),
+]
+
+
+@pytest.mark.parametrize("unit", COSTLY)
+def test_a_small_compressed_file_does_not_hold_broken_entries_without_end(unit: bytes) -> None:
+    data = bomb(unit, 4)
+    assert len(data) < 10_000
+    assert_is_stopped(data, text.LEAST_BROKEN + 3)
+
+
+@pytest.mark.parametrize("entry", [LEAST, numbered(1)])
+def test_frames_that_break_off_after_an_entry_are_not_read_without_end(entry: bytes) -> None:
+    block = b"\n" + entry
+    broken = MAGIC + b"\x20" + bytes([len(block)]) + (len(block) << 3).to_bytes(3, "little") + block + b"\x06\0\0"
+    assert_is_stopped(zstandard.compress(HEADER) + broken * 2_000, 10 * text.LEAST_BROKEN // text.BROKEN_IN_FRAME)
+
+
+def test_a_compressed_file_of_nothing_but_different_broken_records_is_read_to_its_end() -> None:
+    digests = (base64.b64encode(Random(number).randbytes(20)) for number in range(40_000))
+    data = zstandard.compress(HEADER + b"".join(b"+ n \n+ d " + digest + b"\n" for digest in digests), 19)
+    report = verified(data)
+    assert len(report.findings) == 40_000
+    assert {finding.code.id for finding in report.findings} == {"ASB101", "ASB102"}
 
 
 @pytest.mark.parametrize(

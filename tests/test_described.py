@@ -176,15 +176,6 @@ def test_salvage_keeps_the_head_and_the_intact_units(spec: Path, tmp_path: Path)
     assert ((tmp_path / "new.events").read_bytes(), len(done.lost)) == (FILE, 1)
 
 
-def test_inspect_shows_the_values_of_a_unit(spec: Path) -> None:
-    from thawline.verbs.inspect import inspect  # noqa: PLC0415 - not what the module is about
-
-    with thawline.open(FILE, spec=spec) as cold:
-        shown = inspect(cold, unit=2)
-    assert (shown.span.start, shown.span.size) == (len(HEAD + EVENTS[0] + EVENTS[1]), len(EVENTS[2]))
-    assert any("train" in note for note in shown.notes)
-
-
 def test_columns_and_jobs_give_the_same_rows(spec: Path) -> None:
     many = HEAD + b"".join(EVENTS) * 5000
     with thawline.open(many, spec=spec, jobs=2) as cold:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 from base64 import b64encode
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import gettempdir
+from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
@@ -17,9 +19,12 @@ from in_process import Ran, on_pipe
 from pyarrow import parquet
 
 import thawline
-from thawline import sinks
+from thawline import native, sinks
 from thawline.errors import ThawlineError
-from thawline.verbs.diff import NotComparable, shelves, windows
+from thawline.native import plain
+from thawline.native.constants.fingerprints import FINGERPRINT
+from thawline.verbs.diff import NotComparable, piles, shelves, windows
+from thawline.verbs.diff.piles import fingerprints
 from thawline.verbs.diff.shelves import TooManyAlike
 from tools.bench.attack import file_of, frame
 
@@ -103,7 +108,9 @@ def test_what_differs_is_what_a_plain_comparison_finds(monkeypatch: pytest.Monke
     for module in (sinks, windows):
         monkeypatch.setattr(module, "MOST_ROWS", chance.choice([1, 3, 8, 1000]))
     monkeypatch.setattr(windows, "MOST_STRETCHES", chance.choice([1, 3, 64]))
-    monkeypatch.setattr(shelves, "HELD", held)
+    monkeypatch.setattr(piles, "PART", chance.choice([1, 5, 1 << 22]))
+    for module in (piles, shelves):
+        monkeypatch.setattr(module, "HELD", held)
     base = [record(number, number % 3, x=number, y=1) for number in range(60)]
     a, b = (some_backup(chance, base, is_shuffled=seed % 3 == 0) for _ in "ab")
     counts, rows = differences(a, b)
@@ -115,20 +122,41 @@ def test_rows_in_many_files_are_divided_until_they_fit(monkeypatch: pytest.Monke
     monkeypatch.setattr(shelves, "HELD", 0)
     monkeypatch.setattr(shelves, "TOGETHER", 20_000)
     monkeypatch.setattr(windows, "PATIENCE", 0)
-    base = [record(number, x=number) for number in range(3000)]
-    backup = HEADER + b"".join(base)
-    other = HEADER + b"".join([*reversed(base[1:]), record(9999)])
+    backup = HEADER + b"".join(record(number, x=number) for number in range(3000))
+    other = HEADER + b"".join(record(number, x=number + number % 2) for number in range(3000, 0, -1))
     counts, _ = differences(backup, other)
-    assert counts == {"same": 2999, "removed": 1, "added": 1}
+    assert counts == {"same": 1499, "changed": 1500, "removed": 1, "added": 1}
+
+
+@pytest.mark.parametrize("part", [1 << 22, 100])
+def test_what_is_the_same_in_another_order_is_not_moved_about(monkeypatch: pytest.MonkeyPatch, part: int) -> None:
+    monkeypatch.setattr(piles, "HELD", 0)
+    monkeypatch.setattr(piles, "PART", part)
+    monkeypatch.setattr(windows, "PATIENCE", 0)
+    kept: list[int] = []
+    fill = shelves.Shelf.fill
+
+    def counted(shelf: shelves.Shelf, batches: Iterable[pa.RecordBatch]) -> None:
+        given = list(batches)
+        kept.extend(batch.num_rows for batch in given)
+        fill(shelf, given)
+
+    monkeypatch.setattr(shelves.Shelf, "fill", counted)
+    base = [record(number, x=number % 7) for number in range(3000)] * 2
+    other = [*reversed(base[2:]), record(1), record(9999)]
+    counts, rows = differences(HEADER + b"".join(base), HEADER + b"".join(other))
+    assert counts == {"same": 5998, "removed": 1, "added": 1, "changed": 1}
+    assert sum(kept) == len(rows) == 4
 
 
 def test_too_many_rows_with_one_key_are_an_error_and_leave_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shelves, "HELD", 0)
     monkeypatch.setattr(shelves, "TOGETHER", 20_000)
     monkeypatch.setattr(windows, "PATIENCE", 0)
+    a, b = (HEADER + b"".join(record(1, x=side + 2 * each) for each in range(2000)) for side in (0, 1))
     before = set(Path(gettempdir()).glob("thawline-diff-*"))
     with pytest.raises(TooManyAlike, match="have nearly the same namespace, digest"):
-        thawline.diff(HEADER + record(1) * 2000, HEADER + record(1) * 2000)
+        thawline.diff(a, b)
     assert set(Path(gettempdir()).glob("thawline-diff-*")) <= before
 
 
@@ -273,3 +301,30 @@ def test_a_column_that_is_not_there_is_one_sentence(tmp_path: Path, option: str)
     outcome = piped("diff", str(path), str(path), option, "nope")
     assert outcome.code == 2
     assert outcome.err.splitlines()[0].startswith("thawline: aerospike.records has no column nope; it has ")
+
+
+TWINS = pa.record_batch(
+    {
+        "text": pa.array(["ab", "a", None, "", "ab", "", "", "", "", "x"]),
+        "bytes": pa.array([b"c", b"bc", b"", None, b"c", b"", b"", b"", b"", b"x"]),
+        "lists": pa.array([[[1], [2]], [[1, 2]], [], None, [[1], [2]], [None], [[None]], [[]], [[], []], []]),
+        "pairs": pa.array([{"n": "a", "v": n} for n in (1, 2, 1, 1, 1, 1, 1, 1, 1, None)]),
+        "times": pa.array([0, 0, 0, 0, 0, 0, 0, 0, 0, None], pa.timestamp("us", "UTC")),
+        "flags": pa.array([True, True, None, False, True, True, True, True, True, True]),
+        "sizes": pa.array([0.0, 0.0, -0.0, None, 0.0, 1.5, 1.5, 1.5, 1.5, 1.5]),
+        "kinds": pa.array(["k"] * 9 + ["l"]).dictionary_encode(),
+    }
+)
+
+
+@pytest.mark.parametrize("functions", [native.functions, plain])
+def test_rows_have_one_fingerprint_only_if_they_are_the_same(
+    monkeypatch: pytest.MonkeyPatch, functions: ModuleType
+) -> None:
+    monkeypatch.setattr(native, "functions", functions)
+    found = fingerprints(TWINS, b"0123456789abcdef").to_pybytes()
+    rows = [found[at : at + FINGERPRINT] for at in range(0, len(found), FINGERPRINT)]
+    assert rows[4] == rows[0]
+    assert len(set(rows)) == TWINS.num_rows - 1
+    assert fingerprints(TWINS[3:], b"0123456789abcdef").to_pybytes() == b"".join(rows[3:])
+    assert fingerprints(TWINS, b"fedcba9876543210").to_pybytes()[:FINGERPRINT] != rows[0]

@@ -12,9 +12,11 @@ from accounts import GOLDEN
 from in_process import on_pipe, on_terminal
 
 import thawline
+from thawline.cli.looks import MOST_CARDS
 from thawline.errors import ThawlineError
 from thawline.formats import FORMATS, get
 from thawline.formats.contract import Ask, Overview
+from thawline.formats.kafka.write import KafkaSegmentWriter
 from thawline.verbs.info import info
 from thawline.verbs.overview import Answers
 
@@ -98,3 +100,33 @@ def test_answers_do_not_depend_on_how_rows_are_cut(size: int) -> None:
         "kinds": 3,
         "sum": 35,
     }
+
+
+def test_a_folder_is_told_as_a_whole(tmp_path: Path) -> None:
+    with KafkaSegmentWriter(tmp_path / "orders-3", segment_bytes=2000, batch_records=5) as log:
+        for offset in range(200):
+            if not 100 <= offset < 110:
+                log.append(value=b"x" * 50, offset=offset, timestamp=1_700_000_000_000)
+    segments = sorted((tmp_path / "orders-3").glob("*.log"))
+    assert len(segments) > 5
+    shown = on_terminal(["info", "orders-3"], tmp_path).lines()
+    whole = shown[shown.index(f"{len(segments)} files") :]
+    assert "  offsets  0 to 199" in whole
+    assert "  gaps     10 missing in 1 place" in whole
+    assert sum(line.endswith(".log") for line in shown) == MOST_CARDS
+    assert sum(line.endswith(".log") for line in on_terminal(["info", "-v", "orders-3"], tmp_path).lines()) == len(
+        segments
+    )
+    assert len(on_pipe(["info", "orders-3"], tmp_path).out.splitlines()) >= len(segments)
+    glance = on_terminal(["orders-3"], tmp_path).lines()
+    assert "  next      thawline verify orders-3" in glance
+
+
+def test_files_of_several_folders_have_no_gaps_between_them(tmp_path: Path) -> None:
+    for name, first in (("a-0", 0), ("b-0", 1000)):
+        with KafkaSegmentWriter(tmp_path / name) as log:
+            log.append(value=b"x", offset=first)
+    whole = on_terminal(["info", "a-0", "b-0"], tmp_path).lines()
+    whole = whole[whole.index("2 files") :]
+    assert "  offsets  0 to 1000" in whole
+    assert not any("gaps" in line for line in whole)

@@ -11,10 +11,10 @@ from accounts import Golden, golden_files
 from thawline import specs
 from thawline.checksums import crc32c
 from thawline.cold import open_cold
-from thawline.model import Finding
+from thawline.model import Code, Finding, Span
 from thawline.rendering.inspection import inspection_lines
 from thawline.source import Readable
-from thawline.verbs.inspect import RAW_ROWS, inspect
+from thawline.verbs.inspect import RAW_ROWS, inspect, inspect_finding
 from tools.mutants import mutants
 
 FENCE = b"RBF1"
@@ -34,6 +34,7 @@ def log(*frames: bytes) -> bytes:
 
 HELLO, LONG, LAST = frame(b"hello world"), frame(b"x" * 1100), frame(bytes(9), b"\0\1\2\3")
 LOG = log(HELLO, LONG, LAST)
+SOME_CODE = Code("RBF999", "some finding", "error", "For this test.")
 
 
 def shown(data: Readable, **choice: int | bool) -> list[str]:
@@ -82,6 +83,13 @@ def test_a_damaged_frame_is_shown_up_to_the_field_that_breaks_a_rule_which_is_ma
         "0x0018|                         1c 00 00 00 d8 57 df 46 |        .....W.F| 12 bytes in no field",
         "0x0020| 52 42 46 31                                     |RBF1            |",
     ]
+
+
+def test_the_byte_that_a_finding_names_is_marked_although_no_rule_of_the_spec_is_broken() -> None:
+    with open_cold(LOG, format="rbf") as cold:
+        found = Finding(SOME_CODE, Span(4, 32), {"at": 0x1A, "reason": "a tail that no writer makes"})
+        reasons = {stretch.label: stretch.reason for stretch in inspect_finding(cold, 1, found) if stretch.reason}
+    assert reasons == {"len_tail": "a tail that no writer makes"}
 
 
 def test_a_wrong_checksum_is_shown_with_the_right_one() -> None:

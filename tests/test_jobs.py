@@ -19,7 +19,7 @@ from thawline.formats import FORMATS, division, get
 from thawline.formats.contract import Depth, Kind, Reading, Sectioned, read
 from thawline.formats.division import read_together, walk_together
 from thawline.jobs import ALONE, Crew, usable_cores
-from thawline.model import Finding, Report, report
+from thawline.model import Finding, Report, Span, report
 from thawline.source import LocalSource
 from tools.damage import damages
 
@@ -245,7 +245,7 @@ def test_a_file_is_divided_where_units_end() -> None:
 @pytest.mark.parametrize("depth", [Depth.UNITS, Depth.EVERYTHING])
 def test_sections_found_by_heads_alone_tile_an_intact_file_and_all_of_them_hold(name: str, depth: Depth) -> None:
     source, kind = opened(name)
-    found = list(kind.sections(source, depth, division.STRETCH))
+    found = list(kind.sections(source, depth, division.STRETCH, Span(0, source.size)))
     assert len(found) > 3
     assert [section.span.start for section in found] == [0, *(section.span.end for section in found[:-1])]
     assert found[-1].span.end == source.size
@@ -261,10 +261,13 @@ def test_no_byte_is_walked_over_before_the_first_section_that_does_not_hold(name
     """What one thread walks over starts where damage does, so that damage costs no more than what is after it."""
     source, kind = opened(name)
     broken = bytearray(source.view(0, source.size))
-    spans = [section.span for section in kind.sections(source, Depth.UNITS, division.STRETCH)]
+    spans = [section.span for section in kind.sections(source, Depth.UNITS, division.STRETCH, Span(0, source.size))]
     broken[spans[2].start + spans[2].size // 2] ^= 0xFF
     source = LocalSource(name, bytes(broken))
-    held = [section.items() is not None for section in kind.sections(source, Depth.UNITS, division.STRETCH)]
+    held = [
+        section.items() is not None
+        for section in kind.sections(source, Depth.UNITS, division.STRETCH, Span(0, source.size))
+    ]
     assert held[:2] == [True, True]
     assert not held[2:3] or not held[2]
     rest = list(kind.rest(source, Depth.UNITS, spans[2].start))

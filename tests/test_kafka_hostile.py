@@ -23,7 +23,7 @@ from thawline.errors import SourceError
 from thawline.formats.kafka import records, resync
 from thawline.options import BadOption
 from thawline.verbs.salvage import salvage, write_indexes
-from thawline.verbs.stats import stats
+from thawline.verbs.stats import ColumnStats, stats
 from tools.mutants import varint
 
 BEYOND = "9" * 20
@@ -39,6 +39,17 @@ def no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 def offsets(data: bytes | Path, **options: object) -> list[int]:
     with open_cold(data, "kafka", **options) as cold:
         return [row["offset"] for found in cold.batches(["offset"]) for row in found.to_pylist()]
+
+
+def test_statistics_cost_a_step_for_many_rows_and_not_for_each_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    added: list[int] = []
+    add = ColumnStats.add
+    monkeypatch.setattr(ColumnStats, "add", lambda self, column: (added.append(len(column)), add(self, column)))
+    data = b"".join(log([batch(offset)]) + bytes(5) for offset in range(0, 1200, 4))
+    with open_cold(data, "kafka") as cold:
+        columns = list(stats(cold))
+        assert columns[0]["rows"] == 1200
+        assert len(added) <= 3 * len(columns)
 
 
 # Names and options.

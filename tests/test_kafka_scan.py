@@ -27,6 +27,7 @@ from thawline.formats.kafka.walk import rising
 from thawline.model import Finding, Run, Span
 from thawline.native import fast, plain
 from thawline.native.constants.kernels import PROBE_CELLS
+from thawline.rendering.diagnosis import assessment
 from thawline.source import open_source
 from thawline.verbs.salvage import salvage
 from tools.mutants import mutants
@@ -286,6 +287,17 @@ def test_records_that_do_not_fit_their_batch_are_a_finding_although_the_checksum
     assert finding.code.id == code
     assert finding.detail["reason"]
     assert [row[0] for row in rows_of(before + repaired(data) + after)] == [0, 100]
+
+
+def test_a_batch_that_was_sent_broken_is_not_blamed_on_the_disk() -> None:
+    whole = Batch(base_offset=0, records=(Record(None, b"before"),)).build()
+    sent, flipped = repaired(THREE + b"\0"), THREE[:-1] + b"?"
+    blamed = []
+    for broken in (sent, flipped):
+        with thawline.open(whole + broken, format="kafka") as cold:
+            blamed.append(assessment(cold, cold.verify()).looks_like)
+    assert blamed[0] == "a fault of the producer, not of the disk: the checksum is right"
+    assert "media or copy error" in blamed[1]
 
 
 def test_what_cannot_match_is_not_decompressed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,6 +117,7 @@ def test_a_sound_spec_has_no_flaw(tmp_path: Path) -> None:
         ("checksum", "14:5", "crc_input:", "covered:", "no instance crc_input says which bytes it covers"),
         ("sync", "9:3", "change.\n", "change.\n-sync:\n  magic: marker\n", "marker is no field of sample"),
         ("sync", "9:3", "change.\n", "change.\n-sync:\n  every: 4\n", "every is no key of -sync"),
+        ("sync", "9:3", "change.\n", "change.\n-sync:\n  rising: other\n", "other is no field of sample"),
         ("refusal", "13:5", "change.\n", f"change.\n{RULED}", "y is a tool that no spec names under -tools"),
         (
             "refusal",

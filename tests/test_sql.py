@@ -74,6 +74,12 @@ def test_other_tables_of_a_file_stand_behind_a_dot_or_in_a_call(partition: Path)
         ]
 
 
+def test_columns_of_an_answer_are_named_as_they_are_written(partition: Path) -> None:
+    query = "select headers['trace'], key like 'user-1%', key like 'user-2%' as two from 'orders-3/' where offset = 1"
+    found = {"headers['trace']": None, "key LIKE 'user-1%'": True, "two": False}
+    assert rows(query, partition.parent) == [found]
+
+
 def test_files_of_several_formats_are_joined(partition: Path, tmp_path: Path) -> None:
     with RbfWriter(tmp_path / "tags.rbf") as log:
         for number in (3, 500):
@@ -272,6 +278,12 @@ def test_a_mistake_is_told_in_words_of_files(partition: Path, query: str, words:
     assert done.code == 2
     assert words in done.err
     assert "thawline_0" not in done.err
+
+
+def test_a_file_whose_name_is_no_utf8_is_asked_like_any_other(partition: Path, tmp_path: Path) -> None:
+    name = os.fsdecode(b"caf\xe9.log")
+    (tmp_path / name).write_bytes(next(partition.rglob("*.log")).read_bytes())
+    assert rows(f"select count(*) as n from '{name}'", tmp_path)[0]["n"] > 0  # noqa: S608 - a test
 
 
 def test_a_file_that_cannot_be_read_is_named_and_the_others_answer(partition: Path, tmp_path: Path) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import mmap
 import os
 import tempfile
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Hashable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import RLock
+from typing import Protocol
 
 PIECE = 8 << 20
 """At most this many bytes are fetched by one request."""
@@ -15,6 +18,45 @@ AT_ONCE = 8
 """Requests at the same time."""
 LEAST_AHEAD, MOST_AHEAD = 4 << 20, 64 << 20
 """After this many bytes in file order, a quarter of what was read is fetched ahead, up to a bound."""
+
+
+class Closed(Protocol):
+    """What is kept of a file that was closed."""
+
+    def close(self) -> None:
+        """Let it go."""
+        ...
+
+
+_KEPT: ContextVar[dict[Hashable, Closed] | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def keeping() -> Iterator[None]:
+    """Until the end of this, what was fetched of files stays for whoever opens the same version of one again."""
+    kept: dict[Hashable, Closed] = {}
+    token = _KEPT.set(kept)
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
+        for one in kept.values():
+            one.close()
+
+
+def keep(version: Hashable, closed: Closed) -> bool:
+    """Whether something is kept, of a version of a file, for the next one who opens it."""
+    kept = _KEPT.get()
+    if kept is None or version in kept:
+        return False
+    kept[version] = closed
+    return True
+
+
+def taken(version: Hashable) -> Closed | None:
+    """What is kept of a version of a file, which is not kept any more."""
+    kept = _KEPT.get()
+    return kept.pop(version, None) if kept else None
 
 
 class Blocks:
@@ -76,8 +118,24 @@ class Blocks:
             done = os.pwrite(self._file.fileno(), view, start)
             view, start = view[done:], start + done
 
+    def rest(self) -> None:
+        """Stop fetching ahead; what is there stays."""
+        with self._lock:
+            futures = set(self._fetched.values())
+            for future in futures:
+                future.cancel()
+        wait(futures)
+        with self._lock:
+            self._fetched = {index: one for index, one in self._fetched.items() if not one.cancelled()}
+        self._forget_failed()
+
+    def resume(self, fetch: Callable[[int, int], bytes]) -> None:
+        """Go on with another connection to the same file."""
+        self._fetch = fetch
+        self._reached = self._in_order = 0
+
     def _forget_failed(self) -> None:
-        """Let blocks that could not be fetched be asked for again."""
+        """Forget which blocks could not be fetched, so that they are requested again."""
         with self._lock:
             failed = [index for index, future in self._fetched.items() if future.done() and future.exception()]
             for index in failed:

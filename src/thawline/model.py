@@ -53,6 +53,8 @@ class Code:
     """What it means, what is lost and what to do: the text of `thawline explain`."""
     is_pruning: bool = False
     """Whether it marks a stretch that was not read because nothing in it was requested."""
+    cause: str = ""
+    """What such damage looks like wherever it lies; empty if its place tells more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from thawline.values import (
     json_values,
 )
 
-__all__ = ["csv_header", "csv_rows", "has_formula", "json_rows"]
+__all__ = ["csv_header", "csv_rows", "has_formula", "json_rows", "planned"]
 
 FORMULA_SIGNS = tuple(b'"' + sign.encode() for sign in "=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - as spreadsheets take them
 FORMULA_CELL = re.compile(rb'(?:^|[,\n])"(?:[=+\-@\t\r\n]|\xef\xbc(?:\x9d|\x8b|\x8d)|\xef\xbc\xa0)')
@@ -67,6 +67,12 @@ def csv_rows(batch: pa.RecordBatch, mode: Bytes, *, is_guarded: bool) -> Iterato
     for piece in slices(batch, PIECE_ROWS, PIECE_BYTES):
         rows = _replaced(piece, {place: _csv_column(piece.column(place), mode) for place in unplanned})
         yield native.functions.csv_rows(rows, unquoted, BYTES.index(mode), is_guarded)
+
+
+def planned(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with JSON in the place of columns that native code does not know."""
+    places = _unplanned(batch.schema, "hex", is_csv=False)
+    return _replaced(batch, {place: _json_column(batch.column(place), "hex") for place in places})
 
 
 def has_formula(lines: bytes) -> bool:

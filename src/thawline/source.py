@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import IO, Any, Protocol, Self
 from weakref import WeakSet, finalize
 
-from thawline.blocks import Blocks
+from thawline.blocks import Blocks, keep, taken
 from thawline.errors import MissingExtra, SourceError
 
 STDIN = "-"
@@ -192,8 +192,21 @@ class _Guard:
             self._end()
 
 
+@dataclass(frozen=True, slots=True)
+class _Fetched:
+    """What was fetched of a remote file, as a file on disk."""
+
+    blocks: Blocks
+    copy: LocalSource
+
+    def close(self) -> None:
+        """Stop fetching, and remove it."""
+        self.copy.close()
+        self.blocks.close()
+
+
 class RemoteSource:
-    """A file behind a URL, fetched through fsspec in blocks, each of them once."""
+    """A file at a URL, fetched through fsspec in blocks, each of them once."""
 
     is_local = False
     block = 256 << 10
@@ -203,8 +216,10 @@ class RemoteSource:
     def __init__(self, name: str, file: Any, size: int) -> None:
         self.name, self.size, self._file = name, size, file
         _OPEN.add(self)
-        self._blocks: Blocks | None = None
-        self._copy: LocalSource | None = None
+        self._fetched: _Fetched | None = None
+        details = getattr(file, "details", None) or {}
+        etag = details.get("ETag") or details.get("etag")
+        self._version = (name, size, etag) if etag else None
         self._is_closed = False
         self._lock = RLock()
 
@@ -218,26 +233,30 @@ class RemoteSource:
         """The file on disk, with these bytes in it."""
         with self._lock:
             self._check_open()
-            if self._copy is None or self._blocks is None:
-                self._blocks = self._begun()
-                self._copy = LocalSource(self.name, self._blocks.data)
+            if self._fetched is None:
+                self._fetched = self._begun()
         try:
-            self._blocks.need(start, end)
+            self._fetched.blocks.need(start, end)
         except SourceError:
             raise
         except OSError as error:
             raise SourceError(error.errno, f"{self.name}: cannot be copied: {error.strerror}") from error
-        return self._copy
+        return self._fetched.copy
 
     def _check_open(self) -> None:
         if self._is_closed:
             raise SourceError(f"{self.name}: is closed; open it again to read it")
 
-    def _begun(self) -> Blocks:
+    def _begun(self) -> _Fetched:
+        kept = taken(self._version) if self._version else None
+        if isinstance(kept, _Fetched):
+            kept.blocks.resume(self._fetch)
+            return kept
         try:
-            return Blocks(self.size, self.block, self._fetch)
+            blocks = Blocks(self.size, self.block, self._fetch)
         except OSError as error:
             raise SourceError(error.errno, f"{self.name}: cannot be copied: {error.strerror}") from error
+        return _Fetched(blocks, LocalSource(self.name, blocks.data))
 
     def _fetch(self, start: int, end: int) -> bytes:
         try:
@@ -261,8 +280,8 @@ class RemoteSource:
 
     def release(self, end: int) -> None:
         """Drop mapped pages before `end` from memory; they stay on disk."""
-        if self._copy is not None:
-            self._copy.release(end)
+        if self._fetched is not None:
+            self._fetched.copy.release(end)
 
     def on_disk(self) -> LocalSource:
         """A copy on disk: the blocks that were fetched before, and now the others."""
@@ -276,10 +295,10 @@ class RemoteSource:
         """Close the connection, and remove what was copied."""
         _OPEN.discard(self)
         self._is_closed = True
-        if self._copy is not None:
-            self._copy.close()
-        if self._blocks is not None:
-            self._blocks.close()
+        if self._fetched is not None:
+            self._fetched.blocks.rest()
+            if self._version is None or not keep(self._version, self._fetched):
+                self._fetched.close()
         self._file.close()
 
     def __enter__(self) -> Self:

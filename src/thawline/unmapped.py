@@ -90,8 +90,8 @@ class UnmappedSource(RemoteSource):
 
     def view(self, start: int, end: int) -> memoryview:
         """The bytes `[start, end)`, read unless they lie in a block that is kept, or the file has been copied."""
-        if self._copy is not None:
-            return self._copy.view(start, end)
+        if self._fetched is not None:
+            return self._fetched.copy.view(start, end)
         if not 0 <= start <= end <= self.size:
             raise SourceError(f"{self.name}: no bytes {start:#x}..{end:#x} in a file of {self.size:#x}")
         first = start // self.block

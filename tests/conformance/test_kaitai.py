@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 from conformance.assertions import Case, broken, cases, moved
+from conftest import ROOT
 
 from thawline.compiler.language import Failure, Program, check, load, register
+from tools.conformance import END, START, counts
 
 ABSENT = {"imports_abs_abs", "imports_abs_rel", "imports_rel_1"}
 """They import specs that are not among the vectors."""
@@ -48,3 +50,13 @@ def test_every_assertion_of_every_test_of_kaitai_holds(kaitai: Path) -> None:
 def test_all_specs_of_kaitai_compile(kaitai: Path) -> None:
     specs = sorted((kaitai / "formats").glob("*.ksy"))
     assert {spec.stem for spec in specs if check(spec)} <= ABSENT
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/kaitai.md"])
+def test_pages_say_how_many_of_how_many_hold(page: str, kaitai: Path) -> None:
+    told = (ROOT / page).read_text(encoding="utf-8").partition(START)[2].partition(END)[0]
+    (compiled, specs), (opened, gallery) = counts(kaitai.parent)
+    count = len(cases(kaitai))
+    hold = count - len(ABSENT | BEYOND_ROWS.keys())
+    for one, other in ((compiled, specs), (hold, count), (opened, gallery)):
+        assert f"{one} of {other}" in told

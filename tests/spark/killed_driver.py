@@ -1,6 +1,7 @@
-"""A program that kills the driver of the pipeline in front of steps that it takes on disk, and says who could tell.
+"""A program that kills the driver of the pipeline in front of steps that it takes, and says who could tell.
 
-A step is a file or folder that is made, written, renamed or removed, which Python announces, or a commit of a table.
+A step is a file or folder that is made, written, renamed or removed, which Python announces, a request that changes a
+bucket, or a commit of a table.
 Every run is a process of its own, forked from this one, which has everything imported and no thread. The tasks are done
 by the driver, so that they are interrupted, too.
 """
@@ -18,7 +19,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import boto3
 from lakes import Alone, everything, leftovers
+from s3fs import S3FileSystem
 
 from thawline import formats
 from thawline.lake import upkeep
@@ -32,6 +35,9 @@ POINTS = int(os.environ.get("POINTS", "14"))
 """Steps in front of which a run is killed, of all that it takes."""
 FORM = os.environ.get("FORM", "delta")
 """How the lake keeps its tables; the clean one, to which it is held, is one of Delta."""
+BUCKET = os.environ.get("BUCKET", "")
+"""Where the lake is, if not in a folder."""
+REQUESTS = {"put_object", "copy_object", "delete_object", "delete_objects", "complete_multipart_upload"}
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
@@ -52,16 +58,16 @@ def in_a_process(function: Callable[[], object]) -> tuple[int, Any]:
     return os.waitpid(child, 0)[1], json.loads(told) if told else None
 
 
-def ingest(cold: Path, lake: Path) -> None:
+def ingest(cold: Path, lake: Path | str) -> None:
     """Run the pipeline; what is gone is taken out, so that the outcome is that of a run without a past."""
-    how: dict[str, Any] = {"table_format": FORM} if lake.name == "lake" and FORM != "delta" else {}
+    how: dict[str, Any] = {"table_format": FORM} if str(lake).endswith("/lake") and FORM != "delta" else {}
     if FORM == "iceberg" and how:
         how["catalog"] = f"sqlite:///{lake}/catalog.db"  # in the lake, so that both are restored together
-        lake.mkdir(parents=True, exist_ok=True)
+        Path(lake).mkdir(parents=True, exist_ok=True)
     pipeline.ingest(Alone(), [str(cold)], lake, prune_missing=True, **how)  # type: ignore[arg-type]
 
 
-def killed(cold: Path, lake: Path, step: int) -> int:
+def killed(cold: Path, lake: Path | str, step: int) -> int:
     """Run the pipeline, and die in front of a step; the number of steps, if it takes fewer."""
     taken = 0
 
@@ -85,12 +91,20 @@ def killed(cold: Path, lake: Path, step: int) -> int:
         count()
 
     form.commit = counted
+    request = S3FileSystem._call_s3
+
+    async def requested(files: S3FileSystem, method: str, *given: Any, **how: Any) -> Any:
+        if method in REQUESTS:
+            count()
+        return await request(files, method, *given, **how)
+
+    S3FileSystem._call_s3 = requested
     sys.addaudithook(watch)
     ingest(cold, lake)
     return taken
 
 
-def gone_on(cold: Path, lake: Path, clean: Path) -> list[str]:
+def gone_on(cold: Path, lake: Path | str, clean: Path) -> list[str]:
     """Run the pipeline again; tables that are not what a clean run gives, and what was left behind."""
     ingest(cold, lake)
     found, wanted = everything(lake), everything(clean)
@@ -105,16 +119,16 @@ def clean_run(cold: Path, clean: Path) -> None:
     ingest(cold, clean)
 
 
-def sweep(cold: Path, begun: Path | None, folder: Path) -> dict[str, Any]:
+def sweep(cold: Path, begun: str, folder: Path) -> dict[str, Any]:
     """Kill runs that go on from a lake, each at its own step; how many steps there are, and what came of it."""
-    lake, clean = folder / "lake", folder / "clean"
+    lake, clean = place(folder, "lake"), folder / "clean"
     shutil.rmtree(clean, ignore_errors=True)
     in_a_process(lambda: clean_run(cold, clean))
     wrong: dict[int, Any] = {}
-    restore(lake, begun)
+    restore(folder, begun)
     status, steps = in_a_process(lambda: killed(cold, lake, 0))
     for step in sorted({1 + number * steps // POINTS for number in range(POINTS)}):
-        restore(lake, begun)
+        restore(folder, begun)
         in_a_process(lambda: killed(cold, lake, step))  # noqa: B023 - it is called at once
         end, found = in_a_process(lambda: gone_on(cold, lake, clean))
         if end or found:
@@ -122,19 +136,36 @@ def sweep(cold: Path, begun: Path | None, folder: Path) -> dict[str, Any]:
     return {"steps": steps, "status": status, "wrong": wrong}
 
 
-def restore(lake: Path, begun: Path | None) -> None:
-    """The lake before a run that is killed."""
-    shutil.rmtree(lake, ignore_errors=True)
-    if begun:
-        shutil.copytree(begun, lake)
+def place(folder: Path, name: str) -> Path | str:
+    """Where a lake is, by its name."""
+    return f"s3://{BUCKET}/{name}" if BUCKET else folder / name
+
+
+def restore(folder: Path, begun: str, to: str = "lake") -> None:
+    """The lake before a run that is killed: none, or one that was kept."""
+    if not BUCKET:
+        shutil.rmtree(folder / to, ignore_errors=True)
+        if begun:
+            shutil.copytree(folder / begun, folder / to)
+        return
+    client = boto3.client("s3")
+    for key in _keys(client, to):
+        client.delete_object(Bucket=BUCKET, Key=key)
+    for key in _keys(client, begun) if begun else ():
+        client.copy_object(Bucket=BUCKET, Key=key.replace(begun, to, 1), CopySource={"Bucket": BUCKET, "Key": key})
+
+
+def _keys(client: Any, prefix: str) -> list[str]:
+    pages = client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=f"{prefix}/")
+    return [one["Key"] for page in pages for one in page.get("Contents", ())]
 
 
 def keep(cold: Path, folder: Path, name: str) -> None:
     """What a run that nobody kills gives, for others to go on from."""
-    shutil.rmtree(folder / "lake", ignore_errors=True)
-    status, _ = in_a_process(lambda: ingest(cold, folder / "lake"))
+    restore(folder, "")
+    status, _ = in_a_process(lambda: ingest(cold, place(folder, "lake")))
     assert status == 0
-    shutil.copytree(folder / "lake", folder / name)
+    restore(folder, "lake", name)
 
 
 def build(cold: Path) -> None:
@@ -173,13 +204,13 @@ def main(folder: Path) -> dict[str, Any]:
     bundles.OPEN_COST, bundles.MOST_PARTITION, pipeline.MANY = 4, 4, 4
     cold = folder / "cold"
     build(cold)
-    first = sweep(cold, None, folder)
+    first = sweep(cold, "", folder)
     keep(cold, folder, "begun")
     change(cold)
-    changed = sweep(cold, folder / "begun", folder)
+    changed = sweep(cold, "begun", folder)
     keep(cold, folder, "changed")
     remove(cold)
-    return {"first": first, "changed": changed, "removed": sweep(cold, folder / "changed", folder)}
+    return {"first": first, "changed": changed, "removed": sweep(cold, "changed", folder)}
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,10 @@ from thawline.errors import SourceError
 from thawline.lake import upkeep
 from thawline.lake.commits import Change
 from thawline.lake.lake import Lake, snapshot
+from thawline.lake.place import parquet_reader
 from thawline.options import BadOption
 from thawline.spark import pipeline
+from thawline.spark.tables import Tables
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 LOG = GOLDEN / "rbf" / "many-frames.rbf"
@@ -79,6 +82,42 @@ def test_a_lake_of_any_form_has_the_rows_of_one_of_delta(cold: Path, tmp_path: P
     assert everything(lake) == everything(tmp_path / "clean")
 
 
+@pytest.mark.parametrize("form", ["delta", "iceberg", "parquet"])
+def test_a_lake_that_was_packed_and_cleaned_up_is_read_as_of_its_last_commit(
+    cold: Path, tmp_path: Path, catalog: str, form: str
+) -> None:
+    lake = tmp_path / "lake"
+    for number in range(3):
+        ingest(cold / f"{number}.rbf", lake, **(of(form, catalog) if not number else {}))
+    assert upkeep.compact(lake) > 0
+    assert read(lake) == {"rbf_frames": 3 * FRAMES, "files": 3}
+    upkeep.vacuum(lake, 0)
+    assert read(lake) == {"rbf_frames": 3 * FRAMES, "files": 3}
+    ingest(cold / "orders-0", lake)
+    assert read(lake) == {"rbf_frames": 3 * FRAMES, "files": 5}
+    assert read(lake, upkeep.history_of(lake)[0].number) == {"rbf_frames": 3 * FRAMES, "files": 5}
+
+
+def read(lake: Path, commit: int | None = None) -> dict[str, int]:
+    """How many rows two tables have, by what their files hold."""
+    found = {name: snapshot(lake, name, commit) for name in ("rbf_frames", "files")}
+    return {
+        name: sum(len(parquet_reader(one.place, f"{one.name}/{file.path}").read()) for file in one.files())
+        for name, one in found.items()
+    }
+
+
+def test_an_earlier_commit_whose_files_were_removed_is_said_to_be_gone(cold: Path, tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    for number in range(3):
+        ingest(cold / f"{number}.rbf", lake)
+    assert read(lake, 2) == {"rbf_frames": 2 * FRAMES, "files": 2}
+    upkeep.compact(lake)
+    upkeep.vacuum(lake, 0)
+    with pytest.raises(SourceError, match="rbf_frames cannot be read as of commit 2 any more"):
+        snapshot(lake, "rbf_frames", 2)
+
+
 @BOTH
 def test_runs_that_race_take_each_file_in_once(cold: Path, tmp_path: Path, catalog: str, form: str) -> None:
     lake, start = tmp_path / "lake", tmp_path / "start"
@@ -99,15 +138,27 @@ def test_runs_that_race_take_each_file_in_once(cold: Path, tmp_path: Path, catal
 
 @BOTH
 def test_a_driver_that_is_killed_is_made_good_by_the_next_run(tmp_path: Path, form: str) -> None:
+    check_killed(tmp_path, FORM=form)
+
+
+@pytest.mark.parametrize("form", ["delta", "parquet"])
+def test_a_driver_that_is_killed_while_it_writes_to_a_bucket_is_made_good_by_the_next_run(
+    s3: Any, tmp_path: Path, form: str
+) -> None:
+    s3.create_bucket(Bucket=f"killed-{form}")
+    check_killed(tmp_path, FORM=form, BUCKET=f"killed-{form}")
+
+
+def check_killed(folder: Path, **how: str) -> None:
     program = Path(__file__).with_name("killed_driver.py")
     paths = f"{os.environ.get('PYTHONPATH', '')}:{program.parents[1]}"
-    environment = {**os.environ, "PYTHONPATH": paths, "FORM": form, "POINTS": os.environ.get("POINTS", "4")}
-    command = [sys.executable, str(program), str(tmp_path)]
+    environment = {"POINTS": "4", **os.environ, "PYTHONPATH": paths, **how}
+    command = [sys.executable, str(program), str(folder)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, done.stderr[-4000:]
     for name, told in json.loads(done.stdout).items():
         assert told["status"] == 0, (name, done.stderr[-4000:])
-        assert told["steps"] > 20, name
+        assert told["steps"] > 8, name
         assert told["wrong"] == {}, (name, done.stderr[-4000:])
 
 
@@ -133,6 +184,44 @@ def test_tables_of_any_form_are_partitioned(cold: Path, tmp_path: Path, catalog:
     assert path.parent.name == "partition=0"
     assert {(row["topic"], row["partition"]) for row in table(lake, "tables/kafka_records")} == {("orders", 0)}
     assert {row["_file"] for row in table(lake, "tables/rbf_frames")} == set(map(str, cold.glob("*.rbf")))
+
+
+SIGNS = ["a/b", "a b", "100%", "a%2Fb", "é", "x=y", "~", 'a:b*?"<>|', "it's", "a\nb", "..", "n" * 190]
+
+
+@pytest.mark.parametrize("form", ["delta", "iceberg", "parquet"])
+def test_rows_are_found_again_in_folders_whose_names_have_signs(tmp_path: Path, catalog: str, form: str) -> None:
+    lake = Lake.open(tmp_path / "lake", ["queue", "again"], *of(form, catalog).values())
+    for work in ("/a", "/b"):
+        written = Tables(lake.place, lake.run, lake.by)
+        rows = pa.record_batch({"queue": SIGNS, "again": [True] * len(SIGNS), "number": range(len(SIGNS))})
+        written.add("rbak", f"file:{work}", work, "messages", rows)
+        lake.commit(Change(tuple(one.file for one in written.close())), {})
+    whole = Counter((queue, True, work) for queue in SIGNS for work in ("/a", "/b"))
+    assert queues(tmp_path / "lake") == whole
+    lake.commit(Change(stale=("file:/a",)), {})
+    assert queues(tmp_path / "lake") == Counter((queue, True, "/b") for queue in SIGNS)
+    for work in ("/a", "/c"):
+        written = Tables(lake.place, lake.run, lake.by)
+        written.add("rbak", f"file:{work}", work, "messages", rows)
+        lake.commit(Change(tuple(one.file for one in written.close())), {})
+    assert upkeep.compact(tmp_path / "lake") == 2 * len(SIGNS)
+    lake.commit(Change(stale=("file:/c",)), {})
+    upkeep.vacuum(tmp_path / "lake", 0)
+    assert queues(tmp_path / "lake") == whole
+    assert leftovers(tmp_path / "lake") == []
+
+
+def queues(lake: Path) -> Counter[tuple[str, bool, str]]:
+    found = table(lake, "tables/rbak_messages")
+    return Counter((row["queue"], row["again"] in {True, "true"}, row["_file"]) for row in found)
+
+
+def test_a_value_that_is_too_long_for_a_folder_is_never_cut(tmp_path: Path) -> None:
+    place = Lake.open(tmp_path / "lake", ["queue"], "parquet").place
+    written = Tables(place, "run", ["queue"])
+    with pytest.raises(SourceError, match="its queue of 201 characters is too long for the name of a folder"):
+        written.add("rbak", "file:/a", "/a", "messages", pa.record_batch({"queue": ["n" * 201]}))
 
 
 @BOTH

@@ -81,6 +81,36 @@ def test_no_row_of_a_file_that_fails_in_the_middle_is_taken_in(
     assert everything(lake) == everything(tmp_path / "clean")
 
 
+@pytest.mark.parametrize("happens", ["written over", "cut", "appended to", "removed"])
+def test_a_file_that_changes_while_it_is_read_is_taken_in_as_it_was_listed_or_not_at_all(
+    happens: str, cold: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake, load, bad = tmp_path / "lake", intake.load, cold / "bad.rbf"
+    data = bad.read_bytes()
+    ways: dict[str, Any] = {
+        "written over": lambda: bad.write_bytes(data[::-1]),
+        "cut": lambda: os.truncate(bad, 100),
+        "appended to": lambda: bad.write_bytes(data + data[8:]),
+        "removed": bad.unlink,
+    }
+
+    def meanwhile(kind: Any, source: Any, sink: Any, report: Any, items: Any = None) -> None:
+        load(kind, source, sink, report, items)
+        if "bad" in source.name:
+            ways[happens]()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(intake, "load", meanwhile)
+        pipeline.ingest(Alone(), [str(cold)], lake)  # type: ignore[arg-type]
+    is_whole = happens in {"appended to", "removed"}
+    assert counts(lake).get("bad.rbf") == (40 if is_whole else None)
+    assert statuses(lake)["bad.rbf"] == ("intact" if is_whole else "unreadable")
+    assert leftovers(lake) == []
+    pipeline.ingest(Alone(), [str(cold)], lake, prune_missing=True)  # type: ignore[arg-type]
+    pipeline.ingest(Alone(), [str(cold)], tmp_path / "clean")  # type: ignore[arg-type]
+    assert everything(lake) == everything(tmp_path / "clean")
+
+
 def test_rows_of_an_earlier_run_stay_while_a_file_cannot_be_read(
     cold: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,15 +82,41 @@ def frames_of(lake: Path) -> Counter[str]:
     return Counter(row["_file"] for row in table(lake, "tables/rbf_frames"))
 
 
+def seen_by_others(lake: Path) -> Iterator[tuple[str, dict[str, int]]]:
+    """Frames of each file, as others see them in that table alone."""
+    yield "delta-rs", frames_of(lake)
+    folder = str(lake / "tables" / "rbf_frames")
+    if not deltalake.DeltaTable.is_deltatable(folder):
+        return
+    yield "Polars", dict(pl.scan_delta(folder).group_by("_file").len().collect().iter_rows())
+    arrow = deltalake.DeltaTable(folder).to_pyarrow_dataset()
+    assert arrow.schema.names
+    yield "DuckDB", dict(duckdb.sql("SELECT _file, count(*) FROM arrow GROUP BY ALL").fetchall())
+
+
+def test_spark_reads_whole_files_of_a_lake_while_runs_race_for_it(
+    spark: SparkSession, cold: Path, tmp_path: Path
+) -> None:
+    lake = tmp_path / "lake"
+    seen: set[int] = set()
+    for _ in racing(2, cold, str(lake), tmp_path):
+        if deltalake.DeltaTable.is_deltatable(str(lake / "files")):
+            told = {row["path"]: row["rows"] for row in read_lake(spark, lake, "files").collect() if row["rows"]}
+            frames = read_lake(spark, lake, "rbf_frames").groupBy("_file").count().collect() if told else []
+            counts = {row["_file"]: row["count"] for row in frames}
+            assert {number for path, number in counts.items() if "flipped" not in path} <= {FRAMES}
+            assert {path: rows for path, rows in told.items() if path.endswith(".rbf")}.items() <= counts.items()
+            seen.add(len(counts))
+    assert len(seen) > 1
+
+
 def test_runs_that_race_for_one_lake_take_each_file_in_once_and_readers_never_see_half_of_one(
     cold: Path, tmp_path: Path
 ) -> None:
     lake = tmp_path / "lake"
-    seen: set[int] = set()
     for _ in racing(3, cold, str(lake), tmp_path):
-        counts = frames_of(lake)
-        assert {number for path, number in counts.items() if "flipped" not in path} <= {FRAMES}
-        seen.add(len(counts))
+        for reader, counts in seen_by_others(lake):
+            assert {number for path, number in counts.items() if "flipped" not in path} <= {FRAMES}, reader
         if (lake / "files" / "_delta_log").exists():
             told = snapshot(lake, "files").delta.to_pyarrow_table().to_pylist()
             known = {row["path"]: row["rows"] for row in told if row["format"] == "rbf"}
@@ -278,6 +304,37 @@ def test_many_small_files_of_a_table_are_packed(cold: Path, tmp_path: Path, monk
     assert found["tables/rbf_frames"].files <= 3
     assert found["tables/rbf_frames"].rows == 6 * FRAMES
     assert found["files"].files <= 3
+
+
+def test_a_lake_that_would_take_itself_in_is_refused_also_behind_a_link_or_a_glob(cold: Path, tmp_path: Path) -> None:
+    (cold / "inner").mkdir()
+    (tmp_path / "link").symlink_to(cold / "inner")
+    with pytest.raises(SourceError, match="so nothing is written there"):
+        ingest(cold, tmp_path / "link")
+    with pytest.raises(SourceError, match="so nothing is written there"):
+        ingest(tmp_path / "*", tmp_path / "lake")
+    assert list((cold / "inner").iterdir()) == []
+
+
+def test_a_lake_may_be_a_link(cold: Path, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    ingest(cold, tmp_path / "link")
+    assert ingest(cold, tmp_path / "real").ingested == 0
+
+
+@pytest.mark.parametrize("name", ["100%25", "a%20b", "\udcff"])
+def test_a_folder_that_delta_does_not_find_again_is_refused_in_a_sentence(
+    cold: Path, tmp_path: Path, name: str
+) -> None:
+    with pytest.raises(SourceError, match="tables of Delta cannot lie in a folder whose name"):
+        ingest(cold, tmp_path / name)
+    assert ingest(cold, tmp_path / name, table_format="parquet").rows["rbf_frames"] > FRAMES
+
+
+def test_a_lake_that_is_a_file_is_refused(cold: Path) -> None:
+    with pytest.raises(SourceError, match="is a file, and a lake is a folder or a URL"):
+        ingest(cold / "orders-0", LOG)
 
 
 def test_a_lake_of_the_first_edition_is_refused(cold: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import boto3
 import lakes
 import pytest
 from in_process import on_pipe
+from lakes import Alone
 from pyspark.sql import SparkSession
 
 from thawline.errors import SourceError
@@ -20,6 +21,7 @@ from thawline.spark import pipeline
 from thawline.spark.files import Listing
 from thawline.spark.planning import Part, Planner
 from thawline.spark.sources import ColdReader, KafkaSource, RbfSource
+from tools.bench import aerospike_verify
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 LOG = GOLDEN / "rbf" / "many-frames.rbf"
@@ -95,15 +97,16 @@ def fetched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
 
 @pytest.fixture(scope="module")
-def segment(bucket: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, bytes]:
-    """A segment of 24 MB in the bucket."""
+def segment(s3: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, bytes]:
+    """A segment of 24 MB in a bucket of its own."""
+    s3.create_bucket(Bucket="large")
     path = tmp_path_factory.mktemp("large") / "00000000000000000000.log"
     random = Random(1)
     with KafkaSegmentWriter(path, indexes=False) as writer:
         for number in range(24_000):
             writer.append(value=random.randbytes(1000), timestamp=number)
-    boto3.client("s3").put_object(Bucket="cold", Key=f"large/{path.name}", Body=path.read_bytes())
-    return f"{bucket}/large/{path.name}", path.read_bytes()
+    s3.put_object(Bucket="large", Key=f"whole/{path.name}", Body=path.read_bytes())
+    return f"s3://large/whole/{path.name}", path.read_bytes()
 
 
 def kafka_reader(path: str) -> ColdReader:
@@ -129,19 +132,52 @@ def test_the_first_rows_of_a_segment_fetch_little_of_it(
 def test_a_damaged_object_is_fetched_once_too(segment: tuple[str, bytes], fetched: list[tuple[int, int]]) -> None:
     damaged = bytearray(segment[1])
     damaged[10 << 20 : (10 << 20) + 100] = bytes(100)
-    boto3.client("s3").put_object(Bucket="cold", Key="damaged/00000000000000000000.log", Body=bytes(damaged))
-    assert 23_000 < rows(kafka_reader("s3://cold/damaged/00000000000000000000.log")) < 24_000
+    boto3.client("s3").put_object(Bucket="large", Key="damaged/00000000000000000000.log", Body=bytes(damaged))
+    assert 23_000 < rows(kafka_reader("s3://large/damaged/00000000000000000000.log")) < 24_000
     assert sum(end - start for start, end in fetched) <= 1.1 * len(damaged)
+
+
+def test_an_ingest_of_a_bucket_fetches_each_byte_once_also_for_the_accounts_of_folders(
+    s3: Any, tmp_path: Path, fetched: list[tuple[int, int]]
+) -> None:
+    s3.create_bucket(Bucket="budget")
+    cold, random = tmp_path / "cold", Random(1)
+    (cold / "backup").mkdir(parents=True)
+    with KafkaSegmentWriter(cold / "orders-0", segment_bytes=6 << 20) as writer:
+        for number in range(12_000):
+            writer.append(value=random.randbytes(1000), timestamp=number)
+    for number in range(2):
+        aerospike_verify.write(cold / "backup" / f"shop_0000{number}.asb", 20_000, 0)
+    sizes = {str(path.relative_to(cold)): path.stat().st_size for path in cold.rglob("*") if path.is_file()}
+    for name in sizes:
+        s3.upload_file(str(cold / name), "budget", name)
+    summary = pipeline.ingest(Alone(), ["s3://budget"], tmp_path / "lake")  # type: ignore[arg-type]
+    assert (summary.rows["kafka_records"], summary.rows["aerospike_records"]) == (12_000, 40_000)
+    assert sum(size > 5 << 20 for size in sizes.values()) >= 3
+    assert sum(end - start for start, end in fetched) <= 1.1 * sum(sizes.values())
+
+
+def test_a_first_offset_fetches_about_what_is_after_it(s3: Any, tmp_path: Path, fetched: list[tuple[int, int]]) -> None:
+    random, name = Random(1), "00000000000000000000"
+    s3.create_bucket(Bucket="first")
+    with KafkaSegmentWriter(tmp_path / "orders-1") as writer:
+        for number in range(24_000):
+            writer.append(value=random.randbytes(1000), timestamp=number)
+    for path in (tmp_path / "orders-1").iterdir():
+        s3.upload_file(str(path), "first", f"orders-1/{path.name}")
+    source = KafkaSource({"path": f"s3://first/orders-1/{name}.log", "startingOffsets": "22000"})
+    assert rows(source.reader(source.schema())) == 2000
+    assert sum(end - start for start, end in fetched) <= 4 << 20  # a twelfth is asked for, of 24 MB
 
 
 def test_an_object_that_is_replaced_while_it_is_read_is_an_error(segment: tuple[str, bytes]) -> None:
     client = boto3.client("s3")
-    client.put_object(Bucket="cold", Key="replaced.log", Body=segment[1])
-    with open_source("s3://cold/replaced.log") as source:
+    client.put_object(Bucket="large", Key="replaced.log", Body=segment[1])
+    with open_source("s3://large/replaced.log") as source:
         assert bytes(source.view(0, 100)) == segment[1][:100]
-        client.put_object(Bucket="cold", Key="replaced.log", Body=segment[1][::-1])
+        client.put_object(Bucket="large", Key="replaced.log", Body=segment[1][::-1])
         assert bytes(source.view(0, 100)) == segment[1][:100]
-        with pytest.raises(SourceError, match=r"s3://cold/replaced.log: the object was replaced while it was read"):
+        with pytest.raises(SourceError, match=r"s3://large/replaced.log: the object was replaced while it was read"):
             source.view(20 << 20, 21 << 20)
 
 

@@ -110,12 +110,13 @@ def ingest(sources: tuple[str, ...], to: str, **arguments: Any) -> int:
     or among temporary files if LAKE is a URL.
     """
     from thawline.spark import session
+    from thawline.spark.launch import KEY, QUICK
     from thawline.spark.pipeline import ingest as run
     from thawline.spark.pipeline import target
     from thawline.spark.shipping import ship
 
     progress = _ProgressLine(arguments["progress"], is_quiet=arguments["quiet"])
-    settings = {"spark.log.level": "ERROR", **dict(_settings(arguments["conf"]))}
+    settings = {"spark.log.level": "ERROR", KEY: QUICK, **dict(_settings(arguments["conf"]))}
     if arguments["ship"] and (arguments["master"] or "").startswith("sc://"):
         raise click.UsageError("--ship cannot bring thawline to a server of Spark Connect; install it on its workers")
     if arguments["ship"]:
@@ -167,7 +168,7 @@ def telling(lineage: str | None, sources: tuple[str, ...], to: str) -> Iterator[
 
 
 def log_of(to: str) -> Path:
-    """Where Spark's log goes: into the lake, or, if that is behind a URL, beside temporary files."""
+    """Where Spark's log goes: into the lake, or, if that is at a URL, beside temporary files."""
     if "://" in to:
         return Path(tempfile.gettempdir(), f"thawline-spark-{os.getuid()}.log")
     return Path(to, "_ingest", "spark.log")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,6 +21,9 @@ from thawline.cli.options import (
     session,
     takes,
 )
+
+MOST_CARDS = 3
+"""Files of a kind that are described one by one, where a folder has many; -v describes all of them."""
 
 if TYPE_CHECKING:
     from thawline.cli.session import Session, WatchedFile
@@ -50,24 +55,31 @@ def info(run: Session) -> int:
 
     Where a format has heads that tell what is in a file, only those are read, and the bytes between them are not
     checked; else the whole file is read. -v adds the columns of its tables. `thawline FILE` shows at once what is known
-    without either.
+    without either. On a terminal, many files of a kind are told together, and -v tells of each.
     """
+    from thawline.rendering.words import counted
+    from thawline.verbs.info import Totals
     from thawline.verbs.info import info as facts
     from thawline.verbs.verify import spec_option
 
-    sink = run.records()
-
-    def add(cold: WatchedFile) -> None:
-        record = facts(cold)
-        if run.kind == "table":
-            run.console.print(_info_text(record, spec_option(cold), verbose=run.options.verbose))
-        else:
-            sink.add(record)
-
-    run.each_file(add)
     if run.kind != "table":
+        sink = run.records()
+        run.each_file(lambda cold: sink.add(facts(cold)))
         run.add_unread(sink)
         sink.close()
+        return run.exit_code
+    totals = Totals()
+
+    def show(cold: WatchedFile) -> None:
+        record = facts(cold, totals)
+        if totals.of(cold).files <= MOST_CARDS or run.options.verbose or record["findings"]:
+            run.console.print(_info_text(record, spec_option(cold), verbose=run.options.verbose))
+
+    run.each_file(show)
+    for total in totals:
+        if total.files > 1:
+            record = {**total.facts(), "file": counted(total.files, "file")}
+            run.console.print(_info_text(record, "", verbose=False))
     return run.exit_code
 
 
@@ -80,7 +92,8 @@ def _info_text(facts: dict[str, Any], option: str, *, verbose: bool) -> str:
 
     findings = counted(facts["findings"], "finding")
     clean = "heads fit; not verified" if facts["checked"] == "heads" else "intact"
-    state = clean if not facts["findings"] else f"{findings}: thawline verify {quoted(facts['file'])}{option}"
+    command = f": thawline verify {quoted(facts['file'])}{option}" if facts.get("why") else ""
+    state = clean if not facts["findings"] else f"{findings}{command}"
     lines = {
         "format": f"{facts['format']} {facts['version'] or ''}".rstrip() + f", {facts['title']}",
         "holds": f"{counted(facts['units'], facts['unit'])}, {counted(facts['rows'], 'row')}, {exact(facts['size'])}",
@@ -133,10 +146,33 @@ def glance(run: Session) -> int:
     from thawline.verbs.info import glance as facts
     from thawline.verbs.verify import needed_option
 
-    def show(cold: WatchedFile) -> None:
-        run.console.print(_glance_text(facts(cold), cold.schema.names, needed_option(cold)))
+    counts: Counter[str] = Counter()
 
-    return run.each_file(show)
+    def show(cold: WatchedFile) -> None:
+        found = facts(cold)
+        counts[found["title"]] += 1
+        if counts[found["title"]] <= MOST_CARDS or run.options.verbose:
+            run.console.print(_glance_text(found, cold.schema.names, needed_option(cold)))
+
+    code = run.each_file(show)
+    if counts.total() > 1:
+        run.console.print(_glance_total(counts, run.options.files))
+    return code
+
+
+def _glance_total(counts: Counter[str], names: Sequence[str]) -> str:
+    """How many files of each kind there are, and what to do with all of them."""
+    from thawline.rendering.words import counted, grouped, quoted
+
+    given = " ".join(map(quoted, names))
+    kinds = ", ".join(f"{title} {grouped(count)}" for title, count in counts.items())
+    lines = [
+        f"{counted(counts.total(), 'file')}: {kinds}",
+        f"  next      thawline verify {given}",
+        f"            thawline info {given}",
+        f"            thawline report {given} -o report.html",
+    ]
+    return "\n".join(lines)
 
 
 def _glance_text(facts: dict[str, Any], columns: list[str], option: str) -> str:

@@ -34,11 +34,8 @@ from thawline.compiler.subset import Attribute
 from thawline.ksy.attributes import attributes_of
 from thawline.ksy.documents import Spec, SpecError, TypeDef, contents_bytes, types_of
 from thawline.ksy.names import find_type, inherited
+from thawline.ksy.shapes import SYNC_KEYS
 
-KEYS = {
-    "magic": str, "after": list, "align": int, "plausible": list, "until": str, "rising": str, "checksum": str,
-    "any": str,
-}  # fmt: skip
 PATH = re.compile(r"[a-z]\w*(\.[a-z]\w*)*")
 LEAST_CHOICE = 2
 WIDEST = re.compile(r"u8(le|be)?")
@@ -78,11 +75,11 @@ def checked(type_: TypeDef) -> Sync:
     """The `-sync` of a type; refused if a key is unknown or has a value of another kind."""
     sync = Sync(type_, type_.data["-sync"])
     if not isinstance(sync.data, dict) or not sync.data:
-        raise sync.error(f"-sync says how a unit is found: {', '.join(KEYS)}")
+        raise sync.error(f"-sync says how a unit is found: {', '.join(SYNC_KEYS)}")
     for key, value in sync.data.items():
-        if key not in KEYS:
-            raise sync.error(f"unknown key {key!r}; -sync has {', '.join(KEYS)}", key)
-        if type(value) is not KEYS[key]:
+        if key not in SYNC_KEYS:
+            raise sync.error(f"unknown key {key!r}; -sync has {', '.join(SYNC_KEYS)}", key)
+        if type(value) is not SYNC_KEYS[key]:
             raise sync.error(f"{key} cannot be {value!r}", key)
     if not 1 <= sync.data.get("align", 1) <= LARGEST_ALIGNMENT:
         raise sync.error(f"align is 1 to {LARGEST_ALIGNMENT}", "align")

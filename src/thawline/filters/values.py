@@ -27,7 +27,7 @@ def value_of(text: str, field: pa.Field, zone: dt.tzinfo = dt.UTC) -> pa.Scalar:
         if pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0):
             return pa.scalar(_number(text), kind)
         if pa.types.is_floating(kind):
-            return pa.scalar(float(text), kind)
+            return pa.scalar(_real(text), kind)
         if pa.types.is_binary(kind):
             return pa.scalar(bytes.fromhex(text[2:]) if re.match("0[xX]", text) else text.encode())
         if pa.types.is_string(kind):
@@ -45,7 +45,17 @@ def _flag(text: str) -> bool:
     return text.lower() in TRUE
 
 
+def _real(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError("write a number, such as 2.5") from None
+
+
 def _number(text: str) -> int:
     if len(text) > LONGEST_NUMBER:
         raise ValueError("it is too long for a number")
-    return int(text, 0)
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise ValueError("write a whole number, such as 5 or 0x5") from None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Literal, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, Self, runtime_checkable
 
 import pyarrow as pa
 
@@ -20,6 +20,9 @@ from thawline.folder import Folder
 from thawline.model import Code, Finding, Report, Run, Salvage, Span
 from thawline.source import Source
 from thawline.tables import Identity, PublicTable
+
+if TYPE_CHECKING:
+    from thawline.tracing import Trace
 
 Confidence = Literal["certain", "likely", "possible"]
 CONFIDENCE: tuple[Confidence, ...] = ("certain", "likely", "possible")
@@ -301,6 +304,9 @@ class Section:
     items: Callable[[], Sequence[Run | Finding] | None]
     """What a walk gives of it, verified, if it is intact up to there; None unless its end proves to be the end of a
     unit, and nothing in it needs what is around it. Any thread may call it."""
+    first: tuple[int, ...] = ()
+    last: tuple[int, ...] = ()
+    """Numbers that must not be below those that the section before ends with, and those that it ends with itself."""
 
 
 @runtime_checkable
@@ -313,8 +319,12 @@ class Sectioned(Protocol):
     are_sections_final: bool
     """Whether sections that hold count, whatever comes after them."""
 
-    def sections(self, source: Source, depth: Depth, size: int) -> Iterator[Section]:
-        """Sections of about some size, one after the other from the start of the file, up to where heads show damage.
+    def boundary(self, source: Source, position: int) -> int:
+        """Where a unit seems to start, from a position on; the end of the file if none does."""
+        ...
+
+    def sections(self, source: Source, depth: Depth, size: int, within: Span) -> Iterator[Section]:
+        """Sections of about some size, one after the other within two boundaries, up to where heads show damage.
 
         None of a file, or for options, that leave no choice but a walk.
         """
@@ -377,6 +387,20 @@ class Containing(Protocol):
 
     def content(self, source: Source, span: Span) -> Content | None:
         """The content of the unit at a span; None if it cannot be determined."""
+        ...
+
+
+@runtime_checkable
+class Traced(Protocol):
+    """A kind that tells where the fields of its units are, without a parser that was generated for them."""
+
+    @property
+    def context(self) -> int:
+        """At most this many bytes before damage are shown with it."""
+        ...
+
+    def trace(self, source: Source, span: Span) -> Trace:
+        """The fields of what lies at a span; positions count from its start."""
         ...
 
 

@@ -178,11 +178,16 @@ class Units(OneTable):
 
     are_sections_final = True
 
-    def sections(self, source: Source, depth: Depth, size: int) -> Iterator[Section]:
+    def boundary(self, source: Source, position: int) -> int:
+        """Where a unit can start."""
+        return self._starts(source).following(position)
+
+    def sections(self, source: Source, depth: Depth, size: int, within: Span) -> Iterator[Section]:
         """Stretches up to where a unit seems to start."""
-        start, starts = 0, self._starts(source)
-        while start < source.size:
-            end = starts.following(start + size) if start + size < source.size else source.size
+        start, starts = within.start, self._starts(source)
+        while start < within.end:
+            end = starts.following(start + size) if start + size < within.end else within.end
+            end = min(end, within.end)
             yield Section(Span(start, end), partial(self._verified, source, Span(start, end)))
             start = end
 

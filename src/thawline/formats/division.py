@@ -95,7 +95,7 @@ def _size_of_stretches(source: Source, crew: Crew) -> int:
 
 
 def _sectioned(kind: Kind, source: Source, depth: Depth) -> Sectioned | None:
-    """The kind, if it divides this file. Sections of a file behind a URL would be fetched in no order."""
+    """The kind, if it divides this file. Sections of a file at a URL would be fetched in no order."""
     return kind if isinstance(kind, Sectioned) and source.is_local and depth is not Depth.HEADS else None
 
 
@@ -105,7 +105,9 @@ def _divided(kind: Kind, source: Source, depth: Depth, decoded: Decoded, crew: C
     if sectioned is None:
         rest = kind.walk(source, depth)
     elif sectioned.are_sections_final:
-        at = yield from _of_sections(sectioned.sections(source, depth, size), source, decoded, crew)
+        at = yield from _of_sections(
+            sectioned.sections(source, depth, size, Span(0, source.size)), source, decoded, crew
+        )
         rest = sectioned.rest(source, depth, at)
     else:
         rest = _walked(sectioned, source, depth, crew, size)
@@ -144,7 +146,7 @@ def _of_section(section: Section, decoded: Decoded) -> Iterator[Event | Span | N
 def _walked(kind: Sectioned, source: Source, depth: Depth, crew: Crew, size: int) -> Iterator[Item]:
     """The items of the sections that count, and then those of a walk."""
     at, held = 0, list[Item]()
-    tasks = (partial(_verified, section) for section in kind.sections(source, depth, size))
+    tasks = (partial(_verified, section) for section in kind.sections(source, depth, size, Span(0, source.size)))
     with closing(crew.ordered(tasks)) as found:
         for end, items in found:
             if items is None:

@@ -194,12 +194,17 @@ def sync_text(type_: TypeDef) -> str:
     sync = type_.data.get("-sync")
     if not isinstance(sync, dict):
         return ""
+    if "any" in sync:
+        return f"by what any case of {sync['any']} is found by"
     parts = [f"by {sync['magic']}" if "magic" in sync else "at any position"]
+    parts.append(f"after {contents_bytes(sync['after']).hex(' ')}" if "after" in sync else "")
     parts.append(f"at multiples of {sync['align']}" if "align" in sync else "")
     listed = sync.get("plausible")
     parts.append(
         "if all rules hold" if listed is None else f"if plausible: {'; '.join(map(str, listed))}" if listed else ""
     )
+    parts.append(f"whole up to {sync['until']}" if "until" in sync else "")
+    parts.append(f"with a {sync['rising']} that rises" if "rising" in sync else "")
     parts.append(f"proven by {sync['checksum']}" if "checksum" in sync else "")
     return ", ".join(part for part in parts if part)
 

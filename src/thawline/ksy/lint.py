@@ -18,6 +18,7 @@ from thawline.ksy.document_specs import members_of
 from thawline.ksy.documents import Keys, Spec, TypeDef, types_of
 from thawline.ksy.names import find_type
 from thawline.ksy.refusals import all_refusals, is_range, refusals_for, tools_of
+from thawline.ksy.shapes import SYNC_KEYS
 
 ROOT = (
     "meta", "doc", "doc-ref", "-columnar", "-sync", "-tools", "-head", "-refused-by", "to-string", "params", "seq",
@@ -35,7 +36,6 @@ ATTRIBUTE = (
 )  # fmt: skip
 NESTED = ("title", "imports", "ks-version", "license")
 """Keys of `meta` that only the root may have."""
-SYNC = ("magic", "align", "plausible", "checksum")
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 PATH = re.compile(r"[a-z]\w*(\.[a-z]\w*)*")
 MAGIC = re.compile(r"(\w+_)?(magic|signature)(_\w+)?")
@@ -283,9 +283,9 @@ def _sync(spec: Spec, specs: Mapping[str, Spec]) -> Found:
     for type_ in types_of(spec):
         sync = type_.data.get("-sync") or {}
         for key in sync:
-            if key not in SYNC:
+            if key not in SYNC_KEYS:
                 yield (*type_.keys, "-sync", key), f"{key} is no key of -sync"
-        named = [*((key, sync[key]) for key in ("magic", "checksum") if key in sync)]
+        named = [*((key, sync[key]) for key in ("magic", "until", "rising", "checksum", "any") if key in sync)]
         named += [("plausible", item) for item in sync.get("plausible") or () if PATH.fullmatch(str(item))]
         for key, path in named:
             if not _leads_to_field(str(path), type_, specs):

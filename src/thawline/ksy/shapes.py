@@ -17,6 +17,11 @@ SCALARS = (
     "id", "size", "pos", "io", "value", "if", "repeat", "repeat-expr", "repeat-until", "enum", "terminator",
     "encoding", "process", "doc", "pad-right",
 )  # fmt: skip
+SYNC_KEYS = {
+    "magic": str, "after": list, "align": int, "plausible": list, "until": str, "rising": str, "checksum": str,
+    "any": str,
+}  # fmt: skip
+"""What `-sync` may say, and the type of each."""
 
 
 def check_shape(spec: Spec) -> None:
@@ -31,7 +36,9 @@ def _check_type(spec: Spec, keys: Keys, data: Any, depth: int) -> None:
         raise spec.error(keys, "types are nested too deeply")
     _expect(spec, (*keys, "meta"), data.get("meta"), dict)
     _expect(spec, (*keys, "-sync"), data.get("-sync"), dict)
-    _expect(spec, (*keys, "-sync", "plausible"), (data.get("-sync") or {}).get("plausible"), list)
+    sync = data.get("-sync") or {}
+    _expect(spec, (*keys, "-sync", "plausible"), sync.get("plausible"), list)
+    _check_contents(spec, (*keys, "-sync", "after"), sync.get("after", ""))
     for section in ("params", "seq"):
         _expect(spec, (*keys, section), data.get(section), list)
         for index, attribute in enumerate(data.get(section) or []):
@@ -82,7 +89,7 @@ def _check_contents(spec: Spec, keys: Keys, data: Any) -> None:
     for item in items:
         is_byte = isinstance(item, int) and not isinstance(item, bool) and 0 <= item <= 0xFF  # noqa: PLR2004
         if not isinstance(item, str) and not (is_byte and isinstance(data, list)):
-            raise spec.error(keys, "contents must be text or a list of bytes")
+            raise spec.error(keys, f"{keys[-1]} must be text or a list of bytes")
 
 
 def _check_enum(spec: Spec, keys: Keys, data: Any) -> None:

@@ -8,22 +8,28 @@ version of a table, and it refuses a remove of what is removed already: that is 
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 
-from thawline.errors import MissingExtra
+from thawline.errors import MissingExtra, SourceError
+from thawline.lake import packing
 from thawline.lake.place import LakeError, Place
 from thawline.lake.table import Conflict, Documented, Stored, TableFile
+from thawline.wording import is_utf8
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 __all__ = ["Delta"]
+
+ESCAPED = re.compile("%[0-9A-Fa-f]{2}")
 
 KEPT_LOG = {"delta.logRetentionDuration": "interval 3650 days"}
 """Earlier versions stay readable until `vacuum` removes their files."""
@@ -62,10 +68,10 @@ class Delta:
     @classmethod
     def open(cls, place: Place, name: str, version: int | None = None) -> Delta | None:
         """The newest version of a table, or an earlier one; None if there is no such table."""
-        deltalake = _deltalake()
+        deltalake, uri = _deltalake(), _uri(place, name)
         with _explained(name):
             try:
-                return cls(place, name, deltalake.DeltaTable(place.uri(name), version, storage_options=place.storage))
+                return cls(place, name, deltalake.DeltaTable(uri, version, storage_options=place.storage))
             except deltalake.exceptions.TableNotFoundError:
                 return None
 
@@ -74,10 +80,11 @@ class Delta:
         cls, place: Place, name: str, documented: Documented, by: Sequence[str], facts: Mapping[str, str]
     ) -> Delta:
         """A new table, or the one that another process has made meanwhile."""
+        uri = _uri(place, name)
         try:
             with _explained(name):
                 _deltalake().DeltaTable.create(
-                    place.uri(name),
+                    uri,
                     documented.schema,
                     mode="ignore",
                     partition_by=list(by),
@@ -131,7 +138,7 @@ class Delta:
         rows = found.select(names).to_pylist()
         return [
             Stored(
-                row["path"],
+                unquote(row["path"]),
                 row["size_bytes"],
                 row["num_records"] or 0,
                 {key.removeprefix(prefix): _text(row[key]) for key in row if key.startswith(prefix)},
@@ -154,12 +161,12 @@ class Delta:
         from deltalake.transaction import AddAction, RemoveAction, Transaction  # noqa: PLC0415 - optional
 
         now = int(time.time() * 1000)
-        properties = CommitProperties(
-            app_transactions=[Transaction(app, number)], custom_metadata={"thawline": dict(facts)}
-        )
+        marks = [Transaction(app, number)] if app else []
+        properties = CommitProperties(app_transactions=marks, custom_metadata={"thawline": dict(facts)})
+        is_new = bool(app)  # else the rows are in other files now, which is no change to who follows the table
         actions: list[AddAction | RemoveAction] = [
-            *(AddAction(one.path, one.size, dict(one.partition), now, True, one.stats) for one in adds),  # noqa: FBT003
-            *(RemoveAction(path=one.path, data_change=True, deletion_timestamp=now) for one in removes),
+            *(AddAction(one.path, one.size, dict(one.partition), now, is_new, one.stats) for one in adds),
+            *(RemoveAction(path=one.path, data_change=is_new, deletion_timestamp=now) for one in removes),
         ]
         with _explained(self.name):
             self.delta.create_write_transaction(
@@ -182,12 +189,7 @@ class Delta:
 
     def pack(self, target: int) -> int:
         """Rewrite small files as large ones, in a commit of its own; returns how many fewer there are."""
-        try:
-            with _explained(self.name):
-                done = self.delta.optimize.compact(target_size=target)
-        except Conflict:
-            return 0  # another process has packed them, or taken rows out
-        return int(done["numFilesRemoved"]) - int(done["numFilesAdded"])
+        return packing.pack(self, target)
 
     def vacuum(self, hours: int) -> int:
         """Remove files that no version younger than some hours needs, and files that no version ever had."""
@@ -201,7 +203,16 @@ class Delta:
 
 
 def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
+    """A value of a partitioning column as the log has it."""
+    return str(value).lower() if isinstance(value, bool) else None if value is None else str(value)
+
+
+def _uri(place: Place, name: str) -> str:
+    """Where a table is; `SourceError` if delta-rs does not find it there again."""
+    if not is_utf8(place.root) or ESCAPED.search(place.root):
+        why = "whose name has a % before two hexadecimal digits, or is not UTF-8"
+        raise SourceError(f"{place}: tables of Delta cannot lie in a folder {why}; choose another folder")
+    return place.uri(name)
 
 
 def _bounds(least: Any, most: Any) -> tuple[str, str] | None:

@@ -13,14 +13,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
+from thawline.batches import Waiting
 from thawline.lake.place import LakeError, Place, parquet_reader, writing
 from thawline.lake.statistics import statistics
 from thawline.lake.table import Stored, TableFile
 
-__all__ = ["FileWriter", "digest_of", "has_rows_of", "new_name", "without"]
+__all__ = ["FileWriter", "digest_of", "gathered", "has_rows_of", "new_name", "without"]
 
 LEVEL = 1
 """Of zstd."""
+ROW_GROUP = 24 << 20
+"""Bytes of rows that are joined before they are written again."""
 
 
 def new_name(run: str, of: Iterable[str]) -> str:
@@ -96,8 +99,9 @@ class FileWriter:
 
 def has_rows_of(place: Place, table: str, path: str, column: str, names: pa.Array) -> bool:
     """Whether a file has rows of some names; only their column is read."""
-    with parquet_reader(place, f"{table}/{path}") as reader:
-        return any(pc.any(pc.is_in(batch[column], names)).as_py() for batch in reader.iter_batches(columns=[column]))
+    with parquet_reader(place, f"{table}/{path}", column) as reader:
+        found = (batch[column].dictionary for batch in reader.iter_batches(columns=[column]))
+        return any(pc.any(pc.is_in(known, names)).as_py() for known in found)
 
 
 def without(
@@ -112,13 +116,24 @@ def without(
         path = f"{folder}/{name}" if folder else name
         types = old.types if isinstance(old, TableFile) else {}
         with FileWriter(place, table, path, schema, old.partition, types) as writer:
-            for rows in _kept(reader.iter_batches(), column, gone):
+            for rows in gathered(_kept(reader.iter_batches(), column, gone)):
                 writer.write(rows)
             made = writer.close()
     if made.rows:
         return made
     place.remove(place.staged(f"{table}/{path}"))
     return None
+
+
+def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Batches joined, since each that is written becomes a row group."""
+    waiting = Waiting()
+    for batch in batches:
+        waiting.add(batch)
+        if waiting.size > ROW_GROUP:
+            yield waiting.take()
+    if waiting.rows:
+        yield waiting.take()
 
 
 def _kept(batches: Iterable[pa.RecordBatch], column: str, gone: pa.Array) -> Iterator[pa.RecordBatch]:

@@ -29,6 +29,8 @@ def known(to: str | os.PathLike[str]) -> Place:
         return replace(place, form=str(said["form"]), catalog=str(said.get("catalog", "")))
     except FileNotFoundError:
         return place
+    except NotADirectoryError:
+        raise SourceError(f"{place}: is a file, and a lake is a folder or a URL") from None
     except (ValueError, KeyError, TypeError):
         raise SourceError(f"{place.uri(SAID)}: does not say in which form the tables of this lake are") from None
 

@@ -137,7 +137,7 @@ class Lake:
 
     def _complete(self, files: Table, number: int, name: str, change: Change) -> dict[str, int]:
         """Carry out a commit that counts; the version of each table but `files` afterwards."""
-        versions = apply(self.place, number, change, dict(versions_of(files)))
+        versions = apply(self.place, number, change, versions_of(files) or dict(_newest(self.place, number)))
         told = {**change.facts, "tables": versions}
         apply_to(self.place, "files", number, change, {*change.stale, *change.renewed}, told)
         for old in self.place.listed(PENDING):
@@ -221,13 +221,33 @@ def snapshot(to: str | os.PathLike[str], table: str, commit: int | None = None) 
     if files is None:
         raise SourceError(f"{place}: is no lake, or is one of an earlier release")
     name = table if table in {"files", "findings"} else DATA + table.removeprefix(DATA)
-    at, versions = _committed(files, commit)
-    version = at if name == "files" else versions.get(name)
-    found = open_table(place, name, version) if version is not None else None
-    if found is None:
-        listed = ", ".join(sorted({"files", "findings", *(one.removeprefix(DATA) for one in versions)}))
-        raise SourceError(f"{place}: has no table {table}; there are {listed}")
+    number = files.mark(APP) if commit is None else commit
+    found = _unchanged(open_table(place, name), number, is_last=commit is None)
+    if commit is not None or found is None:
+        at, versions = _committed(files, commit)
+        version = at if name == "files" else versions.get(name)
+        found = found or (open_table(place, name, version) if version is not None else None)
+        if found is None:
+            listed = ", ".join(sorted({"files", "findings", *(one.removeprefix(DATA) for one in versions)}))
+            raise SourceError(f"{place}: has no table {table}; there are {listed}")
+        _refuse_removed(found, number)
     return found
+
+
+def _unchanged(newest: Table | None, number: int, *, is_last: bool) -> Table | None:
+    """The newest version of a table, if it has the rows that it had after a commit: it may have been packed since."""
+    has_only_newest = is_last and newest is not None and newest.place.form == "parquet"
+    return newest if newest and (has_only_newest or newest.mark(APP) <= number) else None
+
+
+def _refuse_removed(found: Table, number: int) -> None:
+    """Raise `SourceError` if a version has files that are gone."""
+    there = {path for path, _, _ in found.place.below(found.name)}
+    if any(one.path not in there for one in found.files()):
+        raise SourceError(
+            f"{found.place}: {found.name} cannot be read as of commit {number} any more: `thawline lake vacuum` has "
+            "removed what it had then"
+        )
 
 
 def _committed(files: Table, commit: int | None) -> tuple[int, dict[str, int]]:
@@ -271,6 +291,13 @@ def _announcement(files: Table, number: int) -> str:
 def versions_of(files: Table) -> dict[str, int]:
     """The version of every table that goes with a version of `files`."""
     return _committed(files, None)[1]
+
+
+def _newest(place: Place, number: int) -> Iterator[tuple[str, int]]:
+    """The version of every table but `files` before a commit, where nothing says it any more."""
+    for name in (*(f"{DATA}{one}" for one in place.listed(DATA)), "findings"):
+        if (found := open_table(place, name)) and found.mark(APP) < number:
+            yield name, found.version
 
 
 def _works(files: Table) -> dict[str, Entry]:

@@ -1,4 +1,4 @@
-"""Small files of a table written again as large ones, for forms whose libraries do not do that."""
+"""Small files of a table written again as large ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pyarrow as pa
 
-from thawline.lake.files import FileWriter, digest_of
+from thawline.lake.files import FileWriter, digest_of, gathered
 from thawline.lake.place import parquet_reader
 from thawline.lake.table import Conflict, Stored, Table, TableFile
 
@@ -36,17 +36,18 @@ def pack(table: Table, target: int) -> int:
 
 
 def _groups(files: Iterable[Stored], target: int) -> Iterator[list[Stored]]:
-    """Files that become one: small ones of the same folder."""
-    folders: dict[str, list[Stored]] = {}
+    """Files that become one: small ones of the same folder, with the same values of partitioning columns."""
+    groups: dict[tuple[object, ...], list[Stored]] = {}
     for one in sorted(files, key=lambda one: one.path):
         if one.size >= target // 2:
             continue
-        group = folders.setdefault(one.path.rpartition("/")[0], [])
+        key = one.path.rpartition("/")[0], *one.partition.values()
+        group = groups.setdefault(key, [])
         if group and sum(other.size for other in group) + one.size > target:
             yield group
-            group = folders[one.path.rpartition("/")[0]] = []
+            group = groups[key] = []
         group.append(one)
-    yield from folders.values()
+    yield from groups.values()
 
 
 def _joined(table: Table, group: Sequence[Stored]) -> TableFile:
@@ -55,11 +56,16 @@ def _joined(table: Table, group: Sequence[Stored]) -> TableFile:
     schema = _schema_of(table, group)
     path = f"{folder}/{name}" if folder else name
     with FileWriter(table.place, table.name, path, schema, group[0].partition) as writer:
-        for one in group:
-            with parquet_reader(table.place, f"{table.name}/{one.path}") as reader:
-                for rows in reader.iter_batches():
-                    writer.write(_fitting(rows, schema))
+        for rows in gathered(_rows(table, group, schema)):
+            writer.write(rows)
         return writer.close()
+
+
+def _rows(table: Table, group: Sequence[Stored], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    for one in group:
+        with parquet_reader(table.place, f"{table.name}/{one.path}") as reader:
+            for rows in reader.iter_batches():
+                yield _fitting(rows, schema)
 
 
 def _schema_of(table: Table, group: Sequence[Stored]) -> pa.Schema:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -118,6 +119,7 @@ def _code(format_name: str, row: Mapping[str, Any]) -> Code:
     return known.get(row["code"]) or Code(row["code"], row["message"], row["severity"], "")
 
 
+@lru_cache
 def _unit(format_name: str) -> str:
     try:
         return formats.get(format_name).kinds[0].unit_name

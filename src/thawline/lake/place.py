@@ -71,7 +71,7 @@ class Place:
 
     @property
     def is_remote(self) -> bool:
-        """Whether it is behind a URL."""
+        """Whether it is at a URL."""
         return "://" in self.root
 
     def __str__(self) -> str:
@@ -269,8 +269,8 @@ def _sync_folder(path: str) -> None:
         os.close(descriptor)
 
 
-def parquet_reader(place: Place, name: str) -> Any:
-    """A reader of a Parquet file."""
+def parquet_reader(place: Place, name: str, repeated: str = "") -> Any:
+    """A reader of a Parquet file; it gives a column of repeated text as a dictionary and numbers."""
     from pyarrow import parquet  # noqa: PLC0415 - slow to import
 
-    return parquet.ParquetFile(pa.PythonFile(place.open(name), "r"))
+    return parquet.ParquetFile(pa.PythonFile(place.open(name), "r"), read_dictionary=[repeated] if repeated else None)

@@ -64,6 +64,7 @@ class Statement:
         if len(list(self.tree.find_all(exp.Table))) > len(self.places) or self.tree.find(exp.CTE, exp.Subquery):
             return
         columns = {field.name.lower(): field.type for schema in schemas for field in schema}
+        written = [(select, _texts(select)) for select in self.tree.find_all(exp.Select)]
         for like in list(self.tree.find_all(exp.Like, exp.ILike)):
             kind = columns.get(like.this.name.lower()) if isinstance(like.this, exp.Column) else None
             if kind is not None and pa.types.is_binary(kind):
@@ -71,6 +72,8 @@ class Statement:
         for bracket in list(self.tree.find_all(exp.Bracket)):
             if entry := _entry(bracket, columns):
                 bracket.replace(entry)
+        for select, texts in written:
+            _name_as_written(select, texts)
 
     def _place(self, node: exp.Table, own: set[str]) -> Place | None:
         view = f"thawline_{len(self.places)}"
@@ -86,7 +89,7 @@ class Statement:
         if not is_file or (file is node.this and file.name.lower() in own):
             return None
         table = None if file is node.this else node.this.name
-        return Place(view, file.name, table, node.alias or node.this.name)
+        return Place(view, file.name, table, _as_utf8(node.alias or node.this.name))
 
     def columns(self, place: Place, offered: list[str]) -> list[str] | None:
         """Those of the columns that the query may need of a file; None for all that it gives by default."""
@@ -153,6 +156,11 @@ def _replaced(node: exp.Table, place: Place) -> exp.Table:
     return made
 
 
+def _as_utf8(name: str) -> str:
+    """The name of a file as DuckDB takes it, which takes no bytes that are no UTF-8."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
 def _entry(node: exp.Bracket, columns: Mapping[str, pa.DataType]) -> exp.Expression | None:
     """The last entry of a key in a list of keys and values; its value, where it has no more than that."""
     kind = columns.get(node.this.name.lower()) if isinstance(node.this, exp.Column) else None
@@ -172,6 +180,19 @@ def _made(text: str, column: exp.Expression) -> exp.Expression:
         if node.name == "placed":
             node.replace(column.copy())
     return made
+
+
+def _texts(select: exp.Select) -> list[str]:
+    return [str(one.sql(dialect=Sql)) for one in select.expressions]
+
+
+def _name_as_written(select: exp.Select, texts: Sequence[str]) -> None:
+    """Columns of the answer keep the names that they would have had."""
+    names = [
+        one if isinstance(one, exp.Alias) or now == text else exp.alias_(one, text, quoted=True)
+        for one, text, now in zip(select.expressions, texts, _texts(select), strict=True)
+    ]
+    select.set("expressions", names)
 
 
 def _conjuncts(node: Any) -> Iterator[Any]:

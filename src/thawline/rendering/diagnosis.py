@@ -261,6 +261,9 @@ def _cause(cold: ColdFile, report: Report, damaged: list[Span]) -> str:
     known = next((finding.detail[CAUSE] for finding in report.findings if CAUSE in finding.detail), None)
     if known is not None:
         return str(known)
+    causes = {finding.code.cause for finding in report.findings if finding.severity == "error"}
+    if len(causes) == 1 and "" not in causes:
+        return causes.pop()
     if not report.units and (other := likeness(cold.source)):
         return other
     if not report.units and any(key.endswith("_computed") for finding in report.findings for key in finding.detail):

@@ -25,6 +25,7 @@ except ImportError:
 
 from thawline.spark.connect import SCHEME, connected
 from thawline.spark.java import find_java
+from thawline.spark.launch import with_options
 from thawline.spark.worker import hush
 
 if TYPE_CHECKING:
@@ -102,12 +103,15 @@ def session(
         os.environ["PYSPARK_PYTHON"] = python  # the setting alone is for spark-submit
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    settings = {**CONFIGURATION, **(configuration or {})}
     if SparkSession.getActiveSession() is None and (home := find_java()):
         os.environ["JAVA_HOME"] = home
     builder = SparkSession.builder.appName(name)
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:  # else spark-submit has launched Java
+        settings = with_options(settings, os.environ.get("JAVA_HOME"))
     if master or "PYSPARK_GATEWAY_PORT" not in os.environ:  # else spark-submit sets the master
         builder = builder.master(master or "local[*]")
-    for key, value in {**CONFIGURATION, **(configuration or {})}.items():
+    for key, value in settings.items():
         builder = builder.config(key, value)
     is_new = SparkSession.getActiveSession() is None
     spark = builder.getOrCreate()

@@ -20,7 +20,7 @@ PORT = 15002
 """Where servers listen unless they are told otherwise."""
 PATIENCE = 10
 """Seconds that a server has to answer: the client itself would try for ten minutes."""
-LOCAL = ("spark.log.level",)
+LOCAL = ("spark.log.level", "spark.driver.extraJavaOptions")
 """Settings that are about a Java of our own."""
 
 

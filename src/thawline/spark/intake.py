@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from thawline import formats, native
-from thawline.errors import ThawlineError, UnknownFormat
+from thawline.blocks import keeping
+from thawline.errors import SourceError, ThawlineError, UnknownFormat
 from thawline.folder import Folder
 from thawline.formats.contract import Claim, Foldered, Format
 from thawline.formats.described import Described
 from thawline.formats.growth import Growth, gained
+from thawline.formats.legs import Broken, Joint, Leg
 from thawline.formats.recognition import unrecognised
 from thawline.lake.place import LakeError, Place
 from thawline.model import Report
@@ -28,7 +32,8 @@ from thawline.spark.worker import refuse_slow
 from thawline.values import well_formed
 from thawline.verbs.load import Sink, load
 
-PIECE = 4 << 20
+PIECE, RELEASED = 4 << 20, 32 << 20
+"""Bytes that are hashed at a time, and after which they may leave memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,8 @@ class Share:
     part: Part
     growth: Growth | None = None
     """What it has of a file that may still be written to."""
+    is_leg: bool = False
+    """Whether the range is read without a walk to it, and counts only if the others join."""
 
 
 @dataclass(slots=True)
@@ -54,6 +61,8 @@ class Account:
     """A status that does not follow from the report: beside, left out, missing, or unknown but resembling a format."""
     is_open: bool = False
     """Whether the file may still be written to."""
+    joint: Joint | None = None
+    """How a leg joins others."""
     before: Mapping[str, Any] | None = None
     """The row in `files` of what the lake has of it, to which this is added."""
 
@@ -159,8 +168,12 @@ class Intake:
         formats.FORMATS.update({format_.name: format_ for format_ in self.described})
         tables = Tables(self.place, self.run, self.by)
         try:
-            accounts = _accounts(shares, tables)
+            with keeping():  # a folder is accounted for after its files
+                accounts = _accounts(shares, tables)
             return Taken(accounts, tables.close())
+        except Broken:
+            tables.discard()
+            return Taken([], [])
         except BaseException:
             tables.discard()
             raise
@@ -195,7 +208,7 @@ def _file_account(share: Share, members: Members | None, tables: Tables) -> Acco
     account.is_open = share.growth is not None
     try:
         with open_source(file.path) as opened:
-            source = opened.on_disk()  # the checksum and each table read the whole file
+            source = as_listed(opened.on_disk(), file)  # the checksum and each table read the whole file
             if share.part.is_first and not share.growth:
                 account.sha256 = _sha256(source)
             format_ = members.format_of(file) if members else None
@@ -206,9 +219,10 @@ def _file_account(share: Share, members: Members | None, tables: Tables) -> Acco
                 account.apart = "beside"
                 return account
             sink = partial(tables.add, format_.name, share.work.key, source.name)
-            _load(format_, source, share, sink, account.report)
-    except LakeError:
-        raise  # the output failed, not this file
+            account.joint = _load(format_, source, share, sink, account.report)
+        _refuse_changed(file)
+    except (LakeError, Broken):
+        raise  # the output failed, not this file, or a leg does not hold
     except MemoryError:
         account.error = "not enough memory to read it"
     except UnknownFormat as error:
@@ -221,23 +235,32 @@ def _file_account(share: Share, members: Members | None, tables: Tables) -> Acco
     return account
 
 
-def _load(format_: Format, source: Source, share: Share, sink: Sink, report: Report) -> None:
-    part = share.part
+def _refuse_changed(file: File) -> None:
+    """Raise `SourceError` for a file that was written over since it was listed; what was appended is no harm."""
+    if "://" in file.path or file.modified is None:
+        return  # a store refuses to give parts of another object
+    with suppress(FileNotFoundError):  # removed, but read to its end before that
+        now = os.stat(file.path)  # noqa: PTH116 - a name with surrogates
+        if now.st_size < file.size or (now.st_size == file.size and now.st_mtime != file.modified):
+            raise SourceError("it was changed while it was read; the next run takes it in")
+
+
+def _load(format_: Format, source: Source, share: Share, sink: Sink, report: Report) -> Joint | None:
+    """Read a share; returns how it joins others if it is a leg."""
+    part, kind = share.part, format_.kind_of(source)
+    first = next(iter(kind.tables))
     if share.growth:
-        _load_gained(format_, as_listed(source, part.file), share.growth, sink, report)
-        return
-    kind = format_.kind_of(source)
-    if part.range is None:
+        load(kind, source, sink, report, gained(kind, source, kind.tables[first].depth, share.growth))
+    elif part.range is None:
         load(kind, source, sink, report)
-        return
-    with LAST.over(part.file, format_, next(iter(kind.tables)), part.range, _opened) as walk:
-        load(kind, walk.source, sink, report, list(walk.take(part.range)))
-
-
-def _load_gained(format_: Format, source: Source, growth: Growth, sink: Sink, report: Report) -> None:
-    kind = format_.kind_of(source)
-    depth = kind.tables[next(iter(kind.tables))].depth
-    load(kind, source, sink, report, list(gained(kind, source, depth, growth)))
+    elif share.is_leg:
+        leg = Leg(kind, source, kind.tables[first].depth, part.range)
+        load(kind, source, sink, report, leg.items())
+        return leg.joint
+    else:
+        with LAST.over(part.file, format_, first, part.range, _opened) as walk:
+            load(kind, walk.source, sink, report, walk.take(part.range))
+    return None
 
 
 def _opened(file: File) -> LocalSource | RemoteSource:
@@ -251,8 +274,10 @@ def _identified(source: Source) -> Claim:
         raise unrecognised(source) from error
 
 
-def _sha256(source: LocalSource | RemoteSource) -> str:
+def _sha256(source: Source) -> str:
     digest = hashlib.sha256()
     for start in range(0, source.size, PIECE):
         digest.update(source.view(start, min(start + PIECE, source.size)))
+        if start % RELEASED == 0:
+            source.release(start)  # what is mapped counts as memory of the worker
     return digest.hexdigest()

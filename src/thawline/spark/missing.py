@@ -80,7 +80,7 @@ def _pattern(source: str) -> str:
     path = plain(source)
     if "://" not in path:
         path = os.path.abspath(path)  # noqa: PTH100 - a link keeps its name
-    elif glob.has_magic(path):
+    if glob.has_magic(path) and ("://" in path or not os.path.lexists(path)):
         return re.sub(r"\\[Zz]$", "", glob_translate(path)) + "(/|$)"  # a match covers everything below it
     return re.escape(path.rstrip("/")) + "(/|$)"
 

@@ -32,7 +32,7 @@ from thawline.spark.growing import opened
 from thawline.spark.intake import Account, Intake, unread
 from thawline.spark.ledger import Standing, ledgers, settled, standings, with_past
 from thawline.spark.missing import MISSING, at_or_below, covering, gone, refuse_empty, size_of
-from thawline.spark.submission import AGAIN, Cores, Done, SparkEnded, Submission, cause
+from thawline.spark.submission import AGAIN, Cores, Done, SparkEnded, Submission, cause, warm_up
 from thawline.spark.tables import Output
 from thawline.wording import utf8
 
@@ -157,18 +157,21 @@ def ingest(
     """
     to = target(sources, to)
     with _explaining(to):
+        warm_up(spark)
         works = list(discover(sources))
         lake = Lake.open(to, partition_by, table_format, catalog)
         before = lake.refresh().number
         summary = Summary(to, frozenset(map(absolute, sources)))
         try:
             summary.pruned = _settle(works, sources, lake, prune=prune_missing)
-            readable = [work for work in works if not work.problem]
+            works = [work for work in works if not work.problem]
             if is_following:
-                readable = list(opened(readable, lake.state.works))
-            pending = list(_pending(readable, lake))
-            summary.unchanged = files_of(readable) - files_of(pending)
+                works = list(opened(works, lake.state.works))
+            pending = list(_pending(works, lake))
+            summary.unchanged = files_of(works) - files_of(pending)
+            works.clear()  # what comes needs the memory
             _Run(spark, lake, summary, on_progress, files_of(pending), bytes_of(pending)).take_in(pending)
+            pending.clear()
         finally:
             lake.clear()
         pack(lake.place)
@@ -253,8 +256,8 @@ def _refuse_itself(sources: Iterable[str], to: str) -> None:
     for source in sources:
         path = Place.of(source).root
         if target.partition("://")[0] == path.partition("://")[0] or ("://" not in target + path):
-            one, other = Path(target), Path(path)
-            if one.is_relative_to(other) or other.is_relative_to(one):
+            one, other = (Path(where if "://" in where else os.path.realpath(where)) for where in (target, path))
+            if one.is_relative_to(other) or other.is_relative_to(one) or covering([source])(target):
                 raise SourceError(f"{to}: {source} is read, so nothing is written there; choose a folder beside it")
 
 
@@ -284,7 +287,7 @@ class _Run:
             if done:
                 self._done.append(done)
                 self.tasks_done += len(done.bundle.tasks)
-                self.lake.written.update(_places(output for taken in done.taken for output in taken.outputs))
+                self.lake.written.update(_places(done.written))
             if self._is_time():
                 self._commit()
         self._commit()
@@ -337,8 +340,8 @@ class _Run:
         facts = {"run": self.lake.run, "files": files_of(list(works.values())), "rows": _rows_of(adds)}
         change = Change((*adds, *marks.adds), tuple(sorted(stale)), renewed, facts=facts)
         with_rows = {account.work for account in accounts if account.report.rows and account.work not in failed}
-        with_rows |= {key for key in grown if known[key].has_rows}
-        after = {key: Entry(signature, key in with_rows | kept.keys()) for key, signature in signatures.items()}
+        with_rows |= {key for key in grown if known[key].has_rows} | kept.keys()
+        after = {key: Entry(signature, key in with_rows) for key, signature in signatures.items()}
         self.lake.commit(change, expected, after)
         self._count(works, accounts, adds)
 

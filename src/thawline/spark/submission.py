@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -19,16 +20,18 @@ from pyspark import cloudpickle
 from pyspark.errors import PySparkException
 
 from thawline.errors import ThawlineError
+from thawline.formats.legs import are_joined
 from thawline.lake.place import LakeError
 from thawline.spark.bundles import Bundle, Task
 from thawline.spark.connect import is_connect
-from thawline.spark.intake import Account, Intake, Taken, unread
-from thawline.spark.worker import LACKING, SHIPPED, BadWorker
+from thawline.spark.intake import Account, Intake, Share, Taken, unread
+from thawline.spark.tables import Output
+from thawline.spark.worker import LACKING, SHIPPED, BadWorker, freeze
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Done", "SparkEnded", "Submission", "cause"]
+__all__ = ["Done", "SparkEnded", "Submission", "cause", "warm_up"]
 
 AGAIN = "what is done so far is kept, run it again to go on"
 LOST = ("Python worker exited unexpectedly", "ExecutorLostFailure", "Python worker failed to connect back")
@@ -64,6 +67,37 @@ class Done:
     taken: list[Taken] = field(default_factory=list)
     left: int = 0
     """Tasks that are not done yet."""
+    dropped: list[Output] = field(default_factory=list)
+    """What was written of files that had to be read another way."""
+    _is_again: bool = False
+
+    @property
+    def written(self) -> Iterator[Output]:
+        """All that its tasks have written."""
+        return (output for some in (self.dropped, *(taken.outputs for taken in self.taken)) for output in some)
+
+    def again(self) -> list[Task]:
+        """The ranges of files whose legs do not join, each as a task; what was read of these files is dropped."""
+        legs: dict[str, list[Share]] = {}
+        for task in () if self._is_again else self.bundle.tasks:
+            for share in task:
+                if share.is_leg:
+                    legs.setdefault(share.work.key, []).append(share)
+        self._is_again = True
+        return [(replace(share, is_leg=False),) for shares in legs.values() if self._drops(shares) for share in shares]
+
+    def _drops(self, legs: list[Share]) -> bool:
+        """Drop what was read of a file unless its legs join, or the file cannot be read."""
+        key, size = legs[0].work.key, legs[0].work.file.size
+        own = [taken for taken in self.taken if any(account.work == key for account in taken.accounts)]
+        accounts = [account for taken in own for account in taken.accounts]
+        if any(account.error for account in accounts):
+            return False
+        if len(accounts) == len(legs) and are_joined([account.joint for account in accounts], size):
+            return False
+        self.taken = [taken for taken in self.taken if taken not in own]
+        self.dropped += [output for taken in own for output in taken.outputs]
+        return True
 
 
 @dataclass(slots=True)
@@ -143,6 +177,11 @@ class Submission:
                 done.taken.append(self._once_more(task, group))
         done.left -= 1
         if not done.left:
+            again = done.again()
+            done.left = len(again)
+            for one in again:
+                self._submit(one, done, group)
+        if not done.left:
             yield done
 
     def _once_more(self, task: Task, group: str) -> Taken:
@@ -169,7 +208,25 @@ class _Job:
         for _ in batches:
             pass
         taken = cloudpickle.dumps(self.intake.take(self.task))  # type: ignore[no-untyped-call]
+        freeze()
         yield pa.RecordBatch.from_pydict({"taken": pa.array([taken], pa.binary())})
+
+
+def warm_up(spark: SparkSession) -> None:
+    """Let a worker on this machine start and import what tasks need, while the sources are still listed."""
+    if not getattr(getattr(spark, "sparkContext", None), "master", "").startswith("local"):
+        return  # a cluster may have to start machines for it
+
+    def imported(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import thawline.spark.intake  # noqa: F401, PLC0415 - in the worker
+
+        yield from batches
+
+    def run() -> None:
+        with suppress(Exception):  # what is wrong will be said by the first task
+            spark.range(0, 1, 1, 1).mapInArrow(imported, "id bigint").collect()
+
+    Thread(target=run, name="thawline-warm", daemon=True).start()
 
 
 @dataclass(slots=True)

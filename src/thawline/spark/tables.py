@@ -10,14 +10,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thawline.batches import Waiting
+from thawline.errors import SourceError
 from thawline.lake.files import FileWriter, new_name
 from thawline.lake.place import Place
 from thawline.lake.table import TableFile
 from thawline.wording import utf8
 
-BUFFERED = 96 << 20
+BUFFERED = 64 << 20
 """Bytes of rows that a task buffers before it writes them: small batches make small row groups."""
 MOST_OPEN = 64
+LONGEST = 200
+"""Bytes of a value that are part of the name of a folder."""
 NONE = "__HIVE_DEFAULT_PARTITION__"
 """The folder of rows without a value."""
 
@@ -82,6 +85,8 @@ class Tables:
             if len(self._open) >= MOST_OPEN:
                 self._finish()
             folders = [f"{name}={_named(value)}/" for name, value in zip(by, values, strict=True)]
+            if self.place.form == "parquet":
+                _refuse_cut(folders, values)
             path = "".join(folders) + new_name(self.run, [table, *folders])
             partition = dict(zip(by, values, strict=True))
             self._open[key] = _Open(FileWriter(self.place, table, path, schema, partition, by))
@@ -123,4 +128,14 @@ def _is_key(column: pa.Array) -> bool:
 
 def _named(value: str | None) -> str:
     """A folder's name for a value."""
-    return quote(value, safe=" ")[:200] if value else NONE
+    return quote(value, safe=" ")[:LONGEST] if value else NONE
+
+
+def _refuse_cut(folders: Sequence[str], values: Sequence[str | None]) -> None:
+    """Raise `SourceError` if a folder does not have all of a value, where nothing else has it."""
+    for folder, value in zip(folders, values, strict=True):
+        if value and len(quote(value, safe=" ")) > LONGEST:
+            raise SourceError(
+                f"its {folder.partition('=')[0]} of {len(value)} characters is too long for the name of a folder, and "
+                "the tables of this lake are partitioned by it"
+            )

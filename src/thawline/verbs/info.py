@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from thawline.faults import with_faults
@@ -17,13 +19,61 @@ if TYPE_CHECKING:
     from thawline.verbs.opened import OpenFile
 
 
-def info(cold: OpenFile) -> dict[str, Any]:
-    """Format, version, counts and tables of a file, from its heads if its kind has heads, else from all of it."""
+@dataclass(slots=True)
+class Total:
+    """What several files of one kind hold together."""
+
+    head: dict[str, Any]
+    """What they have in common, such as the title."""
+    answers: Answers | None
+    files: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
+    folders: set[str] = field(default_factory=set)
+
+    def add(self, facts: dict[str, Any]) -> None:
+        """Count a file."""
+        self.files += 1
+        self.folders.add(str(PurePath(facts["file"]).parent))
+        for name in ("units", "rows", "size", "findings"):
+            self.counts[name] = self.counts.get(name, 0) + facts[name]
+
+    def facts(self) -> dict[str, Any]:
+        """The same as `info` gives of one file. Files of several folders do not follow one another, so have no gaps."""
+        overview = self.answers.facts() if self.answers else {}
+        if len(self.folders) > 1:
+            overview.pop("gaps", None)
+        return {**self.head, **self.counts, "overview": overview}
+
+
+class Totals:
+    """Totals of the files that `info` was asked about, by their kinds."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], Total] = {}
+
+    def of(self, cold: OpenFile) -> Total:
+        """The total that a file counts for."""
+        overview, key = cold.kind.overview, (cold.format.name, cold.kind.name)
+        head = {"format": key[0], "version": "", "title": _title(cold), "unit": cold.unit_name}
+        head |= {"checked": "heads" if cold.kind.has_heads else "everything"}
+        return self._found.setdefault(key, Total(head, Answers(overview) if overview else None))
+
+    def __iter__(self) -> Iterator[Total]:
+        return iter(self._found.values())
+
+
+def info(cold: OpenFile, totals: Totals | None = None) -> dict[str, Any]:
+    """Format, version, counts and tables of a file, from its heads if its kind has heads, else from all of it.
+
+    Its answers count for the totals, too.
+    """
     overview = cold.kind.overview
     answers = Answers(overview) if overview else None
-    items = cold.watched(_walked(cold, answers))
+    total = totals.of(cold) if totals is not None else None
+    heard = [it for it in (answers, total.answers if total else None) if it is not None]
+    items = cold.watched(_walked(cold, heard))
     found = report(cold.name, cold.format.name, cold.size, items)
-    return {
+    facts = {
         **identify(cold),
         "title": _title(cold),
         "checked": "heads" if cold.kind.has_heads else "everything",
@@ -37,9 +87,12 @@ def info(cold: OpenFile) -> dict[str, Any]:
         "overview": answers.facts() if answers else {},
         "tables": {name: table.schema.names for name, table in cold.kind.tables.items()},
     }
+    if total is not None:
+        total.add(facts)
+    return facts
 
 
-def _walked(cold: OpenFile, answers: Answers | None) -> Iterator[Run | Finding]:
+def _walked(cold: OpenFile, heard: Sequence[Answers]) -> Iterator[Run | Finding]:
     """The walk by heads; the rows of its runs go to the answers on the way."""
     walked: deque[Run | Finding] = deque()
 
@@ -49,13 +102,14 @@ def _walked(cold: OpenFile, answers: Answers | None) -> Iterator[Run | Finding]:
             yield item
 
     overview = cold.kind.overview
-    if answers is None or overview is None:
+    if not heard or overview is None:
         yield from with_faults(cold.kind.walk(cold.source, Depth.HEADS), cold.source)
         return
     for item in read(cold.kind, cold.source, overview.table, columns_of(overview), noted()):
         if not isinstance(item, Finding):
             for batch in item[1]:
-                answers.add(batch)
+                for answers in heard:
+                    answers.add(batch)
         while walked:
             yield walked.popleft()
     yield from walked

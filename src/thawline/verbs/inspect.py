@@ -11,7 +11,7 @@ from thawline import checksums, specs
 from thawline.engine import columns
 from thawline.engine.chunks import Chunk, Ranges
 from thawline.errors import FormatError
-from thawline.formats.contract import Containing
+from thawline.formats.contract import Containing, Traced
 from thawline.generated.kernels.tables import TABLES
 from thawline.model import Finding, Run, Span
 from thawline.tracing import MAX_FIELDS, Field, Trace, trace
@@ -86,13 +86,14 @@ def inspect(
 def inspect_finding(cold: OpenFile, number: int, finding: Finding, longest: int = 64 << 10) -> Iterator[Stretch]:
     """The bytes of a finding that a report has told: the file is not walked again, and at most `longest` are traced."""
     span = finding.span
-    target = _Target(f"finding {number}", span, Span(span.start, span.start), span.end, is_finding=True)
+    target = _Target(f"finding {number}", span, Span(span.start, span.start), span.end, finding)
     return _View(cold, target, spec_names=False, longest=longest).stretches()
 
 
 def _values(cold: OpenFile, target: _Target) -> Iterator[str]:
     """The columns of a unit, where no parser gives the positions of fields: for a spec compiled at run time."""
-    if target.is_finding or specs.has_structure(cold.kind.spec_at(cold.source, target.span.start)):
+    is_shown = isinstance(cold.kind, Traced) or specs.has_structure(cold.kind.spec_at(cold.source, target.span.start))
+    if target.finding or is_shown:
         return
     unit = Run(target.span, 1, 1)
     for item in cold.kind.rows(cold.source, [unit] if target.span.size else [], cold.table, cold.schema.names):
@@ -109,7 +110,15 @@ class _Target:
     before: Span
     end: int
     """The end of the separator that follows a unit."""
-    is_finding: bool = False
+    finding: Finding | None = None
+    """The finding whose bytes these are."""
+
+    def objection(self, start: int, end: int) -> str:
+        """What the finding says of bytes in which the place lies that it names; a rule need not be one of the spec."""
+        at = self.finding.detail.get("at") if self.finding else None
+        if self.finding is None or not isinstance(at, int) or not start <= at < end:
+            return ""
+        return str(self.finding.detail.get("reason") or self.finding.message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +192,7 @@ def _target(cold: OpenFile, placed: _Item, is_wanted: Callable[[int, int], bool]
     start = placed.item.span.start
     before = _last_separator(cold, placed.previous) if isinstance(placed.previous, Run) else Span(start, start)
     title = f"finding {placed.findings + 1}: {placed.item.code.id} {placed.item.message}"
-    return _Target(title, placed.item.span, before, placed.item.span.end, is_finding=True)
+    return _Target(title, placed.item.span, before, placed.item.span.end, placed.item)
 
 
 def _unit_target(cold: OpenFile, placed: _Item, run: Run, is_wanted: Callable[[int, int], bool]) -> _Target:
@@ -230,6 +239,9 @@ class _View:
 
     def stretches(self) -> Iterator[Stretch]:
         """The stretches of the target, in file order."""
+        if isinstance(self.cold.kind, Traced):
+            yield from self._fields(self._traced_from(self.cold.kind.context))
+            return
         target, start = self.target, self._after_separators()
         separator = self.separator or "separator"
         for stretch in (target.before, Span(target.span.start, start)):
@@ -241,10 +253,17 @@ class _View:
         elif start < target.end:
             yield from self._fields(start)
 
+    def _traced_from(self, context: int) -> int:
+        """Where the fields start that are shown: for damage, a little before it."""
+        target = self.target
+        if target.finding is not None:
+            return max(target.before.start, target.span.start - context)
+        return target.span.start if target.span.size else target.before.start
+
     def _after_separators(self) -> int:
         """The position after the separators at the start of a damaged stretch."""
         start, before = self.target.span.start, self.target.before
-        if not (self.target.is_finding and before.size):
+        if self.target.finding is None or not before.size:
             return start
         view = self.cold.source.view
         separator = bytes(view(before.start, before.end))
@@ -256,13 +275,13 @@ class _View:
 
     def _fields(self, start: int) -> Iterator[Stretch]:
         """The fields from here on, and the bytes between and after them that no field covers."""
-        data, traced = self._traced(Span(start, self.target.end), may_grow=self.target.is_finding)
+        data, traced = self._traced(Span(start, self.target.end), may_grow=self.target.finding is not None)
         unit, position, failing = _Unit(self, start, data, traced), start, traced.failing
         for number, group in enumerate(grouped_fields(traced.leaves)):
             stretch = unit.stretch(group)
             if position < stretch.start:
                 yield _unread(position, stretch.start)
-            reason = ""
+            reason = "" if traced.failing else self.target.objection(stretch.start, stretch.end)
             if failing and any(field.keys[: len(failing.keys)] == failing.keys for field in group):
                 # If a structure failed as a whole, its first field is marked.
                 reason, failing = f"{failing.reason} ({failing.spec}: {failing.path})", None
@@ -282,6 +301,9 @@ class _View:
         """The fields from here on; damage that claims bytes after its stretch is traced with them."""
         end = min(span.end, span.start + self.longest)
         data = bytes(self.cold.source.view(span.start, end))
+        kind = self.cold.kind
+        if isinstance(kind, Traced):
+            return data, kind.trace(self.cold.source, Span(span.start, end))
         traced = trace(self.spec, data)
         if traced.is_truncated and may_grow and span.end < self.cold.size:
             return self._traced(Span(span.start, self.cold.size), may_grow=False)
@@ -318,7 +340,8 @@ class _Unit:
         end = min(self.start + max(bits.end for bits in group), limit)
         if len(group) > 1:
             value = ", ".join(f"{self._name(bits)} {value_of(bits)}" for bits in group)
-            return Stretch(start, end, self._label(self.structures[field.keys[:-1]]), value)
+            above = self.structures.get(field.keys[:-1])
+            return Stretch(start, end, self._label(above) if above else ".".join(field.keys[:-1]) or "bits", value)
         if field.keys == (self.view.separator,) and not field.reason:
             return Stretch(start, end, self._label(field), role="separator")
         return Stretch(start, end, self._label(field), value_of(field), self._note(field))

@@ -1,14 +1,15 @@
-"""All rows of a file for a sink, and the report on the file: one pass for each table."""
+"""All rows of a file for a sink, and the report on the file, in one pass over it."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
 
 from thawline.formats.contract import Kind, read
+from thawline.formats.division import STRETCH, grouped
 from thawline.model import Finding, Report, Run
 from thawline.source import Source
 
@@ -16,22 +17,24 @@ Sink = Callable[[str, pa.RecordBatch], None]
 """Takes rows of a table, which is given by its name."""
 
 
-def load(kind: Kind, source: Source, sink: Sink, report: Report, items: Sequence[Run | Finding] | None = None) -> None:
+def load(kind: Kind, source: Source, sink: Sink, report: Report, items: Iterable[Run | Finding] | None = None) -> None:
     """Give the rows of every table of a file to a sink, and add the file to a report; with `items`, a part of it.
 
     The report is that of the first table.
     """
     first, *others = kind.tables
-    report.position = items[0].span.start if items else 0
-    for item in _loaded(kind, source, first, sink, items):
-        report.add(item)
-        source.release(item.span.start)
-    for table in others:
-        deque(_loaded(kind, source, table, sink, items), maxlen=0)
+    items = kind.walk(source, kind.tables[first].depth) if items is None else items
+    for stretch in grouped(items, STRETCH):
+        report.position = stretch[0].span.start
+        for item in _loaded(kind, source, first, sink, stretch):
+            report.add(item)
+        for table in others:
+            deque(_loaded(kind, source, table, sink, stretch), maxlen=0)
+        source.release(stretch[0].span.start)
 
 
 def _loaded(
-    kind: Kind, source: Source, table: str, sink: Sink, items: Sequence[Run | Finding] | None
+    kind: Kind, source: Source, table: str, sink: Sink, items: Sequence[Run | Finding]
 ) -> Iterator[Run | Finding]:
     """The items after their rows went to the sink; each run has its number of rows."""
     for item in read(kind, source, table, kind.tables[table].schema.names, items):

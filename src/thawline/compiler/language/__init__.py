@@ -8,6 +8,7 @@
   (the last, `is_fatal`) or computed (null in its row);
 * `program.extent(data, start)` gives where the unit ends;
 * `program.source` is the reader in C, and `program.key` its digest;
+* `load_traced(path)` gives a program that tells where each field is, for `fields.trail`;
 * `check(path)` gives the refusals of a spec;
 * `register(name, function)` gives a custom process its name.
 
@@ -21,6 +22,6 @@ from __future__ import annotations
 
 from thawline.compiler.language.failures import Failure, Refusal
 from thawline.compiler.language.processes import register
-from thawline.compiler.language.programs import Program, check, load
+from thawline.compiler.language.programs import Program, check, load, load_traced
 
-__all__ = ["Failure", "Program", "Refusal", "check", "load", "register"]
+__all__ = ["Failure", "Program", "Refusal", "check", "load", "load_traced", "register"]

@@ -8,7 +8,7 @@ from typing import Any
 from thawline.compiler.language import datatypes, grammar
 from thawline.compiler.language.datatypes import Bits, DataType, Number, Raw, String, User
 from thawline.compiler.language.declarations import Enum, Field, Library, Type
-from thawline.compiler.language.kinds import ANY, Bool, Bytes, Int, Kind, Label, List, Struct, Text, joined
+from thawline.compiler.language.kinds import ANY, Bool, Bytes, Int, Kind, Label, List, Struct, Text, either
 from thawline.compiler.language.values import FOLLOWS, Scope, Value, evaluated
 from thawline.ksy.documents import SpecError
 
@@ -159,10 +159,7 @@ class Analysis:
             kinds = [self.kind_of(item, found) for _, found in self.cases(item)]
             if not kinds:
                 raise item.error("a switch needs cases", "type")
-            kind = kinds[0]
-            for other in kinds[1:]:
-                kind = joined(kind, other)
-            return kind
+            return either(kinds)
         return self.kind_of(item, Raw() if text is None else self.data_type(item, text, "type"))
 
     def kind_of(self, item: Field, found: DataType) -> Kind:

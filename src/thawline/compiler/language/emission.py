@@ -44,10 +44,10 @@ def module(*texts: str) -> str:
     return "\n\n".join((DIRECTIVES + runtime(), *texts))
 
 
-def emit(analysis: Analysis, library: Library) -> Emitted:
-    """The reader of a library."""
+def emit(analysis: Analysis, library: Library, *, is_traced: bool = False) -> Emitted:
+    """The reader of a library; a traced one tells where each field is."""
     writer, places = Writer(), Places()
-    emitter = _Emitter(analysis, library, writer, places)
+    emitter = _Emitter(analysis, library, writer, places, is_traced)
     types = analysis.types_used()
     for type_ in types:
         emitter.declare_type(type_)
@@ -85,11 +85,12 @@ class _Emitter:
     library: Library
     writer: Writer
     places: Places
+    is_traced: bool
 
     def declare_type(self, type_: Type) -> None:
         """The class of a type, with its fields and how they are read."""
         writer, defaults = self.writer, {}
-        reader = Reader(self.analysis, writer, self.places)
+        reader = Reader(self.analysis, writer, self.places, self.is_traced)
         writer.add("@cython.final", "@cython.cclass")
         with writer.block(f"class T_{type_.ident}(Structure):"):
             for name, kind, value in self._variables(type_):
@@ -162,15 +163,16 @@ class _Emitter:
         is_switch = isinstance(item.data.get("type"), dict)
         if is_object(kind) or not ("if" in item.data or is_switch):
             return
-        self._give(item, c_type(kind), f"not self.h_{item.name}" if has_flag(self.analysis, item) else "False")
+        self._give(item, kind, f"not self.h_{item.name}" if has_flag(self.analysis, item) else "False")
 
-    def _give(self, item: Field, type_: str, is_absent: str) -> None:
+    def _give(self, item: Field, kind: Kind, is_absent: str) -> None:
+        type_ = c_type(kind)
         fails = "" if type_ in ("object", "Structure", "Stream") else "@cython.exceptval(-1, check=True)"
         if type_ == "cython.ulonglong":
             fails = "@cython.exceptval(1, check=True)"
         with self.writer.function(f"g_{item.name}(self) -> {type_}", fails=fails):
             with self.writer.block(f"if {is_absent}:"):
-                self.writer.add(f"absent({item.name!r})" if fails else "return None")
+                self.writer.add("return None" if is_object(kind) else f"absent({item.name!r})")
             self.writer.add(f"return self.{stored(item)}")
 
     def _compute(self, reader: Reader, item: Field) -> None:
@@ -193,7 +195,7 @@ class _Emitter:
                 with writer.block(f"if self.d_{name} == 3:"):
                     writer.add(f"self.d_{name} = 0")
             writer.add("ctx.at = was_at", "ctx.began = was_began", f"return self.d_{name}")
-        self._give(item, c_type(self.analysis.kind(item)), f"self.s_{name}() != 1")
+        self._give(item, self.analysis.kind(item), f"self.s_{name}() != 1")
 
     def _compute_when_there(self, reader: Reader, item: Field) -> None:
         writer = self.writer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,8 @@ if TYPE_CHECKING:
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
 MOST_UNSIGNED = (1 << 64) - 1
+EXACT = 1 << 53
+"""A float of 8 bytes holds every integer up to this."""
 UNBOUNDED = 1 << 5000
 """More than any number that a reader computes with."""
 
@@ -106,10 +109,7 @@ def joined(left: Kind, right: Kind) -> Kind:
         return List(joined(left.item, right.item))
     if left == right:
         return left
-    found: list[Kind] = []
-    for kind in (*_alternatives(left), *_alternatives(right)):
-        _add(found, kind)
-    return Union(tuple(found))
+    return Union(tuple(_both(left, right)))
 
 
 def _alternatives(kind: Kind) -> tuple[Kind, ...]:
@@ -125,6 +125,42 @@ def _add(found: list[Kind], kind: Kind) -> None:
             found[index] = joined(kind, other)
             return
     found.append(kind)
+
+
+def either(kinds: Sequence[Kind]) -> Kind:
+    """The kind of what a switch reads. Floats and integers are one if a float holds each of the integers exactly."""
+    numbers = [kind for kind in kinds if isinstance(kind, Int)]
+    is_exact = all(number.low >= -EXACT and number.high <= EXACT for number in numbers)
+    has_real = any(isinstance(kind, Real) for kind in kinds)
+    if has_real and is_exact:
+        kinds = [Real() if isinstance(kind, Int) else kind for kind in kinds]
+    kind = kinds[0]
+    for other in kinds[1:]:
+        is_apart = has_real and not is_exact
+        kind = Union(tuple(_both(kind, other))) if is_apart else joined(kind, other)
+    return kind.alternatives[0] if isinstance(kind, Union) and len(kind.alternatives) == 1 else kind
+
+
+def _both(left: Kind, right: Kind) -> list[Kind]:
+    found: list[Kind] = []
+    for kind in (*_alternatives(left), *_alternatives(right)):
+        _add(found, kind)
+    return found
+
+
+def held(kind: Kind, within: Kind) -> Kind:
+    """What a value of a kind becomes among alternatives: an integer is a float where these have no integer."""
+    if not isinstance(kind, Int) or not isinstance(within, Union):
+        return kind
+    has_integer = any(isinstance(item, Int | Label) for item in within.alternatives)
+    return Real() if Real() in within.alternatives and not has_integer else kind
+
+
+def is_number(kind: Kind) -> bool:
+    """Whether a value of a kind is an integer or a float, whichever of its alternatives it is."""
+    if isinstance(kind, Union):
+        return bool(kind.alternatives) and all(isinstance(item, Int | Real) for item in kind.alternatives)
+    return isinstance(kind, Int | Real)
 
 
 def c_type(kind: Kind) -> str:
@@ -149,7 +185,8 @@ def c_type(kind: Kind) -> str:
 
 def is_object(kind: Kind) -> bool:
     """Whether None can stand for a value that is not there."""
-    return c_type(kind) in {"object", "Structure", "Stream"}
+    number = kind.number if isinstance(kind, Label) else kind
+    return not isinstance(number, Int) and c_type(kind) in {"object", "Structure", "Stream"}
 
 
 def default(kind: Kind) -> str:

@@ -22,7 +22,7 @@ from thawline.compiler.language.c.kernel import PUT, READ, SOME, STEP, Beyond, C
 from thawline.compiler.language.declarations import Field, Library
 from thawline.compiler.language.emission import Emitted, emit, module
 from thawline.compiler.language.failures import Failure, Refusal, Refused
-from thawline.compiler.language.kinds import List, Struct
+from thawline.compiler.language.kinds import Label, List, Struct
 from thawline.compiler.language.layout import GROUP, Node, TooManyColumns, layout, table
 from thawline.compiler.language.processes import PROCESSES
 from thawline.ksy.documents import Spec, SpecError
@@ -45,6 +45,16 @@ Data = bytes | bytearray | memoryview
 
 
 @dataclass(frozen=True, slots=True)
+class Named:
+    """A field as it is told of: its name, its path in the spec, and the labels of its numbers."""
+
+    name: str
+    path: str
+    is_instance: bool
+    labels: Mapping[int, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """A spec that was compiled."""
 
@@ -64,8 +74,12 @@ class Program:
     ident: str
     """What names of the root in the reader end with."""
     params: tuple[Any, ...] = ()
+    not_in_c: str = ""
+    """What C cannot do of what the spec needs."""
+    named: tuple[Named, ...] = field(default=(), repr=False)
+    """The fields that a traced reader tells of, by their numbers."""
     chosen: dict[tuple[str, frozenset[str] | None], _Chosen] = field(default_factory=dict, compare=False, repr=False)
-    """The columns that were asked for lately."""
+    """The columns that were requested lately."""
 
     @property
     def is_compiled(self) -> bool:
@@ -109,7 +123,7 @@ class Program:
         end: int | None = None,
         max_rows: int = MAX_ROWS,
     ) -> Iterator[pa.RecordBatch | Failure]:
-        """The rows of one unit, and what cannot be read or computed."""
+        """The rows of one unit, and what cannot be read or computed. Positions count from the start of the data."""
         chosen = self._chosen(table, columns)
         given = 0
         try:
@@ -125,7 +139,7 @@ class Program:
     ) -> Iterator[pa.RecordBatch | Failure]:
         if self.kernel is None or self.compiled is None:
             raise Beyond
-        with closing(_CReading(self, _view(data, start, end), start)) as reading:
+        with closing(_CReading(self, _view(data, end), start)) as reading:
             yield from reading.items(chosen, max_rows)
 
     def _chosen(self, table: str, columns: Collection[str] | None) -> _Chosen:
@@ -153,22 +167,27 @@ class Program:
         """Where the unit ends that starts at a position, or why there is none."""
         if self.kernel is not None:
             try:
-                with closing(_CReading(self, _view(data, start, end), start)) as reading:
+                with closing(_CReading(self, _view(data, end), start)) as reading:
                     return reading.extent()
             except Beyond:
                 pass
         return self._open(data, start, end).extent()
 
-    def _open(self, data: Data, start: int, end: int | None) -> _Reading:
-        view = _view(data, start, end)
+    def _open(self, data: Data, start: int, end: int | None) -> Reading:
+        view = _view(data, end)
         made = self.reader
-        ctx = made["context"](LEAST_WORK + WORK * len(view), PROCESSES)
+        ctx = made["context"](_work(view, start), PROCESSES)
         root = made[f"root_{self.ident}"](made["stream"](ctx, view, start), *self.params)
-        return _Reading(self, ctx, root, start)
+        return Reading(self, ctx, root)
 
 
-def _view(data: Data, start: int, end: int | None) -> memoryview:
-    return memoryview(data).cast("B")[start:end]
+def _view(data: Data, end: int | None) -> memoryview:
+    return memoryview(data).cast("B")[:end]
+
+
+def _work(data: memoryview, start: int) -> int:
+    """The steps that a reading may take."""
+    return LEAST_WORK + WORK * max(len(data) - start, 0)
 
 
 def _after(given: int, items: Iterator[pa.RecordBatch | Failure]) -> Iterator[pa.RecordBatch | Failure]:
@@ -191,7 +210,7 @@ class _Chosen:
     path: str
     """Of a repetition that is elsewhere."""
     asked: Wanted | None
-    """What a reader in C is asked for."""
+    """What is requested of a reader in C."""
 
     @property
     def wanted(self) -> Wanted:
@@ -211,9 +230,9 @@ class _CReading:
     def __init__(self, program: Program, data: memoryview, start: int) -> None:
         if program.kernel is None or program.compiled is None:
             raise Beyond
-        self.program, self.start = program, start
+        self.program = program
         reader = program.kernel.reader(program.compiled.reader)
-        self.reading = CReading(program.kernel, reader, data, start, LEAST_WORK + WORK * len(data))
+        self.reading = CReading(program.kernel, reader, data, start, _work(data, start))
         self.reading.open(program.params)
 
     def close(self) -> None:
@@ -250,7 +269,7 @@ class _CReading:
 
     def extent(self) -> int | Failure:
         failure = self.reading.act(READ)
-        return self.failure(failure, is_fatal=True) if failure else self.start + self.reading.answer.end
+        return self.failure(failure, is_fatal=True) if failure else int(self.reading.answer.end)
 
     def table(self, chosen: _Chosen) -> pa.RecordBatch:
         found = self.reading.array(chosen.wanted)
@@ -267,15 +286,15 @@ class _CReading:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class Reading:
     """One unit while it is read in Python."""
 
     program: Program
     ctx: Any
     root: Any
-    start: int
 
     def items(self, chosen: _Chosen, max_rows: int) -> Iterator[pa.RecordBatch | Failure]:
+        """The rows of a table, and what is wrong."""
         node = chosen.node
         is_whole = chosen.index < 0
         return chosen.flat(
@@ -283,6 +302,7 @@ class _Reading:
         )
 
     def whole(self, node: Node) -> Iterator[pa.RecordBatch | Failure]:
+        """The row of the root."""
         column = node.build(self.program.reader["column"])
         failure = self.attempt(lambda: self.program.reader["read_whole"](self.root))
         if failure is None:
@@ -295,9 +315,11 @@ class _Reading:
             yield failure
 
     def put_root(self, column: Any) -> None:
+        """Append the root to a column; instances are computed."""
         self.program.reader[f"put_root_{self.program.ident}"](self.root, column)
 
     def repetition(self, name: str, index: int, node: Node, max_rows: int) -> Iterator[pa.RecordBatch | Failure]:
+        """The rows of a repetition of the root."""
         reader = self.program.reader
         column = node.build(reader["column"])
         for before in range(index):
@@ -317,10 +339,12 @@ class _Reading:
                 yield failure
 
     def extent(self) -> int | Failure:
+        """Where the root ends."""
         failure = self.attempt(lambda: self.program.reader["read_whole"](self.root))
-        return self.start + self.root.extent()[1] if failure is None else failure
+        return int(self.root.extent()[1]) if failure is None else failure
 
     def notes(self) -> Iterator[Failure]:
+        """What could not be computed."""
         for at, began, error in self.ctx.noted():
             yield self.failure(error, at, began, is_fatal=False)
 
@@ -340,6 +364,7 @@ class _Reading:
         return None
 
     def failure(self, error: BaseException, at: int, began: int, *, is_fatal: bool) -> Failure:
+        """An error as what a reading gives."""
         position = getattr(error, "position", -1)
         return Failure(position if position >= 0 else began, self.program.paths[at], str(error), _kind(error), is_fatal)
 
@@ -422,7 +447,7 @@ def load(
     """
     library, analysis, emitted, whole = _compiled(Path(file), spec, prefix)
     root = library.root
-    compiled = _in_c(analysis, emitted)
+    compiled, not_in_c = _in_c(analysis, emitted)
     if kernel is None and compiled is not None and (place := native(in_c.translation_unit(compiled.text))):
         kernel = Kernel(place)
     repeated = {item.name for item in root.seq if "repeat" in item.data}
@@ -437,14 +462,31 @@ def load(
         nested=_nested(whole, repeated),
         ident=root.ident,
         params=_given(library, params or {}),
+        not_in_c=not_in_c,
     )
 
 
-def _compiled(file: Path, spec: Spec | None = None, prefix: str = "") -> tuple[Library, Analysis, Emitted, Node]:
+def load_traced(file: Path | str, spec: Spec | None = None) -> Program:
+    """A spec as a reader in Python that tells where each field is; see `fields`."""
+    library, analysis, emitted, whole = _compiled(Path(file), spec, is_traced=True)
+    named = [Named("", "/", is_instance=False, labels={})] * len(emitted.places.paths)
+    for item, number in emitted.places.numbers.items():
+        kind = analysis.kind(item) if item.is_value else analysis.item_kind(item)
+        labels = kind.enum.labels if isinstance(kind, Label) else {}
+        named[number] = Named(item.name, item.path, item.is_instance, labels)
+    return Program(
+        library.root.spec, emitted.text, None, None, tuple(emitted.places.paths), whole, {}, {}, library.root.ident,
+        named=tuple(named),
+    )  # fmt: skip
+
+
+def _compiled(
+    file: Path, spec: Spec | None = None, prefix: str = "", *, is_traced: bool = False
+) -> tuple[Library, Analysis, Emitted, Node]:
     """The text of the reader of a spec, and the columns of its root."""
     library = Library(file, spec, prefix)
     analysis = Analysis(library)
-    emitted = emit(analysis, library)
+    emitted = emit(analysis, library, is_traced=is_traced)
     try:
         return library, analysis, emitted, layout(analysis, Struct(library.root))
     except TooManyColumns:
@@ -461,11 +503,11 @@ def check(file: Path | str) -> list[Refusal]:
     return []
 
 
-def _in_c(analysis: Analysis, emitted: Emitted) -> in_c.InC | None:
+def _in_c(analysis: Analysis, emitted: Emitted) -> tuple[in_c.InC | None, str]:
     try:
-        return in_c.emit(analysis, emitted.places)
-    except NotInC:
-        return None
+        return in_c.emit(analysis, emitted.places), ""
+    except NotInC as error:
+        return None, str(error)
 
 
 @cache

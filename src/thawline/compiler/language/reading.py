@@ -12,7 +12,7 @@ from thawline.compiler.language.analysis import Analysis, contents
 from thawline.compiler.language.datatypes import Bits, DataType, Number, Raw, String, User
 from thawline.compiler.language.declarations import Field, Type
 from thawline.compiler.language.grammar import ExpressionError
-from thawline.compiler.language.kinds import Bytes, Int, Io, Kind, Label, List, c_type, is_object
+from thawline.compiler.language.kinds import Bytes, Int, Io, Kind, Label, List, c_type, held, is_object
 from thawline.compiler.language.values import Scope, Value, comparison
 from thawline.compiler.language.writing import Writer
 from thawline.ksy.documents import SpecError
@@ -45,6 +45,8 @@ class Reader:
     analysis: Analysis
     writer: Writer
     places: Places
+    is_traced: bool = False
+    """Whether the reader tells `ctx.tracer` where each field is."""
 
     def read_field(self, item: Field, *, is_resumable: bool = False) -> None:
         """Read a field of a structure, or a parse instance, into the structure; or note why it is refused."""
@@ -155,9 +157,20 @@ class Reader:
             self._switch(item, scope, target, found)
             return
         data_type = Raw() if text is None else self.analysis.data_type(item, text, "type")
-        self.writer.add(f"{target} = {self._read(item, scope, data_type)}")
+        self._assign(item, scope, data_type, target, found)
+
+    def _assign(self, item: Field, scope: Scope, data_type: DataType, target: str, found: str) -> None:
+        code, name, writer = self._read(item, scope, data_type), item.name, self.writer
+        whole, one = self.analysis.item_kind(item), self.analysis.kind_of(item, data_type)
+        if self.is_traced:
+            index = scope.index.code if scope.index else "-1"
+            given = f"{self.places.number(item)}, self, io, {index}, {isinstance(data_type, Bits)}"
+            writer.add(f"mark_{name} = ctx.tracer.begin({given})")
+        writer.add(f"{target} = {code if held(one, whole) == one else f'float({code})'}")
+        if self.is_traced:
+            writer.add(f"ctx.tracer.end(mark_{name}, io, {target})")
         if found:
-            self.writer.add(found)
+            writer.add(found)
 
     def _switch(self, item: Field, scope: Scope, target: str, found: str) -> None:
         on = self.analysis.value(item, scope, "type", "switch-on")
@@ -172,9 +185,7 @@ class Reader:
                 head = f"{word} {self._matches(item, scope, variable, key)}:"
             word = "elif"
             with self.writer.block(head):
-                self.writer.add(f"{target} = {self._read(item, scope, data_type)}")
-                if found:
-                    self.writer.add(found)
+                self._assign(item, scope, data_type, target, found)
         if word == "elif" and is_object(kind) and is_partial(item):
             with self.writer.block("else:"):
                 self.writer.add(f"{target} = None")

@@ -26,6 +26,7 @@ from thawline.compiler.language.kinds import (
     Text,
     Union,
     c_type,
+    is_number,
     is_object,
     joined,
 )
@@ -319,6 +320,7 @@ class _Evaluation:
             return Value(code, Bool())
         if operator in COMPARISONS:
             return comparison(operator, *values)
+        values = [_as_number(value) for value in values]
         kinds = tuple(value.kind for value in values)
         if all(isinstance(kind, Text) for kind in kinds) and operator == "+":
             return Value(f"joined({values[0].code}, {values[1].code})", Text())
@@ -341,6 +343,12 @@ class _Evaluation:
         elif c_type(then.kind) != c_type(other.kind) or c_type(kind) != c_type(then.kind):
             codes = [f"o({code})" for code in codes]
         return Value(f"({codes[0]} if {condition.code} else {codes[1]})", kind)
+
+
+def _as_number(value: Value) -> Value:
+    """What is computed with: an integer or a float of a switch counts as a float."""
+    is_either = isinstance(value.kind, Union) and is_number(value.kind)
+    return Value(f"float({value.code})", Real()) if is_either else value
 
 
 def find(type_: Type, name: str) -> Field | None:

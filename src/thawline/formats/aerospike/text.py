@@ -58,6 +58,9 @@ LATEST = "3.1"
 LEAST_ROOM, MOST_RATIO = 64 << 20, 256
 """A file may decompress to 64 MiB, or to 256 times its size if that is more. Backups have a tenth of that ratio, a
 decompression bomb a hundred times as much."""
+LEAST_BROKEN, BYTES_OF_BROKEN, BROKEN_IN_FRAME = 1 << 14, 16, 32
+"""Broken or odd entries that a compressed file may hold; bytes for each more (a digest is 20 random ones); how many a
+broken frame counts for. Each costs the time of many kB of intact text: a bomb of them is stopped."""
 LONGEST_STUMP, MOST_STUMP_BLOCKS = 1 << 12, 16
 """The search for a frame decompresses it up to a block of this size or this many blocks: most stumps end earlier."""
 
@@ -109,6 +112,8 @@ class Text(Protocol):
     """Why the text ends early; empty if it does not."""
     suspect_from: int
     """The position from which the text is suspect: it decompresses, but the checksum of its frame is wrong."""
+    budget: int
+    """How many more entries may be broken, or none after all, or be read one by one."""
 
     def window(self, start: int, size: int) -> tuple[memoryview, bool]:
         """At most `size` bytes from `start` on, and whether the text ends with them."""
@@ -123,7 +128,7 @@ class PlainText:
     """The text of a plain file, up to an end."""
 
     damage = ""
-    suspect_from = sys.maxsize
+    suspect_from = budget = sys.maxsize
 
     def __init__(self, source: Source, end: int | None = None) -> None:
         self.source = source
@@ -154,6 +159,7 @@ class ZstdText:
     """The text of consecutive zstd frames, from one of them up to damage or the end of the file."""
 
     step = WINDOW
+    suspect_from = budget = sys.maxsize
 
     def __init__(
         self,
@@ -178,7 +184,6 @@ class ZstdText:
         self._is_done = False
         self.begun: Blocks | None = None
         """The blocks of the first frame, if the search for it has started to decompress them."""
-        self.suspect_from = sys.maxsize
 
     def window(self, start: int, size: int) -> tuple[memoryview, bool]:
         """At most `size` bytes from `start` on, decompressed on request."""
@@ -475,12 +480,16 @@ class Frames:
     def __init__(self, source: Source, hint: str) -> None:
         self.source, self.hint = source.on_disk(), hint
         self.data = self.source.view(0, self.source.size)
-        self.room = room_of(len(self.data))
+        self.room, self.table = room_of(len(self.data)), ""
         self.position = 0
         """The offset up to which the file is tiled."""
+        self.most_broken = self.budget = max(LEAST_BROKEN, len(self.data) // BYTES_OF_BROKEN)
+        """How many entries may be broken or read one by one, and how many of them from the text that is read now on."""
 
     def item(self, found: Found, text: ZstdText, version: str, segment: int) -> Iterator[Item]:
         """What a walk has found in the text of a segment."""
+        before, self.table = self.table, found.table if isinstance(found, Stretch) else ""
+        text.budget -= self.table not in {before or "records", "records"}
         if isinstance(found, Finding):
             yield Item(self.moved(found))
             return
@@ -499,6 +508,7 @@ class Frames:
         """The text from an offset and its position on; `frame` is the one there, if it was searched for."""
         text = ZstdText(self.data, start, position, self.source.release)
         text.begun = frame.blocks() if frame else None
+        text.budget = self.budget - (BROKEN_IN_FRAME if start else 0)
         return text
 
     def _tiled(self, end: int) -> Span:
@@ -536,6 +546,11 @@ class Frames:
         """The rest of the file, from a position of its text, if no record there is requested."""
         place = _placed(Entries(version=version), Span(start, start), text)
         return Item(pruned_run(self._tiled(len(self.data)), place))
+
+    def spent(self) -> Item:
+        """The rest of a file after more broken entries than so few bytes can hold."""
+        most = f"more than {grouped(self.most_broken)} broken or odd entries"
+        return self.broken(self.position, None, f"{most} in {counted(len(self.data), 'byte')}")
 
     def scrap(self, start: int, end: int) -> Item:
         """Text in which no entry starts."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from thawline import native
@@ -61,14 +61,11 @@ from thawline.formats.aerospike.text import (
     Item,
     PlainText,
     Text,
-    ZstdPart,
     ZstdText,
-    entries_of,
     first_bytes,
     is_asbx,
     is_noise,
     next_frame,
-    opened_at,
     plain_item,
     pruned_run,
     rest_of_entry,
@@ -77,7 +74,7 @@ from thawline.formats.aerospike.text import (
 )
 from thawline.formats.aerospike.write import header
 from thawline.generated.kernels import constants, tolerant
-from thawline.model import Code, Finding, Run, Span
+from thawline.model import Code, Finding, Span
 from thawline.source import Source
 from thawline.wording import quoted
 
@@ -429,6 +426,9 @@ class Walk:
                 if entry := started_entry(reader):
                     self.head, self.after_head = (at + found, entry), at + reader.pos
                     return at + found
+                self.text.budget -= 1
+                if self.text.budget < 0:
+                    return at + len(view)
                 if not is_last and found > len(view) // 2:
                     break
             else:
@@ -544,6 +544,10 @@ def _compressed(frames: Frames, started: Callable[..., Walk]) -> Iterator[Item]:
         else:
             walk = started(text, pos=position, version=version)
             yield from _segment(frames, walk, text, start)
+            if text.budget < 0:
+                yield frames.spent()
+                return
+            frames.budget = text.budget
             if walk.is_pruned:
                 yield frames.pruned(walk.pos, text, walk.version)
                 return
@@ -559,40 +563,10 @@ def _compressed(frames: Frames, started: Callable[..., Walk]) -> Iterator[Item]:
 
 def _segment(frames: Frames, walk: Walk, text: ZstdText, segment: int) -> Iterator[Item]:
     """The runs and findings of frames that follow one another without damage, from an offset on."""
+    walk.is_patchy = segment > 0  # after damage, texts are likely to be short
     for finding in walk.lost_start() if segment else ():
         yield Item(frames.moved(finding))
     for found in walk.entries() if segment else walk.items():
         yield from frames.item(found, text, walk.version, segment)
-
-
-def stretches_of(source: Source, run: Run, selection: Selection | None = None) -> Iterator[Stretch]:
-    """The stretches of a run of an earlier walk."""
-    place = entries_of(run)
-    if place.table not in KERNELS:
-        return
-    span = place.text or run.given or run.span
-    text = ZstdPart(opened_at(source, place), span.end) if place.text else PlainText(source, span.end)
-    walk = Walk(text, pos=span.start, version=place.version, selection=selection, is_written=False)
-    if place.suspect == "nested":
-        walk.nested_to = span.end
-    for found in walk.entries():
-        if isinstance(found, Stretch):
-            yield replace(found, suspect="frame") if place.suspect == "frame" and not found.suspect else found
-
-
-def pruned_stretches(source: Source, run: Run) -> Iterator[Stretch]:
-    """The stretches in the rest of a file that holds no requested record."""
-    place = entries_of(run)
-    text = opened_at(source, place) if place.text else PlainText(source)
-    start = place.text.start if place.text else run.span.start
-    walk = Walk(text, pos=start, version=place.version, is_written=False)
-    return (found for found in walk.entries() if isinstance(found, Stretch))
-
-
-def unit_spans(source: Source, run: Run) -> Iterator[Span]:
-    """The entries of a run; in a compressed file the run itself."""
-    if entries_of(run).text or run.given or run.units == 1:
-        yield run.given or run.span
-        return
-    for stretch in stretches_of(source, run):
-        yield from (Span(start, end) for start, end in stretch.places())
+        if text.budget < 0:
+            return

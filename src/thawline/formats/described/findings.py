@@ -45,7 +45,7 @@ UNREAD_INSTANCE = Code(
     "an instance cannot be read",
     "warning",
     "The fields of the structure are intact, but an instance of the spec, which other readers compute only when it is "
-    "asked for, cannot be computed. It is null in its row.",
+    "used, cannot be computed. It is null in its row.",
 )
 MISSING_BYTES = Code(
     "KSY106",
@@ -60,7 +60,14 @@ WRONG_PART = Code(
     "The structure can be read, but the bytes of a part of it are not those that a checksum was made of. Its rows are "
     "given.",
 )
-CODES = (NO_UNIT, WRONG_CHECKSUM, NO_HEAD, BROKEN, UNREAD_INSTANCE, MISSING_BYTES, WRONG_PART)
+MORE_BYTES = Code(
+    "KSY108",
+    "bytes after what the spec describes",
+    "warning",
+    "The structure is whole, and ends before the file does. No field of the spec has the bytes after it: they were "
+    "appended, or a count in the file is too small, or the spec does not describe all of the format.",
+)
+CODES = (NO_UNIT, WRONG_CHECKSUM, NO_HEAD, BROKEN, UNREAD_INSTANCE, MISSING_BYTES, WRONG_PART, MORE_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +77,9 @@ class Flaw:
     code: Code
     detail: Mapping[str, object]
 
-    def over(self, span: Span, source: Source) -> Finding:
-        """The finding about these bytes."""
-        return Finding(self.code, span, self.detail, f"thawline salvage {quoted(source.name)} -o salvaged")
+    def over(self, span: Span, source: Source, command: str = "thawline salvage {} -o salvaged") -> Finding:
+        """The finding about these bytes, with what to run next."""
+        return Finding(self.code, span, self.detail, command.format(quoted(source.name)))
 
 
 def broken(code: Code, failure: Failure, parts: Parts) -> Flaw:

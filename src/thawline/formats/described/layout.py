@@ -59,6 +59,8 @@ class Layout:
     first: bytes
     """The bytes that a file starts with; empty if the spec fixes none."""
     suffixes: tuple[str, ...]
+    is_closed: bool
+    """Whether no field is read from anywhere else: then bytes after the structure are in no field."""
 
     @property
     def unit_name(self) -> str:
@@ -105,7 +107,7 @@ class Layout:
                 if item.is_fatal:
                     yield item
                 continue  # an instance that is null is no damage of a unit
-            starts, ends = ([span.start + at for at in item[name].to_pylist()] for name in (START, END))
+            starts, ends = (item[name].to_pylist() for name in (START, END))
             count = bisect_left(starts, span.end)
             empty = next((index for index in range(count) if starts[index] == ends[index]), count)
             if empty:
@@ -135,6 +137,11 @@ class Layout:
         if not wanted:
             return pa.RecordBatch.from_struct_array(_no_columns(len(rows)))
         return pa.RecordBatch.from_arrays(made, schema=pa.schema(wanted))
+
+    def rest(self, source: Source) -> int:
+        """How many bytes follow a structure that is whole, and that no field can have."""
+        end = self.program.extent(source.view(0, source.size)) if self.is_closed and source.size else source.size
+        return source.size - end if isinstance(end, int) else 0
 
     def whole(self, source: Source) -> Iterator[pa.StructArray | Failure]:
         """The file as one structure, and what is wrong with it."""

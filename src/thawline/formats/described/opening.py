@@ -20,8 +20,9 @@ from thawline.formats.described.layout import ROOT, Layout, unit_tables, whole_t
 from thawline.formats.described.parts import UNIT, Parts, leading, magic_of, parts_of
 from thawline.formats.described.paths import Path as Steps
 from thawline.formats.described.paths import at
-from thawline.formats.described.proofs import DIGESTS, Proof, hidden_of, proofs_of
-from thawline.ksy.documents import SCHEMAS, Spec, TypeDef
+from thawline.formats.described.proofs import DIGESTS, Proof, check_positions, hidden_of, proofs_of, unproven_places
+from thawline.ksy.attributes import attributes_of
+from thawline.ksy.documents import SCHEMAS, Spec, TypeDef, types_of
 from thawline.ksy.shapes import check_shape
 
 _SAID: set[str] = set()
@@ -34,8 +35,12 @@ def opened(file: Path) -> tuple[Layout, Bundle]:
     spec = next(iter(found.values()))
     check_shape(spec)
     parts = parts_of(spec, specs)
+    if parts.sync:
+        check_positions(parts.type, specs, is_root=not parts.table)
     kernels: list[Path] = []
     program = load(file, spec=parts.read, native=partial(_native, spec.id, kernels))
+    if program.not_in_c and native.is_compiled:
+        _say(f"{spec.id} is read without a compiled kernel, which is slower: C has no {program.not_in_c}")
     head = load(file, spec=parts.head) if parts.head else None  # read once for a file: that needs no kernel
     own = tuple(path for path in found if not path.is_relative_to(SCHEMAS))
     return _layout(spec, parts, specs, program, head), Bundle(file, own, tuple(kernels))
@@ -66,9 +71,23 @@ def _layout(spec: Spec, parts: Parts, specs: Mapping[str, Spec], program: Progra
     unit = rows if parts.sync is None else rows.field(UNIT).type
     hidden, proofs = hidden_of(parts.type, specs), proofs_of(parts.type, specs)
     _check(unit, proofs, parts, spec)
+    for place in unproven_places(proofs, spec):
+        _say(f"{place}: this checksum is not checked: no unit has it, or only by way of a switch")
     tables = whole_tables(program, hidden) if parts.sync is None else unit_tables(unit, parts.table or ROOT, hidden)
     first = leading(TypeDef(spec, (), spec.data), specs)
-    return Layout(spec, parts, program, head, tables, proofs, *magic_of(parts, specs), first, _suffixes(spec))
+    magic, magic_at = magic_of(parts, specs)
+    return Layout(
+        spec, parts, program, head, tables, proofs, magic, magic_at, first, _suffixes(spec), _is_closed(spec, specs)
+    )
+
+
+def _is_closed(spec: Spec, specs: Mapping[str, Spec]) -> bool:
+    """Whether the fields of the root follow one another, and do not take what is left whatever that is."""
+    last = next(reversed(attributes_of(TypeDef(spec, (), spec.data), "seq")), None)
+    if last is None or last.data.get("repeat") == "eos" or (last.data.get("size-eos") and "repeat" not in last.data):
+        return False
+    types = (type_ for one in specs.values() for type_ in types_of(one))
+    return not any("pos" in it.data or "io" in it.data for type_ in types for it in attributes_of(type_, "instances"))
 
 
 def _check(unit: pa.DataType, proofs: tuple[Proof, ...], parts: Parts, spec: Spec) -> None:

@@ -15,7 +15,7 @@ the units repeats a unit with its place:
         type: thawline_unit     # before, unit, after; start, end
         repeat: eos
 
-Computed when it is first asked for, an instance keeps its value. So a field without bytes asks for the position.
+An instance keeps the value that it has when it is first used. So a field without bytes asks for the position.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from thawline.ksy.layouts import NUMBER
 from thawline.ksy.names import find_type
 
 REPEATED = {"repeat", "repeat-expr", "repeat-until"}
+SYNC_KEYS = ("magic", "align", "checksum")
 UNIT, START, END, PLACED = "unit", "start", "end", "thawline_unit"
 
 
@@ -62,7 +63,7 @@ def parts_of(spec: Spec, specs: Mapping[str, Spec]) -> Parts:
     """The parts of a spec; of one without `-sync` where it counts, the whole is the only one."""
     root = TypeDef(spec, (), spec.data)
     if "-sync" in spec.data:
-        return Parts(_placed(spec, {"type": spec.id}, {spec.id: _as_type(spec)}), root, sync=checked(root))
+        return Parts(_placed(spec, {"type": spec.id}, {spec.id: _as_type(spec)}), root, sync=_sync(root))
     fields = attributes_of(root, "seq")
     last = fields[-1] if fields else None
     type_ = _type_of(last, specs) if last and last.data.get("repeat") == "eos" else None
@@ -72,7 +73,17 @@ def parts_of(spec: Spec, specs: Mapping[str, Spec]) -> Parts:
         raise spec.error(last.keys, "what repeats needs an id, which is the name of its table")
     once = {key: value for key, value in last.data.items() if key not in REPEATED}
     head = _head(spec, fields[:-1]) if len(fields) > 1 else None
-    return Parts(_placed(spec, once, {}, last.keys), type_, last.name, last.keys, head, checked(type_))
+    return Parts(_placed(spec, once, {}, last.keys), type_, last.name, last.keys, head, _sync(type_))
+
+
+def _sync(type_: TypeDef) -> Sync:
+    """How a unit is found; a key that says nothing here is refused, not passed over."""
+    sync = checked(type_)
+    if unused := sorted(sync.data.keys() - set(SYNC_KEYS)):
+        raise sync.error(
+            f"{unused[0]} is for specs that state their rows; here, {', '.join(SYNC_KEYS)} count", unused[0]
+        )
+    return sync
 
 
 def magic_of(parts: Parts, specs: Mapping[str, Spec]) -> tuple[bytes, int]:

@@ -11,8 +11,10 @@ from thawline.errors import SourceError
 from thawline.formats.contract import Claim, Depth, Kind, Reading, Table
 from thawline.formats.described.findings import NO_HEAD, NO_UNIT, WRONG_CHECKSUM, broken, unproven
 from thawline.formats.described.layout import MOST_UNITS, Layout, Units
+from thawline.formats.described.traces import trace_unit
 from thawline.model import Finding, Run, Span
 from thawline.source import Source
+from thawline.tracing import Trace
 
 BUDGET, LEAST_BUDGET = 32, 1 << 20
 """A search reads at most this many times the file's size."""
@@ -134,6 +136,15 @@ class UnitFile(Kind):
     def spec_at(self, source: Source, position: int) -> str:
         """The spec."""
         return self.layout.spec.id
+
+    @property
+    def context(self) -> int:
+        """Damage starts where a unit should."""
+        return 0
+
+    def trace(self, source: Source, span: Span) -> Trace:
+        """The fields of the unit that starts here."""
+        return trace_unit(self.layout, source.on_disk(), span)
 
     def intact(self, source: Source) -> Iterator[Run | Finding]:
         """The items of a walk."""

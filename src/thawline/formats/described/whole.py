@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -12,6 +12,7 @@ from thawline.formats.contract import Claim, Depth, Kind, Reading, Table
 from thawline.formats.described.findings import (
     BROKEN,
     MISSING_BYTES,
+    MORE_BYTES,
     UNREAD_INSTANCE,
     WRONG_PART,
     Flaw,
@@ -19,9 +20,17 @@ from thawline.formats.described.findings import (
     unproven,
 )
 from thawline.formats.described.layout import Layout
+from thawline.formats.described.traces import trace_whole
 from thawline.model import Finding, Run, Span
 from thawline.source import Source
+from thawline.tracing import Trace
+from thawline.wording import counted
 
+CONTEXT = 64
+"""Bytes before damage that are shown with it."""
+CAUSE = "looks_like"
+"""The detail that says what usually causes such damage."""
+CUT = "an unfinished write or a cut copy, or a length in it that is wrong: a field needs more bytes than there are"
 ENDED = frozenset({"end", "seek"})
 """Failures that ask for bytes beyond the end."""
 
@@ -74,9 +83,18 @@ class WholeFile(Kind):
             if isinstance(item, Failure) and item.is_fatal:
                 end = min(max(item.position, 0), source.size)
         is_whole = all(flaw.code is not BROKEN for flaw in flaws)
+        if is_whole and (rest := self.layout.rest(source)):
+            flaws.append(Flaw(MORE_BYTES, {"reason": f"{counted(rest, 'byte')} from {source.size - rest:#x} on"}))
         yield Run(Span(0, end), int(is_whole), int(is_whole))
         for flaw in flaws:
-            yield flaw.over(Span(end, source.size if flaw.code is BROKEN else end), source)
+            yield flaw.over(Span(end, source.size if flaw.code is BROKEN else end), source, self._next(flaw, end))
+
+    def _next(self, flaw: Flaw, end: int) -> str:
+        """What to run: of a single structure no part is a file by itself, but what was read is there as rows."""
+        table = next(iter(self.layout.program.streamed), "")
+        if flaw.code is BROKEN and end and table:
+            return f"thawline cat --table {table} {{}}"
+        return "thawline inspect {}"
 
     def _flaws(self, item: pa.StructArray | Failure) -> list[Flaw]:
         """What is wrong with the structure."""
@@ -84,7 +102,8 @@ class WholeFile(Kind):
         if not isinstance(item, Failure):
             return [unproven(WRONG_PART, proof, layout.spec.id) for proof in layout.proofs if len(proof.wrong(item))]
         if item.is_fatal:
-            return [broken(BROKEN, item, layout.parts)]
+            flaw = broken(BROKEN, item, layout.parts)
+            return [replace(flaw, detail={**flaw.detail, CAUSE: CUT})] if item.kind in ENDED else [flaw]
         return [broken(MISSING_BYTES if item.kind in ENDED else UNREAD_INSTANCE, item, layout.parts)]
 
     def rows(self, source: Source, items: Iterable[Run | Finding], table: str, columns: Collection[str]) -> Reading:
@@ -105,6 +124,15 @@ class WholeFile(Kind):
     def spec_at(self, source: Source, position: int) -> str:
         """The spec."""
         return self.layout.spec.id
+
+    @property
+    def context(self) -> int:
+        """What leads to damage is in the same structure."""
+        return CONTEXT
+
+    def trace(self, source: Source, span: Span) -> Trace:
+        """The fields of the file that are here."""
+        return trace_whole(self.layout, source.on_disk(), span)
 
     def intact(self, source: Source) -> Iterator[Run | Finding]:
         """The items of a walk."""

@@ -39,6 +39,7 @@ from thawline.formats.contract import (
 from thawline.formats.kafka import folder as partitions
 from thawline.formats.kafka import records, salvage
 from thawline.formats.kafka.findings import CODES, EPOCH_FALLS, PREALLOCATED
+from thawline.formats.kafka.resync import Search
 from thawline.formats.kafka.rows import (
     Request,
     Selection,
@@ -62,6 +63,7 @@ from thawline.formats.kafka.units import (
     Heads,
     head_at,
     heads_within,
+    offset_at,
     table_at,
 )
 from thawline.formats.kafka.walk import (
@@ -79,7 +81,7 @@ from thawline.formats.kafka.walk import (
 )
 from thawline.generated.tables.kafka import BATCHES, CONTROL, RECORDS
 from thawline.model import Finding, LeftOut, Payload, Report, Run, Span
-from thawline.source import Held, Source
+from thawline.source import Beginning, Held, Source
 
 TABLES = {
     "records": Table.of(RECORDS),
@@ -237,15 +239,20 @@ class Segment(Kind):
 
     are_sections_final = True
 
-    def sections(self, source: Source, depth: Depth, size: int) -> Iterator[Section]:
+    def boundary(self, source: Source, position: int) -> int:
+        """Where a unit starts whose checksum is right."""
+        return Search(Checksums(source)).any_unit(position)
+
+    def sections(self, source: Source, depth: Depth, size: int, within: Span) -> Iterator[Section]:
         """Stretches of units whose heads are as they should be; none where not all records are requested."""
         selection = self.format.request(source, ()).selection
-        walk = Walk(Held(source), nowhere, first_offset=first_offset(source))
-        for stretch in () if selection.is_narrow else walk.stretches():
+        first = (offset_at(source, within.start) or 0) if within.start else first_offset(source)
+        walk = Walk(Held(Beginning(source, within.end)), nowhere, first_offset=first)
+        for stretch in () if selection.is_narrow else walk.stretches(within.start):
             if walk.takes_turns or stretch.findings:
                 return
             for heads in _parts_of(stretch.heads, size) if stretch.heads else ():
-                yield Section(heads.span, partial(self._verified, source, heads, depth))
+                yield Section(heads.span, partial(self._verified, source, heads, depth), *heads.order)
 
     def _verified(self, source: Source, heads: Heads, depth: Depth) -> Sequence[Run | Finding] | None:
         """The runs of a section; None where a checksum is wrong."""

@@ -80,12 +80,14 @@ BAD_OFFSET = Code(
     "No checksum covers baseOffset. The batch is intact otherwise, but its offset lies outside of those of the batches "
     "around it, so its records would come out with offsets that they never had.",
 )
+AS_SENT = "a fault of the producer, not of the disk: the checksum is right"
 BAD_CODEC = Code(
     "KAF107",
     "the records do not decompress",
     "error",
     "The checksum is right, so the batch is what a producer sent, but its payload is not what its codec says, or is "
     "framed in a way that Kafka refuses. Every consumer of this batch fails on it.",
+    cause=AS_SENT,
 )
 BAD_RECORDS = Code(
     "KAF108",
@@ -93,6 +95,7 @@ BAD_RECORDS = Code(
     "error",
     "The checksum is right, but the records cannot be read as the head counts them: a field that breaks its rule, a "
     "count, an offset delta that does not rise, or bytes after the last record. No record of the batch is returned.",
+    cause=AS_SENT,
 )
 TOO_LARGE = Code(
     "KAF109",

@@ -111,6 +111,14 @@ class Search:
             and bool(self.checksums.right(heads)[0].as_py())
         )
 
+    def any_unit(self, start: int) -> int:
+        """Where the next unit starts whose checksum is right; the end of the file without any."""
+        first = offset_at(self.source, 0) or 0
+        for found in places(self.source, start, self.source.size, (first, first + MOST_OFFSETS), 1):  # mostly right
+            for position in self._right_ones(found):
+                return position
+        return self.source.size
+
     def _next_unit(self, start: int, floor: int) -> int:
         """Where the next intact unit starts that is not inside of a broken one; the end of the file without any."""
         self.checksums.source = self.source.on_disk()

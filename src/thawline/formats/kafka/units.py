@@ -109,6 +109,12 @@ class Heads:
         return Span(self.start, self.end)
 
     @property
+    def order(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Offset and leader epoch that they start with, and the least ones that may follow."""
+        first, epochs = pc.coalesce(self.rows["base_offset"], self.rows["last_offset"]), self.rows["leader_epoch"]
+        return (first[0].as_py(), epochs[0].as_py()), (self.rows["last_offset"][-1].as_py() + 1, epochs[-1].as_py())
+
+    @property
     def is_legacy(self) -> bool:
         """Whether the units are messages of magic 0 or 1; for units of one kind."""
         return bool(self.rows["magic"][0].as_py() < LATEST_MAGIC)

@@ -33,18 +33,21 @@ BAD_CHECKSUM = Code(
     "wrong is not known, so the segment gives no rows. `salvage` copies what still decodes into a new segment, and "
     "--unverified gives it as rows: records before the damage are most likely right, but nothing proves it.",
 )
+AS_WRITTEN = "a fault or a newer version of what wrote it, not of the disk: the checksum is right"
 UNKNOWN_VERSION = Code(
     "RBK105",
     "written in an unknown version",
     "error",
     "The checksum is right, but the version in the header is not 1, the only one that is known. Another version may "
     "have another header or payload, so nothing in it is decoded.",
+    cause=AS_WRITTEN,
 )
 UNKNOWN_COMPRESSION = Code(
     "RBK106",
     "an unknown compression",
     "error",
     "The checksum is right, but the header names none of 0 (none), 1 (zstd) and 2 (LZ4).",
+    cause=AS_WRITTEN,
 )
 BAD_PAYLOAD = Code(
     "RBK107",

@@ -18,7 +18,7 @@ from thawline.formats.rbf import salvage
 from thawline.formats.rbf.findings import CODES
 from thawline.formats.rbf.frame import FENCE, is_newer_layout
 from thawline.formats.rbf.rows import Frames, first_frame, frames
-from thawline.formats.rbf.walk import beginning, ending, run_of, sections, tiles
+from thawline.formats.rbf.walk import beginning, ending, fence_after, run_of, sections, tiles
 from thawline.generated.tables.rbf import FRAMES
 from thawline.model import Finding, Run, Span
 from thawline.source import Source
@@ -89,9 +89,13 @@ class Log(Kind):
     are_sections_final = False
     """After damage, the end of the file tells which of the frames before it count."""
 
-    def sections(self, source: Source, depth: Depth, size: int) -> Iterator[Section]:
+    def boundary(self, source: Source, position: int) -> int:
+        """After the first fence that a frame seems to follow."""
+        return fence_after(source, position)
+
+    def sections(self, source: Source, depth: Depth, size: int, within: Span) -> Iterator[Section]:
         """Stretches between fences."""
-        return sections(source, size)
+        return sections(source, size, within)
 
     def rest(self, source: Source, depth: Depth, start: int) -> Iterator[Run | Finding]:
         """All of the file, unless all sections hold."""

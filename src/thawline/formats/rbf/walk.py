@@ -78,16 +78,16 @@ def _stretches(source: Source) -> Iterator[Stretch]:
     yield from reversed(following)
 
 
-def sections(source: Source, size: int) -> Iterator[Section]:
+def sections(source: Source, size: int, within: Span) -> Iterator[Section]:
     """Stretches of about some size between fences that seem to be those of frames."""
-    start = 0
-    while start < source.size and has_genesis_fence(source):
-        end = _fence_after(source, start + size)
+    start = within.start
+    while start < within.end and has_genesis_fence(source):
+        end = min(fence_after(source, start + size), within.end)
         yield Section(Span(start, end), partial(_verified, source, start, end))
         start = end
 
 
-def _fence_after(source: Source, position: int) -> int:
+def fence_after(source: Source, position: int) -> int:
     """The end of the first fence that a frame seems to follow; the end of the file if there is none."""
     view = source.view(0, source.size)
     for found in ANY_FENCE.finditer(view, min(position, source.size)):

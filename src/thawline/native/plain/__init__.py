@@ -14,14 +14,14 @@ from types import ModuleType
 from typing import Any
 
 from thawline.native import sources
-from thawline.native.plain import checksums, faults, hashes, kafka_units, text_rows
+from thawline.native.plain import checksums, faults, fingerprints, hashes, kafka_units, text_rows
 from thawline.native.plain.cython_names import loaded
 
 GENERATED = tuple(
     f"thawline.generated.{name}"
     for name in ("kernels.scans", "kernels.probes", "kernels.readers", "encoders.encodings")
 )
-TWINS = (checksums, faults, hashes, kafka_units, text_rows)
+TWINS = (checksums, faults, fingerprints, hashes, kafka_units, text_rows)
 
 
 def _modules() -> Iterator[ModuleType]:

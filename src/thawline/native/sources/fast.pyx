@@ -114,6 +114,19 @@ cdef extern from "floats.h" nogil:
     void set_power(int exponent, unsigned long long high, unsigned long long low)
     void put_double(text_out *, double)
 
+cdef extern from "siphash.h" nogil:
+    void siphash(const unsigned char *text, long long size, const unsigned char *key, unsigned char *out)
+    ctypedef struct hash_slot:
+        unsigned long long count
+        unsigned long long paired
+    ctypedef struct hash_table:
+        pass
+    int open_table(hash_table *, long long rows)
+    void close_table(hash_table *)
+    hash_slot *slot_of(const hash_table *, const unsigned char *hash)
+    void await_slot(const hash_table *, const unsigned char *hash)
+    void clear_bit(unsigned char *bits, long long at)
+
 prepare_crc(1)
 prepare_numbers(2)
 prepare_hashes(1)

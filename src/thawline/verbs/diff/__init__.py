@@ -18,6 +18,7 @@ from thawline.formats.division import read_together
 from thawline.model import Finding
 from thawline.tables import Identity
 from thawline.verbs.diff.comparing import TOLD, Comparison, Counts, schema_of
+from thawline.verbs.diff.piles import sort_out, two_piles
 from thawline.verbs.diff.shelves import Shelf, compartments, writing
 from thawline.verbs.diff.windows import settle
 
@@ -210,8 +211,12 @@ def _settled(
     sides: tuple[Side, Side],
     expected: _Expected,
 ) -> Difference:
-    shelves = [Shelf(Path(folder.name, name), expected.schema, expected.dividing) for name in "ab"]
-    same = settle(a, b, expected.identity.key, shelves) if expected.schema.names else 0
+    place = Path(folder.name)
+    shelf_a, shelf_b = (Shelf(place / name, expected.schema, expected.dividing) for name in "ab")
+    same = 0
+    if expected.schema.names:
+        piles = two_piles(place, expected.schema)
+        same = settle(a, b, expected.identity.key, piles) + sort_out(*piles, (shelf_a, shelf_b))
     constant = _constant(*sides)
     identity = expected.identity.without(constant)
     schema = schema_of(expected.schema, identity.key)
@@ -219,7 +224,7 @@ def _settled(
     found.counts.same = same
     comparison = Comparison(identity, schema, found.counts, constant)
     with writing(found.path), pa.OSFile(str(found.path), "wb") as file, pa.ipc.new_stream(file, schema) as writer:
-        for pair in compartments(*shelves):
+        for pair in compartments(shelf_a, shelf_b):
             for table in comparison.differences(*pair):
                 writer.write_table(table, max_chunksize=1 << 16)
     return found

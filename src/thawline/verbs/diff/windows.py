@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from thawline.sinks import MOST_ROWS, joined
 from thawline.verbs.diff.pairing import numbers, paired
-from thawline.verbs.diff.shelves import Shelf
+from thawline.verbs.diff.piles import Pile
 from thawline.verbs.diff.unequal import unequal
 
 MOST_STRETCHES = 64
@@ -60,10 +60,8 @@ class _Stretch:
     rows: int
 
 
-def settle(
-    a: Iterable[pa.RecordBatch], b: Iterable[pa.RecordBatch], key: Sequence[str], shelves: Sequence[Shelf]
-) -> int:
-    """Compare two sides as far as they are in the same order; returns how many rows are equal. Others go to shelves."""
+def settle(a: Iterable[pa.RecordBatch], b: Iterable[pa.RecordBatch], key: Sequence[str], piles: Sequence[Pile]) -> int:
+    """Compare two sides as far as they are in the same order; returns how many rows are equal. Others go to piles."""
     windows, same, failures = (Window(a), Window(b)), 0, 0
     while failures < PATIENCE and all(window.fill() for window in windows):
         rows_a, rows_b = (window.rows for window in windows)
@@ -72,10 +70,10 @@ def settle(
         left: tuple[list[tuple[int, pa.RecordBatch]], ...] = ([], [])
         for it in stretches:
             same += _compare(it, (rows_a, rows_b), left)
-        _finish(windows, [(it.a, it.rows) for it in stretches], left[0], shelves[0], 0)
-        _finish(windows, [(it.b, it.rows) for it in stretches], left[1], shelves[1], 1)
-    for window, shelf in zip(windows, shelves, strict=True):
-        shelf.fill(window.rest())
+        _finish(windows, [(it.a, it.rows) for it in stretches], left[0], piles[0], 0)
+        _finish(windows, [(it.b, it.rows) for it in stretches], left[1], piles[1], 1)
+    for window, pile in zip(windows, piles, strict=True):
+        pile.fill(window.rest())
     return same
 
 
@@ -97,10 +95,10 @@ def _finish(
     windows: Sequence[Window],
     spans: list[tuple[int, int]],
     left: list[tuple[int, pa.RecordBatch]],
-    shelf: Shelf,
+    pile: Pile,
     side: int,
 ) -> None:
-    """Put unpaired rows on the shelf, in order. Rows after the last stretch may have their pairs in the next window."""
+    """Put unpaired rows on the pile, in order. Rows after the last stretch may have their pairs in the next window."""
     rows = windows[side].rows
     assert rows is not None  # noqa: S101 - only full windows are compared
     end = 0
@@ -112,7 +110,7 @@ def _finish(
         end = rows.num_rows
         left.append((0, rows))
     windows[side].pass_over(end)
-    shelf.fill(batch for _, batch in sorted(left, key=lambda found: found[0]))
+    pile.fill(batch for _, batch in sorted(left, key=lambda found: found[0]))
 
 
 def _stretches(a: pa.RecordBatch, b: pa.RecordBatch, key: Sequence[str]) -> Iterator[_Stretch]:

@@ -391,7 +391,7 @@ def _extreme(is_most: int) -> Callable[[Value], str]:
         if isinstance(found.kind, Bytes):
             return f"extreme_byte(ctx, {found.code}, {is_most})"
         inner = c_type(found.kind.item) if isinstance(found.kind, List) else ""
-        if inner not in {"i64", "i128", "double", "Span"}:
+        if inner not in {"i64", "u64", "i128", "double", "Span"}:
             raise NotInC("the least or most of values that are no numbers")
         return f"extreme_{inner}(ctx, {found.code}, {is_most})"
 

@@ -97,13 +97,13 @@ class Kernel:
 class CReading:
     """One unit while it is read."""
 
-    def __init__(self, kernel: Kernel, reader: int, data: memoryview, base: int, work: int) -> None:
+    def __init__(self, kernel: Kernel, reader: int, data: memoryview, start: int, work: int) -> None:
         self.functions = kernel.functions
         self.buffer = pa.py_buffer(data)
         self.answer = _Answer()
         memory = LEAST_MEMORY + MEMORY * len(data)
         address = self.buffer.address if len(data) else 0
-        self.handle = self.functions.open(reader, address, len(data), base, work, memory, _answered)
+        self.handle = self.functions.open(reader, address, len(data), start, work, memory, _answered)
         if not self.handle:
             raise MemoryError
 

@@ -26,7 +26,20 @@ from thawline.compiler.language.c.expressions import (
 from thawline.compiler.language.c.writing import CWriter
 from thawline.compiler.language.datatypes import Bits, DataType, Number, Raw, String, User
 from thawline.compiler.language.declarations import Field, Type
-from thawline.compiler.language.kinds import Bool, Bytes, Int, Kind, Label, List, Real, Struct, Text, Union, is_object
+from thawline.compiler.language.kinds import (
+    Bool,
+    Bytes,
+    Int,
+    Kind,
+    Label,
+    List,
+    Real,
+    Struct,
+    Text,
+    Union,
+    held,
+    is_object,
+)
 from thawline.compiler.language.reading import PROCESS, Places, has_flag, is_partial, stored
 from thawline.compiler.language.values import Scope, Value
 
@@ -139,6 +152,8 @@ class CReader:
 
     def _assign(self, item: Field, scope: Scope, data_type: DataType, target: Value, found: str) -> None:
         value = Value(self._read(item, scope, data_type), self.analysis.kind_of(item, data_type))
+        kind = held(value.kind, target.kind)
+        value = Value(converted(value, kind), kind)
         self.writer.add(f"{target.code} = {converted(value, target.kind)};")
         if found:
             self.writer.add(found)

@@ -38,6 +38,7 @@ class Context:
     depth: cython.int
     notes: list
     processes: dict
+    tracer: object
 
     def state(self):
         """The field that is read now, and where it began."""
@@ -300,7 +301,7 @@ class Stream:
         """The next bits, the highest of a byte first; at most 64."""
         needed: cython.int = n - self.bits_left
         left: cython.int = (8 - (needed & 7)) & 7 if needed > 0 else -needed
-        value: cython.ulonglong = self.bits
+        value: cython.ulonglong = self.bits if self.bits_left else 0
         one: cython.ulonglong = 1
         at: cython.longlong
         last: cython.ulonglong
@@ -422,9 +423,11 @@ def real8(word: cython.ulonglong) -> cython.double:
     return struct.unpack("<d", struct.pack("<Q", word))[0]
 
 
-def stream(ctx: Context, data, base: cython.longlong):
-    """A stream of all of a buffer."""
-    return made_stream(ctx, data, base)
+def stream(ctx: Context, data, start: cython.longlong):
+    """A stream of all of a buffer, at a position in it."""
+    made: Stream = made_stream(ctx, data, 0)
+    made.pos = start
+    return made
 
 
 @cython.cfunc

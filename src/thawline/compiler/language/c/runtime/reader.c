@@ -130,14 +130,14 @@ static void ksy_do(Reading *r, int what, int index, i64 count, const i64 *facts,
     answer->is_beyond = ctx->is_beyond;
 }
 
-static Reading *ksy_open(const Reader *reader, const u8 *data, i64 size, i64 base, i64 work, i64 memory, Ask ask) {
+static Reading *ksy_open(const Reader *reader, const u8 *data, i64 size, i64 start, i64 work, i64 memory, Ask ask) {
     Reading *r = calloc(1, sizeof(Reading));
     if (!r) return 0;
     r->reader = reader;
     r->ctx.left = work;
     r->ctx.limit = memory;
     r->ctx.ask = ask;
-    r->ctx.io = (Stream){size ? data : NONE, 0, size, base, 0, 0};
+    r->ctx.io = (Stream){size ? data : NONE, start, size, 0, 0, 0};
     return r;
 }
 

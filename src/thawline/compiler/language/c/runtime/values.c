@@ -152,6 +152,7 @@ UNUSED static Span bytes_of(Ctx *ctx, List *l) {
         return found; \
     }
 EXTREME(i64, i64)
+EXTREME(u64, u64)
 EXTREME(i128, i128)
 EXTREME(double, double)
 
