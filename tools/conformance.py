@@ -92,14 +92,13 @@ def table(vectors: Path, found: Outcomes) -> str:
     rows = [f"| {name} | {uses} | {holds} |" for name, uses, holds in by_feature(found)]
     wrong = [f"* `{case.id}`: {_plain(lines[0], vectors)}" for case, lines in found if lines]
     missing = [
-        f"* `{spec.stem}`: {', '.join(sorted({it.reason for it in wanting}))}"
+        f"* `{spec.stem}`: {', '.join(sorted({it.reason for it in refused}))}"
         for spec in sorted((vectors / "kaitai-gallery").rglob("*.ksy"))
-        if (wanting := check(spec))
+        if (refused := check(spec))
     ]
-    features = ["", "| feature | tests | hold |", "| --- | --: | --: |", *rows]
-    broken = ["", "Tests that do not hold:", "", *wrong]
-    refused = ["", "Specs of the gallery that do not compile:", "", *missing, ""]
-    return "\n".join([*head, *features, *broken, *refused])
+    of_tests = ["", "Tests that do not hold:", "", *wrong]
+    of_gallery = ["", "Specs of the gallery that do not compile:", "", *missing, ""]
+    return "\n".join([*head, "", "| feature | tests | hold |", "| --- | --: | --: |", *rows, *of_tests, *of_gallery])
 
 
 def _plain(line: str, vectors: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +15,7 @@ from thawline.lake.accounts import DATA
 from thawline.lake.commits import Change
 from thawline.lake.forms import known, open_table
 from thawline.lake.lake import PENDING, Lake, refuse_former
-from thawline.lake.place import Place
+from thawline.lake.place import LakeError, Place
 from thawline.lake.table import Table
 from thawline.wording import utf8
 
@@ -126,18 +127,20 @@ def pack(place: Place) -> None:
 def compact(to: str | os.PathLike[str]) -> int:
     """Rewrite small files as large ones; returns how many fewer there are."""
     lake = existing(to)
-    lake.refresh()
-    return sum(table.pack(TARGET) for table in tables(lake.place))
+    with _naming(lake):
+        lake.refresh()
+        return sum(table.pack(TARGET) for table in tables(lake.place))
 
 
 def vacuum(to: str | os.PathLike[str], hours: int) -> int:
     """Remove files that no version younger than some hours needs; returns how many."""
     lake = existing(to)
-    number = lake.refresh().number
-    for name in lake.place.listed(PENDING):
-        if int(name.partition("-")[0]) <= number:
-            lake.place.remove(f"{PENDING}/{name}")
-    return sum(table.vacuum(hours) for table in tables(lake.place))
+    with _naming(lake):
+        number = lake.refresh().number
+        for name in lake.place.listed(PENDING):
+            if int(name.partition("-")[0]) <= number:
+                lake.place.remove(f"{PENDING}/{name}")
+        return sum(table.vacuum(hours) for table in tables(lake.place))
 
 
 def forget(to: str | os.PathLike[str], paths: Sequence[str]) -> int:
@@ -149,8 +152,18 @@ def forget(to: str | os.PathLike[str], paths: Sequence[str]) -> int:
         raise SourceError(f"{lake.place}: knows no file {unknown[0]}; its table `files` has the names of all")
     works = known.keys() & set().union(*wanted)
     change = Change(stale=_sorted(works), facts={"run": lake.run, "forgot": len(works)})
-    lake.commit(change, {key: known[key].signature for key in works})
+    with _naming(lake):
+        lake.commit(change, {key: known[key].signature for key in works})
     return len(works)
+
+
+@contextmanager
+def _naming(lake: Lake) -> Iterator[None]:
+    """Add to a `LakeError` the path of the lake."""
+    try:
+        yield
+    except LakeError as error:
+        raise LakeError(f"{lake.place}: {error}") from error
 
 
 def _keys(path: str) -> set[str]:
