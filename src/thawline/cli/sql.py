@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -82,13 +82,13 @@ def sql(
       thawline sql "select * from 'a.log' join 'nightly/' on message_id = decode(key)"
       thawline sql -o sizes.parquet "select batch_start, size from 'orders-3/'.batches"
     """  # noqa: D301 - click does not wrap the paragraph after a \b
-    _load()
-    if query is None and sys.stdin.isatty():
-        from thawline.cli.prompt import converse
+    with _loaded():
+        if query is None and sys.stdin.isatty():
+            from thawline.cli.prompt import converse
 
-        return converse(partial(_answer, run, memory=memory, csv_safe=csv_safe))
-    text = sys.stdin.read() if query is None or query == "-" else query
-    return _answer(run, text, memory=memory, csv_safe=csv_safe, output=output, overwrite=overwrite)
+            return converse(partial(_answer, run, memory=memory, csv_safe=csv_safe))
+        text = sys.stdin.read() if query is None or query == "-" else query
+        return _answer(run, text, memory=memory, csv_safe=csv_safe, output=output, overwrite=overwrite)
 
 
 def _answer(
@@ -127,8 +127,12 @@ def _answer(
     return run.exit_code
 
 
-def _load() -> None:
-    """Import what answers queries, without a search for garbage among what stays, which takes long."""
+@contextmanager
+def _loaded() -> Iterator[None]:
+    """Import what answers queries, and search for garbage neither meanwhile nor, until the end, among what stays.
+
+    That would take a tenth of a short query. At the end DuckDB complains of what is not set free.
+    """
     gc.disable()
     try:
         import_module("thawline.queries.tables")
@@ -137,6 +141,10 @@ def _load() -> None:
         gc.freeze()
     finally:
         gc.enable()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _shown(run: Session, schema: pa.Schema, batches: Iterable[pa.RecordBatch], *, csv_safe: bool) -> int:
