@@ -147,7 +147,7 @@ def main() -> None:
     prepare()
     heed_signals()
     memory.be_frugal()
-    if "ingest" not in sys.argv[1:2]:  # Spark needs them
+    if "ingest" not in sys.argv[1:]:  # Spark needs them; --spec may stand before the command
         leave_out(UNUSED)
     code = run(sys.argv[1:])
     abandon()  # partial files that an interruption has left
