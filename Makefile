@@ -88,6 +88,6 @@ sanitize: $(READY) ## run the kernels, and compiled readers of specs, over mutan
 	$(BIN)/python -m tools.sanitize
 	$(BIN)/python -m tools.spec_mutants
 
-bench: $(READY) ## measure, as ratios in one run (ONLY=hostile: what worst cases cost)
+bench: $(READY) ## measure, as ratios in one run (ONLY=hostile: what worst cases cost, ONLY=jobs: what two jobs gain)
 	$(call quietly,installing what is compared with,$(PIP) install --editable '.[bench]')
 	$(BIN)/python -m tools.bench $(if $(ONLY),--only $(ONLY))

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["pytest_addoption", "pytest_collect_file", "pytest_terminal_summary"]
 
 ROOT = Path(__file__).parents[1]
-os.environ.setdefault("THAWLINE_CACHE", tempfile.mkdtemp(prefix="thawline-cache-"))  # of other processes, too
+if "THAWLINE_CACHE" not in os.environ:
+    os.environ["THAWLINE_CACHE"] = tempfile.mkdtemp(prefix="thawline-cache-")  # of other processes, too
+    atexit.register(shutil.rmtree, os.environ["THAWLINE_CACHE"], ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 from accounts import golden_files
 from thawline.generated.kernels import constants
+from thawline.generated.parsers.aerospike_collection import AerospikeCollection
+from thawline.generated.parsers.aerospike_record import AerospikeRecord
 
 from thawline.formats import FORMATS
 from thawline.ksy.attributes import all_attributes
 from thawline.ksy.documents import contents_bytes, load_specs
 from thawline.native.constants.aerospike import PARTICLE_KEY, PARTICLE_OTHER
-from thawline.native.sources.asb_json import PARTICLES
+from thawline.native.sources.asb_json import JSON_KEYS
 from thawline.tracing import trace
 
 SOURCES = Path(__file__).parents[1] / "src" / "thawline"
@@ -46,12 +48,20 @@ def literals(path: Path) -> Iterator[ast.Constant]:
 
 
 def test_bytes_in_json_are_called_as_their_particle_type_is_in_the_spec() -> None:
-    start = "PARTICLE_TYPE_"
-    types = {value: name.removeprefix(start).lower() for name, value in NAMED.items() if name.startswith(start)}
-    shown = types | {constants.PARTICLE_TYPE_INTEGER: "1", constants.PARTICLE_TYPE_DOUBLE: "2", PARTICLE_OTHER: "other"}
-    expected = [f"${shown.get(number, number)}".ljust(PARTICLE_KEY) for number in range(len(PARTICLES))]
-    assert [particle.decode() for particle in PARTICLES] == expected
+    types = {member.value: member.name for member in AerospikeCollection.ParticleType}
+    shown = types | {1: "1", 2: "2", PARTICLE_OTHER: "other"}
+    keys = [JSON_KEYS[at : at + PARTICLE_KEY].decode().strip() for at in range(0, len(JSON_KEYS), PARTICLE_KEY)]
+    assert keys == [f"${shown.get(number, number)}" for number in range(PARTICLE_OTHER + 1)]
     assert max(types) + 1 == PARTICLE_OTHER
+    assert {"$string", "$bytes", "$java", "$hll", "$geojson"} <= {*keys}
+
+
+def test_names_of_enums_are_those_of_the_parsers() -> None:
+    parsers = {
+        name.upper(): getattr(AerospikeRecord, cls) for name, cls in (("key_type", "KeyType"), ("bin_type", "BinType"))
+    }
+    for name, members in parsers.items():
+        assert NAMED[f"{name}_NAMES"] == {member.value: member.name for member in members}
 
 
 def test_the_magics_are_those_of_the_documents() -> None:

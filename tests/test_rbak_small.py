@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from rbak_segments import CODECS, START, document, head, records, rows, sealed, 
 import thawline
 from thawline.formats.rbak import rows as rbak_rows
 from thawline.model import Finding, Run
+from thawline.verbs.salvage import salvage
 
 COVERED = head(0, 1) + b"\2\0\0\0{}"
 BROKEN_FRAME = zstandard.compress(b"\2\0\0\0{}" * 50)[:-3] + b"???"
@@ -98,6 +100,13 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_many_small_segments_are_decoded_at_once(codec: str, decoded: list[int]) -> None:
     assert len(rows(segment(records(1), CODECS[codec]) * 1000, ["body"])) == 1000
     assert decoded == [1000]
+
+
+def test_salvage_decodes_many_small_segments_at_once(decoded: list[int], tmp_path: Path) -> None:
+    with thawline.open(segment(records(1)) * 1000, "rbak") as cold:
+        done = salvage(cold, tmp_path / "salvaged.rbak")
+    assert decoded.count(1000) == len(decoded) <= 2  # once to count them, once to copy them
+    assert len(rows(done.target.read_bytes(), ["body"])) == 1000
 
 
 def test_what_is_decoded_at_once_is_bounded_however_much_comes_out_of_small_segments(decoded: list[int]) -> None:

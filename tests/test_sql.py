@@ -280,6 +280,12 @@ def test_a_mistake_is_told_in_words_of_files(partition: Path, query: str, words:
     assert "thawline_0" not in done.err
 
 
+def test_a_file_whose_name_is_no_utf8_is_asked_like_any_other(partition: Path, tmp_path: Path) -> None:
+    name = os.fsdecode(b"caf\xe9.log")
+    (tmp_path / name).write_bytes(next(partition.rglob("*.log")).read_bytes())
+    assert rows(f"select count(*) as n from '{name}'", tmp_path)[0]["n"] > 0  # noqa: S608 - a test
+
+
 def test_a_file_that_cannot_be_read_is_named_and_the_others_answer(partition: Path, tmp_path: Path) -> None:
     (tmp_path / "00000000000000000000.log").write_bytes(next(partition.glob("*.log")).read_bytes())
     (tmp_path / "empty.log").write_bytes(b"")

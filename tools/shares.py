@@ -39,7 +39,7 @@ class Share:
     handwritten: int = 0
 
     def of(self, lines: int) -> str:
-        """The part of so many lines from specs in all of them, in percent."""
+        """The part of lines from specs in all lines, in percent."""
         total = lines + self.handwritten
         return f"{100 * lines / total:.0f} %" if lines and total else "-"
 

@@ -149,7 +149,7 @@ FINDINGS = PublicTable(
             origin='made',
             source='by verifying it',
         ),
-        PublicColumn(name='end', type='int64', doc='the byte behind it', origin='made', source='by verifying it'),
+        PublicColumn(name='end', type='int64', doc='the byte after it', origin='made', source='by verifying it'),
         PublicColumn(
             name='message',
             type='string',

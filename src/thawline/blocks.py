@@ -135,7 +135,7 @@ class Blocks:
         self._reached = self._in_order = 0
 
     def _forget_failed(self) -> None:
-        """Let blocks that could not be fetched be asked for again."""
+        """Forget which blocks could not be fetched, so that they are requested again."""
         with self._lock:
             failed = [index for index, future in self._fetched.items() if future.done() and future.exception()]
             for index in failed:

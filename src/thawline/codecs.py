@@ -338,11 +338,11 @@ def keep_zstd_decoder(decoder: zstandard.ZstdDecompressor) -> None:
 
 def _zstd_frame(decoder: zstandard.ZstdDecompressor, limit: int, data: memoryview, at: int) -> Frame:
     """Blocks of one frame."""
-    behind = at
+    end = at
     head, frame = _zstd_head(limit, data, at)
-    for behind, block in _zstd_steps(decoder, head, frame, data, at):  # noqa: B007 - the last one is the frame's end
+    for end, block in _zstd_steps(decoder, head, frame, data, at):  # noqa: B007 - the last one is the frame's end
         yield block
-    return behind
+    return end
 
 
 def zstd_blocks(data: Buffer, at: int = 0) -> Iterator[tuple[int, bytes]]:

@@ -1,4 +1,4 @@
-"""A folder of cold files, on disk or behind a URL: its entries by name, listed on first use."""
+"""A folder of cold files, on disk or at a URL: its entries by name, listed on first use."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Folder:
 
     @property
     def is_remote(self) -> bool:
-        """Whether it is behind a URL."""
+        """Whether it is at a URL."""
         return "://" in self.path
 
     @property

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["file_card", "folder_card"]
 
 SMALL = 16 << 20
-"""Bytes that are read without being asked for."""
+"""Bytes that are read without a request."""
 ROWS = 5
 MOST_MAPS = 10
 

@@ -152,7 +152,7 @@ def _exchange(partial: Path, target: Path) -> None:
     if not target.exists():
         _replace(partial, target)
         return
-    old = partial.with_suffix(".old")  # it stays behind if the process is killed here
+    old = partial.with_suffix(".old")  # it stays if the process is killed here
     _replace(target, old)
     try:
         _replace(partial, target)

@@ -1,7 +1,7 @@
 """Parquet files of row groups that are encoded side by side.
 
 pyarrow encodes the row groups of a file one after the other. Here each becomes a file of its own in memory, in any
-thread, and the pages of these files are put one behind the other. Only positions change: those in the footer, and those
+thread, and the pages of these files are put one after the other. Only positions change: those in the footer, and those
 in the page index. https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift
 """
 

@@ -103,8 +103,8 @@ def _bar(state: State, start: float, width: float, text: str) -> Markup:
     }[state]
     inner = [element("title", text)] if text else []
     blank = state in ("padding", "not looked at")
-    behind = _rect(start, EDGE, width, HEIGHT - 2 * EDGE, "#ffffff", "blank") if blank else joined()
-    return joined(behind, _rect(start, top, width, height, FILLS[state], CLASSES[state], *inner))
+    ground = _rect(start, EDGE, width, HEIGHT - 2 * EDGE, "#ffffff", "blank") if blank else joined()
+    return joined(ground, _rect(start, top, width, height, FILLS[state], CLASSES[state], *inner))
 
 
 def _rect(x: float, y: int, width: float, height: int, fill: str, class_: str, *inner: Markup) -> Markup:

@@ -206,7 +206,7 @@ class _Fetched:
 
 
 class RemoteSource:
-    """A file behind a URL, fetched through fsspec in blocks, each of them once."""
+    """A file at a URL, fetched through fsspec in blocks, each of them once."""
 
     is_local = False
     block = 256 << 10

@@ -212,7 +212,7 @@ def last_part(node: Any, origin: int, error: BaseException) -> Part:
     """The field or instance that was being read when an error stopped it."""
     started = [name for name, span in node._debug.items() if "start" in span]
     # A failed `valid` closes the field before it raises, so look for what is open and else take the last. Of several
-    # open ones the last is the innermost: an instance that an earlier field's size asked for.
+    # open ones the last is the innermost: an instance that the size of an earlier field uses.
     name = next((name for name in reversed(started) if "end" not in node._debug[name]), started[-1])
     items = node._debug[name].get("arr")
     # Where the stream ended, all that was left of it may be the field's. It may not have been read: the runtime asks

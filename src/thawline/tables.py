@@ -28,8 +28,9 @@ TYPES = {
     "string": pa.string(),
     "binary": pa.binary(),
     "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ns": pa.timestamp("ns", "UTC"),
 }
-"""Types by the word that declarations have for them. Spark has all of them, too."""
+"""Types by the word that declarations have for them. Spark has all of them but the last."""
 DECIMAL = re.compile(r"decimal\((\d+), (\d+)\)")
 LIST = re.compile(r"list<(.*)>")
 

@@ -12,7 +12,7 @@ from thawline.spark import launch
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A Java that has an archive of its own classes, and a cache that is empty."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("THAWLINE_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
     server = tmp_path / "java" / "lib" / "server"
     server.mkdir(parents=True)
@@ -55,9 +55,9 @@ def test_a_java_without_an_archive_of_its_own_and_a_cache_that_cannot_be_written
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (home / "file").touch()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "file"))
+    monkeypatch.setenv("THAWLINE_CACHE", str(home / "file"))
     assert launch.options(str(home)) == launch.options(str(home)) == ""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+    monkeypatch.setenv("THAWLINE_CACHE", str(home / "cache"))
     (home / "lib" / "server" / "classes.jsa").unlink()
     assert launch.options(str(home)) == launch.options(str(home)) == ""
 
@@ -66,3 +66,12 @@ def test_options_of_the_user_come_last_so_that_they_count(home: Path) -> None:
     launch.options(str(home))
     settings = launch.with_options({launch.KEY: "-XX:TieredStopAtLevel=4"}, str(home))
     assert settings[launch.KEY].endswith(" -XX:TieredStopAtLevel=4")
+
+
+def test_classes_are_code_so_a_cache_that_others_can_write_to_is_not_used(home: Path) -> None:
+    launch.options(str(home))
+    folder = left(launch.options(str(home))).parent
+    folder.chmod(0o777)
+    assert launch.options(str(home)) == ""
+    folder.chmod(0o700)
+    assert launch.options(str(home)) != ""

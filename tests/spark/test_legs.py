@@ -15,12 +15,12 @@ from lakes import Alone, everything, leftovers
 from thawline import formats
 from thawline.cold import ColdFile
 from thawline.formats import FORMATS
-from thawline.formats.contract import Format
+from thawline.formats.contract import Depth, Format
 from thawline.formats.kafka.write import KafkaSegmentWriter
 from thawline.formats.legs import Broken, Joint, Leg, are_joined
 from thawline.formats.ranges import Range
 from thawline.formats.rbf.write import RbfWriter
-from thawline.model import Report, Span
+from thawline.model import Report, Run, Span
 from thawline.source import open_source
 from thawline.spark import bundles, pipeline
 from thawline.spark.bundles import Task
@@ -197,3 +197,18 @@ def test_each_task_of_ingest_reads_its_own_bytes_and_a_damaged_file_is_read_agai
     monkeypatch.undo()
     pipeline.ingest(Alone(), [str(folder)], tmp_path / "whole")  # type: ignore[arg-type]
     assert summed(tmp_path / "lake") == summed(tmp_path / "whole")
+
+
+def test_what_is_found_at_the_end_of_a_file_is_told_by_its_last_leg_only(tmp_path: Path) -> None:
+    snapshot = next(golden.file for golden in golden_files("kafka") if golden.file.suffix == ".checkpoint")
+    data = snapshot.read_bytes()
+    with open_source(str(snapshot)) as source:
+        kind = formats.get("kafka").kind_of(source)
+        units = [
+            span for run in kind.walk(source, Depth.UNITS) if isinstance(run, Run) for span in kind.units(source, run)
+        ]
+    (tmp_path / "kafka").mkdir()
+    file = tmp_path / "kafka" / snapshot.name
+    file.write_bytes(data[: units[-1].start])  # without its footer
+    size = file.stat().st_size
+    assert check(file, [size - 3, size - 2, size - 1])

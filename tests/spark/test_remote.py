@@ -97,15 +97,16 @@ def fetched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
 
 @pytest.fixture(scope="module")
-def segment(bucket: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, bytes]:
-    """A segment of 24 MB in the bucket."""
+def segment(s3: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, bytes]:
+    """A segment of 24 MB in a bucket of its own."""
+    s3.create_bucket(Bucket="large")
     path = tmp_path_factory.mktemp("large") / "00000000000000000000.log"
     random = Random(1)
     with KafkaSegmentWriter(path, indexes=False) as writer:
         for number in range(24_000):
             writer.append(value=random.randbytes(1000), timestamp=number)
-    boto3.client("s3").put_object(Bucket="cold", Key=f"large/{path.name}", Body=path.read_bytes())
-    return f"{bucket}/large/{path.name}", path.read_bytes()
+    s3.put_object(Bucket="large", Key=f"whole/{path.name}", Body=path.read_bytes())
+    return f"s3://large/whole/{path.name}", path.read_bytes()
 
 
 def kafka_reader(path: str) -> ColdReader:
@@ -131,8 +132,8 @@ def test_the_first_rows_of_a_segment_fetch_little_of_it(
 def test_a_damaged_object_is_fetched_once_too(segment: tuple[str, bytes], fetched: list[tuple[int, int]]) -> None:
     damaged = bytearray(segment[1])
     damaged[10 << 20 : (10 << 20) + 100] = bytes(100)
-    boto3.client("s3").put_object(Bucket="cold", Key="damaged/00000000000000000000.log", Body=bytes(damaged))
-    assert 23_000 < rows(kafka_reader("s3://cold/damaged/00000000000000000000.log")) < 24_000
+    boto3.client("s3").put_object(Bucket="large", Key="damaged/00000000000000000000.log", Body=bytes(damaged))
+    assert 23_000 < rows(kafka_reader("s3://large/damaged/00000000000000000000.log")) < 24_000
     assert sum(end - start for start, end in fetched) <= 1.1 * len(damaged)
 
 
@@ -158,24 +159,25 @@ def test_an_ingest_of_a_bucket_fetches_each_byte_once_also_for_the_accounts_of_f
 
 def test_a_first_offset_fetches_about_what_is_after_it(s3: Any, tmp_path: Path, fetched: list[tuple[int, int]]) -> None:
     random, name = Random(1), "00000000000000000000"
+    s3.create_bucket(Bucket="first")
     with KafkaSegmentWriter(tmp_path / "orders-1") as writer:
         for number in range(24_000):
             writer.append(value=random.randbytes(1000), timestamp=number)
     for path in (tmp_path / "orders-1").iterdir():
-        s3.upload_file(str(path), "cold", f"orders-1/{path.name}")
-    source = KafkaSource({"path": f"s3://cold/orders-1/{name}.log", "startingOffsets": "22000"})
+        s3.upload_file(str(path), "first", f"orders-1/{path.name}")
+    source = KafkaSource({"path": f"s3://first/orders-1/{name}.log", "startingOffsets": "22000"})
     assert rows(source.reader(source.schema())) == 2000
     assert sum(end - start for start, end in fetched) <= 4 << 20  # a twelfth is asked for, of 24 MB
 
 
 def test_an_object_that_is_replaced_while_it_is_read_is_an_error(segment: tuple[str, bytes]) -> None:
     client = boto3.client("s3")
-    client.put_object(Bucket="cold", Key="replaced.log", Body=segment[1])
-    with open_source("s3://cold/replaced.log") as source:
+    client.put_object(Bucket="large", Key="replaced.log", Body=segment[1])
+    with open_source("s3://large/replaced.log") as source:
         assert bytes(source.view(0, 100)) == segment[1][:100]
-        client.put_object(Bucket="cold", Key="replaced.log", Body=segment[1][::-1])
+        client.put_object(Bucket="large", Key="replaced.log", Body=segment[1][::-1])
         assert bytes(source.view(0, 100)) == segment[1][:100]
-        with pytest.raises(SourceError, match=r"s3://cold/replaced.log: the object was replaced while it was read"):
+        with pytest.raises(SourceError, match=r"s3://large/replaced.log: the object was replaced while it was read"):
             source.view(20 << 20, 21 << 20)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from accounts import golden_files
+from leveldb_logs import SPEC, fragments, written
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, ReadMaxFiles
 
@@ -21,8 +22,9 @@ from thawline.formats import FORMATS
 from thawline.formats.kafka.write import KafkaSegmentWriter
 from thawline.options import BadOption
 from thawline.source import open_source
+from thawline.spark.ksy import KsySource
 from thawline.spark.settings import understood
-from thawline.spark.sources import SOURCES, KafkaSource
+from thawline.spark.sources import SOURCES, ColdSource, KafkaSource
 from thawline.spark.streaming import GrowingReader, Offset
 
 PARTS_OF_FILES = (".address", ".bin", ".index", ".timeindex", ".txnindex", ".snapshot")
@@ -33,9 +35,11 @@ ALL = ReadAllAvailable()
 class Query:
     """What Spark does with a stream: ask for offsets, read what is between them, keep the last one as text."""
 
-    def __init__(self, path: Path, format_name: str, **options: str) -> None:
-        source = next(each for each in SOURCES if each.format_name == format_name)
-        self.make = lambda: source({"path": str(path), **options})
+    def __init__(
+        self, path: Path | str, format_name: str, source: type[ColdSource] | None = None, **options: str
+    ) -> None:
+        made = source or next(each for each in SOURCES if each.format_name == format_name)
+        self.make = lambda: made({"path": str(path), **options})
         self.restart()
         self.at: Offset = self.reader.initialOffset()
 
@@ -227,3 +231,48 @@ def test_spark_runs_the_stream_and_goes_on_after_a_restart(spark: SparkSession, 
 def test_what_create_table_cannot_do_is_said() -> None:
     with pytest.raises(BadOption, match=r"CREATE TEMPORARY VIEW name USING source OPTIONS"):
         KafkaSource({"owner": "me"}).schema()
+
+
+def test_a_bucket_that_grows_gives_each_row_once(s3: Any, segments: Path) -> None:
+    s3.create_bucket(Bucket="growing")
+    query = Query("s3a://growing/orders-0", "kafka")
+    assert query.batch() == []
+    first, second, *_ = sorted(segments.glob("*.log"))
+    data = first.read_bytes()
+
+    def put(file: Path, body: bytes) -> None:
+        s3.put_object(Bucket="growing", Key=f"orders-0/{file.name}", Body=body)
+
+    put(first, data[: len(data) // 2])
+    found = query.batch()
+    assert 0 < len(found) < 120
+    query.restart()
+    put(first, data[:-20])
+    put(second, second.read_bytes()[:-20])
+    found += query.batch()
+    assert data[:-20].endswith(damaged(found))  # a newer segment stands beside it
+    assert damaged(found) != b""
+    assert query.batch() == []
+    query.close()
+    found += query.batch()
+    intact = [row for row in found if row["_corrupt_record"] is None]
+    assert len(set(offsets(intact))) == len(intact)
+    s3.delete_object(Bucket="growing", Key=f"orders-0/{first.name}")
+    assert query.batch() == []
+
+
+def test_files_of_a_spec_that_grow_are_a_stream(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    log = folder / "a.log"
+    data = written(tmp_path, {f"key{number}".encode(): b"%d" % number * 200 for number in range(300)})
+    query = Query(log, "ksy", source=KsySource, spec=str(SPEC), table="fragments")
+    found = []
+    for size in (len(data) // 3, len(data) // 2, len(data)):
+        log.write_bytes(data[:size])
+        found += query.batch()
+        query.restart()
+    query.close()
+    found += query.batch()
+    kinds = [(row["body"]["kind"], row["body"]["data"]) for row in found if row["_corrupt_record"] is None]
+    assert kinds == [(one.kind, one.data) for one in fragments(data)]

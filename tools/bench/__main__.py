@@ -9,13 +9,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tools.bench import hostile, kafka, processes, report
+from tools.bench import hostile, jobs, kafka, processes, report
 from tools.bench.cases import CASES
 from tools.bench.hostile_files import HOSTILE
 from tools.bench.measure import compare
 
 WORST = "hostile"
 """What is measured by itself: worst cases, against bounds and not against other readers."""
+JOBS = "jobs"
+"""What is measured by itself, too: commands with one job and with two."""
 
 
 def main() -> None:
@@ -23,6 +25,9 @@ def main() -> None:
     options = _options()
     if WORST in options.only:
         hostile.show(hostile.rows(HOSTILE, hostile.SIZES), hostile.SIZES)
+        return
+    if JOBS in options.only:
+        jobs.show(jobs.RECORDS, jobs.FILES, is_with_memory=options.memory)
         return
     found: dict[str, Any] = report.environment()
     found["aiokafka_c_extension"] = _c_extension()
@@ -44,7 +49,9 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.bench", description="Speed beside other readers.")
-    parser.add_argument("--only", type=_names, default=list(CASES), help=f"some of {','.join(CASES)}, or {WORST}")
+    parser.add_argument(
+        "--only", type=_names, default=list(CASES), help=f"some of {','.join(CASES)}, or {WORST}, or {JOBS}"
+    )
     parser.add_argument("--records", type=int, default=1_000_000, metavar="N", help="records in each case")
     parser.add_argument("--json", type=Path, default=Path("build/bench.json"), metavar="PATH", help="where to save")
     parser.add_argument("--memory", action="store_true", help="also scan a file of 4 GB, which takes a while")
@@ -53,7 +60,7 @@ def _options() -> argparse.Namespace:
 
 def _names(text: str) -> list[str]:
     names = text.split(",")
-    if names == [WORST]:
+    if names in ([WORST], [JOBS]):
         return names
     if unknown := sorted(set(names) - set(CASES)):
         raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: there are only {', '.join(CASES)}")

@@ -30,6 +30,7 @@ from thawline.sinks import joined
 from tools.bench import aerospike_verify, data, rbak_segment
 
 RUNS = 5
+RECORDS, FILES = 3_000_000, 200
 MOST_WALL, MOST_CPU, MOST_CPU_ALONE, MOST_WALL_OF_FILES = 0.58, 1.1, 1.15, 0.55
 FILE_SIZE = 20 << 20
 LARGE = 4 << 30
@@ -81,17 +82,21 @@ def in_turns(*works: Callable[[], Spent]) -> list[Spent]:
 
 
 def converted(path: Path, out: Path, jobs: int) -> Spent:
-    """`convert` of a file."""
+    """`convert` of a file, to a new one: to remove an old one takes as long as to write some of it."""
+    out.unlink(missing_ok=True)
     return run(*_conversion(path, out, jobs))
 
 
 def converted_twice(path: Path, out: Path) -> Spent:
     """The same of two files by two processes: what the machine gives at best."""
-    return at_once(_conversion(path, out, 1), _conversion(path, out.with_suffix(".2.parquet"), 1))
+    other = out.with_suffix(".2.parquet")
+    for each in (out, other):
+        each.unlink(missing_ok=True)
+    return at_once(_conversion(path, out, 1), _conversion(path, other, 1))
 
 
 def _conversion(path: Path, out: Path, jobs: int) -> tuple[object, ...]:
-    return "convert", path, "-o", out, "--overwrite", "-q", "--jobs", jobs
+    return "convert", path, "-o", out, "-q", "--jobs", jobs
 
 
 def decoded_and_written(path: Path, out: Path) -> Spent:
@@ -221,23 +226,31 @@ def show_memory(folder: Path) -> dict[str, int]:
 def main() -> None:
     """Measure, and print what was found."""
     parser = argparse.ArgumentParser(prog="python -m tools.bench.jobs", description="Figures of --jobs.")
-    parser.add_argument("--records", type=int, default=3_000_000, metavar="N", help="records of a file to convert")
-    parser.add_argument("--files", type=int, default=200, metavar="N", help="files of 20 MB to verify; 0 for none")
+    parser.add_argument("--records", type=int, default=RECORDS, metavar="N", help="records of a file to convert")
+    parser.add_argument("--files", type=int, default=FILES, metavar="N", help="files of 20 MB to verify; 0 for none")
     parser.add_argument("--memory", action="store_true", help="also measure memory, with a file of 4 GB")
     parser.add_argument("--folder", type=Path, default=None, metavar="PATH", help="where files are made and removed")
     parser.add_argument("--json", type=Path, default=Path("build/jobs.json"), metavar="PATH", help="where to save")
     options = parser.parse_args()
-    found: dict[str, object] = {}
-    with tempfile.TemporaryDirectory(dir=options.folder) as name:
-        for part in ("convert", "shares"):
-            Path(name, part).mkdir()
-        if options.records:
-            found["convert"] = show_conversions(Path(name, "convert"), options.records)
-            found["shares"] = show_shares(Path(name, "shares"), options.records)
-        found["verify"] = show_files(Path(name), options.files) if options.files else {}
-        found["memory"] = show_memory(Path(name)) if options.memory else {}
+    found = show(options.records, options.files, is_with_memory=options.memory, folder=options.folder)
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+
+
+def show(
+    records: int, files_to_verify: int, *, is_with_memory: bool = False, folder: Path | None = None
+) -> dict[str, object]:
+    """Measure all of it, in a temporary folder."""
+    found: dict[str, object] = {}
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        for part in ("convert", "shares"):
+            Path(name, part).mkdir()
+        if records:
+            found["convert"] = show_conversions(Path(name, "convert"), records)
+            found["shares"] = show_shares(Path(name, "shares"), records)
+        found["verify"] = show_files(Path(name), files_to_verify) if files_to_verify else {}
+        found["memory"] = show_memory(Path(name)) if is_with_memory else {}
+    return found
 
 
 if __name__ == "__main__":

@@ -313,7 +313,7 @@ def block(size: int, pattern: int) -> array[int]:
 
 
 def filled(typecode: str, size: int, pattern: int) -> array[int]:
-    """So many items in a block of memory of their own, filled with a pattern."""
+    """Items in a block of memory of their own, filled with a pattern."""
     one = UNITS[typecode][pattern]
     return one * size if len(one) == 1 else (one * (size // len(one) + 1))[:size]
 

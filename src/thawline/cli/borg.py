@@ -158,7 +158,8 @@ def diff(
 
     from thawline.cli.diff import show_difference
     from thawline.formats.borg.folder import Catalogue
-    from thawline.formats.borg.listing import ITEMS, item_rows
+    from thawline.formats.borg.rows import item_rows
+    from thawline.generated.tables.borg_archive import ITEMS
     from thawline.rendering.differences import verdict
     from thawline.verbs.diff import diff_rows
 
@@ -167,7 +168,7 @@ def diff(
         theirs = stack.enter_context(Catalogue(other)) if other else ours
         sides = [ours.items(ours.find(a)), theirs.items(theirs.find(b))]
         rows_a, rows_b = (item_rows(_chosen(run, side, ())) for side in sides)
-        found = stack.enter_context(diff_rows(rows_a, rows_b, ITEMS, ("path",)))
+        found = stack.enter_context(diff_rows(rows_a, rows_b, ITEMS.schema, ITEMS.key))
         is_whole = not run.code
         run.code = max(run.code, DAMAGED if found.counts.differences else 0)
         show_difference(run, found, output, overwrite=overwrite, csv_safe=csv_safe)

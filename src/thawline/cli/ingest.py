@@ -168,7 +168,7 @@ def telling(lineage: str | None, sources: tuple[str, ...], to: str) -> Iterator[
 
 
 def log_of(to: str) -> Path:
-    """Where Spark's log goes: into the lake, or, if that is behind a URL, beside temporary files."""
+    """Where Spark's log goes: into the lake, or, if that is at a URL, beside temporary files."""
     if "://" in to:
         return Path(tempfile.gettempdir(), f"thawline-spark-{os.getuid()}.log")
     return Path(to, "_ingest", "spark.log")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,6 +82,7 @@ def sql(
       thawline sql "select * from 'a.log' join 'nightly/' on message_id = decode(key)"
       thawline sql -o sizes.parquet "select batch_start, size from 'orders-3/'.batches"
     """  # noqa: D301 - click does not wrap the paragraph after a \b
+    _load()
     if query is None and sys.stdin.isatty():
         from thawline.cli.prompt import converse
 
@@ -121,6 +125,18 @@ def _answer(
         run.remark("the answer has no rows")
     asked.close(counted=[place.path for place in statement.places if views[place.view].schema.names == ["_"]])
     return run.exit_code
+
+
+def _load() -> None:
+    """Import what answers queries, without a search for garbage among what stays, which takes long."""
+    gc.disable()
+    try:
+        import_module("thawline.queries.tables")
+        with suppress(ImportError):  # the query says what is missing
+            import_module("duckdb")
+        gc.freeze()
+    finally:
+        gc.enable()
 
 
 def _shown(run: Session, schema: pa.Schema, batches: Iterable[pa.RecordBatch], *, csv_safe: bool) -> int:

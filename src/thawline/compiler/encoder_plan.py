@@ -60,11 +60,13 @@ class Planner:
 
     def _plan_elsewhere(self, attribute: Attribute, scope: Scope) -> None:
         """A structure that is read at the place of other fields: only its values count, those fields repeat them."""
+        if not inversion.is_repeated(attribute, self.work.specs):
+            raise attribute.error("an encoder has to know from a rule which fields these bytes are", "pos")
         self.work.note(attribute)
         self.work.is_elsewhere = True
         node = self._plan_type(attribute.without("pos"), scope)
         self.work.is_elsewhere = False
-        assert isinstance(node, Structure)  # noqa: S101 - the kernel's lowering refuses others as columns
+        assert isinstance(node, Structure)  # noqa: S101 - what is repeated is a structure
         scope.names[attribute.name] = node.inner
 
     def _plan_field(self, attribute: Attribute, scope: Scope) -> Node | None:

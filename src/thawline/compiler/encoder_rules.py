@@ -123,6 +123,8 @@ class Rules:
             start = ir.plus(node.start, self.build.fixed("covered", first))
             end = ir.plus(node.start, node.size)
             if "size" in attribute.data:
+                if given := inversion.fields_in(attribute.data["size"], attribute.owner) - {"_io.size"}:
+                    raise attribute.error(f"what a checksum covers may not depend on {min(given)}", "size")
                 size = self.build.integer(attribute, node.inner, attribute.data["size"], "size")
                 end = ir.plus(start, self.build.fixed("covered", size))
             self.work.sums.append(

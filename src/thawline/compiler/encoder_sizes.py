@@ -45,10 +45,18 @@ class Sizes:
             if isinstance(node, Structure):
                 self.settle(node.nodes)
             if "if" in node.attribute.data and not node.is_told:
+                self._refuse_unsettled(node, nodes)
                 condition = self.build.condition(node.attribute, node.scope, node.attribute.data["if"], "if")
                 node.condition = self.build.fixed(f"has_{node.name}", condition)
             if isinstance(node, Slice) and node.column.kind == "escaped":
                 node.terminator = self._terminator(node)
+
+    def _refuse_unsettled(self, node: Node, nodes: list[Node]) -> None:
+        """Refuse a condition that needs a length or a count of something else: these are known only after it."""
+        names = inversion.fields_in(node.attribute.data["if"], node.attribute.owner)
+        late = [it.name for it in numbers(nodes) if isinstance(it.origin, Sized | Counted) and it.name in names]
+        if late:
+            raise node.attribute.error(f"an encoder has to know this before it knows {late[0]}", "if")
 
     def _settle_presence(self, node: Node, nodes: list[Node]) -> None:
         """Where a length or a code follows from a field being there, the column tells whether it is."""

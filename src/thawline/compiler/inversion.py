@@ -11,7 +11,7 @@ from thawline.compiler import expressions as ex
 from thawline.compiler import subset
 from thawline.compiler.subset import Attribute
 from thawline.ksy.documents import Spec, TypeDef
-from thawline.ksy.names import find_enum
+from thawline.ksy.names import find_enum, find_type
 
 TWO = 2
 WORD = re.compile(r'"([^"\\]*)"')
@@ -236,6 +236,51 @@ def names_in(node: ex.Node) -> Iterator[str]:
         case ex.Operation(_, operands):
             for operand in operands:
                 yield from names_in(operand)
+
+
+def fields_in(source: object, owner: TypeDef) -> set[str]:
+    """The fields of the type itself that an expression uses, also by way of instances."""
+    found, waiting, instances = set[str](), [*names_in(ex.parse(source))], subset.instances(owner)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            value = instances[name].data.get("value", 0) if name in instances else 0
+            told = WORDED.fullmatch(str(value))
+            waiting += [told[1]] if told else names_in(ex.parse(value))
+    return found
+
+
+def is_repeated(elsewhere: Attribute, specs: Mapping[str, Spec]) -> bool:
+    """Whether a structure that is read at a distance from the end is the last of a field that a rule makes equal."""
+    fields = subset.fields(elsewhere.owner)
+    same = [at for at, it in enumerate(fields) if it.data.get("type") == elsewhere.data.get("type")]
+    if not same:
+        return False
+    field = fields[same[-1]]
+    structure = find_type(field.data["type"], field.owner, specs)
+    sizes = [_size_of(it, specs) for it in fields[same[-1] :]]
+    rule = field.data.get("valid")
+    if structure is None or None in sizes or not isinstance(rule, dict):
+        return False
+    values = item_values(rule.get("expr"))
+    open_fields = [it.name for it in subset.fields(structure) if _equal(it) is None]
+    is_equal = all(values.get(it) == ex.Attribute(ex.Name(elsewhere.name), it) for it in open_fields)
+    back = ex.Operation("-", (ex.Attribute(ex.Name("_io"), "size"), ex.Number(sum(filter(None, sizes)))))
+    return is_equal and ex.parse(elsewhere.data["pos"]) == back
+
+
+def _size_of(attribute: Attribute, specs: Mapping[str, Spec]) -> int | None:
+    """Bytes of a field, of an item if it is repeated; None unless they are fixed."""
+    name = str(attribute.data.get("type", ""))
+    if found := subset.INTEGER.fullmatch(name):
+        return int(found[2] or found[5])
+    structure = find_type(name, attribute.owner, specs) if name else None
+    if structure is None:
+        return None
+    fields = subset.fields(structure)
+    bits = [subset.BITS.fullmatch(str(it.data.get("type", ""))) for it in fields]
+    return sum(int(it[1]) for it in bits if it) // 8 if all(bits) else None
 
 
 def constant(source: object) -> int | None:

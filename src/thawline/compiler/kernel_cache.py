@@ -55,12 +55,12 @@ class Kept:
     """When it was compiled, in seconds since 1970."""
 
 
-def folder() -> Path:
-    """Where kernels are kept: below `$THAWLINE_CACHE`, else where the system keeps caches."""
+def folder(what: str = "kernels") -> Path:
+    """Where kernels or other code is kept: below `$THAWLINE_CACHE`, else where the system keeps caches."""
     if own := os.environ.get("THAWLINE_CACHE"):
-        return Path(os.path.abspath(own), "kernels")  # noqa: PTH100 - links are looked at one by one
+        return Path(os.path.abspath(own), what)  # noqa: PTH100 - links are looked at one by one
     above = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111 - there may be no home
-    return Path(os.path.abspath(above), "thawline", "kernels")  # noqa: PTH100 - as above
+    return Path(os.path.abspath(above), "thawline", what)  # noqa: PTH100 - as above
 
 
 def name_of(source: str) -> str:
@@ -74,7 +74,7 @@ def kernel(source: str, compiled: Compile, on_compile: Callable[[], None]) -> Pa
 
     `on_compile` is called before the compiler, which takes seconds.
     """
-    place = _opened() / name_of(source)
+    place = opened() / name_of(source)
     if _is_kernel(place):
         return place
     if reason := missing():
@@ -88,7 +88,7 @@ def kernel(source: str, compiled: Compile, on_compile: Callable[[], None]) -> Pa
 
 def keep(name: str, content: bytes) -> Path:
     """The shared object with this name and these bytes, which another machine has compiled, as a file here."""
-    place = _opened() / name
+    place = opened() / name
     if not _is_kernel(place):
         with _work(place.parent) as work:
             made = work / NAME
@@ -109,7 +109,7 @@ def kept() -> list[Kept]:
     """The kernels in the cache, by name."""
     if not folder().is_dir():
         return []
-    places = sorted(_opened().glob(f"*{SUFFIX}"))
+    places = sorted(opened().glob(f"*{SUFFIX}"))
     found = [(place, place.lstat()) for place in places if _is_kernel(place)]
     return [Kept(place, status.st_size, status.st_mtime) for place, status in found]
 
@@ -123,9 +123,9 @@ def clear() -> list[Kept]:
     return gone
 
 
-def _opened() -> Path:
-    """The folder, made if need be, and checked."""
-    place = folder()
+def opened(what: str = "kernels") -> Path:
+    """The folder, made if need be, and checked; `NoCache` where that cannot be."""
+    place = folder(what)
     try:
         place.mkdir(PRIVATE, parents=True, exist_ok=True)
         for above in (place, *place.parents):

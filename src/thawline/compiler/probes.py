@@ -278,7 +278,7 @@ class _First:
         self.reach = max(self.reach, bounded[0] if bounded else 0)
 
     def text(self, least: int) -> str:
-        """The condition, where so many bytes are known to be there."""
+        """The condition, where these bytes are known to be there."""
         marked = [
             " and ".join(f"buf[pos{_plus(self.offset + at)}] == {byte}" for at, byte in enumerate(mark))
             for mark in self.marks

@@ -134,7 +134,7 @@ class Resolver:
     def stream(self, name: str) -> ir.Value:
         """`_io.size`, `_io.pos` and `_io.eof` of the scope's own stream."""
         if self.is_timeless and name != "size":
-            raise ExpressionError(f"_io.{name} in an instance depends on when it is asked for")
+            raise ExpressionError(f"_io.{name} in an instance depends on when it is first used")
         if name == "eof":
             return ir.compare("==", ir.POSITION, self.scope.end)
         if name not in ("size", "pos"):

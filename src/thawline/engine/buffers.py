@@ -22,6 +22,10 @@ BINARY, STRING = pa.binary(), pa.string()
 LONGEST = (1 << 31) - 1
 """Bytes that a column of bytes may have: Arrow counts them with 32 bits."""
 
+SMALL = 16 << 10
+"""Bytes up to which an array is Python's own memory. Arrow's pool lets go of the interpreter's lock for a moment, which
+another thread then takes: to get it back costs more than all else."""
+
 Validity = tuple[pa.Buffer | None, int]
 """A bitmap of the rows that are not null, and the number of nulls; without nulls there is no bitmap."""
 ALL_VALID: Validity = (None, 0)
@@ -36,7 +40,8 @@ class Pooled:
 
     def __init__(self, typecode: str, size: int, *, is_zero: bool = False) -> None:
         self.typecode = typecode
-        self.buffer = pa.allocate_buffer(size * ITEM_SIZES[typecode])
+        needed = size * ITEM_SIZES[typecode]
+        self.buffer = pa.allocate_buffer(needed) if needed > SMALL else pa.py_buffer(bytearray(needed))
         self.view = view(self.buffer, typecode)
         if is_zero:
             memoryview(self.buffer).cast("B")[:] = bytes(self.buffer.size)

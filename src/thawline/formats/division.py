@@ -95,7 +95,7 @@ def _size_of_stretches(source: Source, crew: Crew) -> int:
 
 
 def _sectioned(kind: Kind, source: Source, depth: Depth) -> Sectioned | None:
-    """The kind, if it divides this file. Sections of a file behind a URL would be fetched in no order."""
+    """The kind, if it divides this file. Sections of a file at a URL would be fetched in no order."""
     return kind if isinstance(kind, Sectioned) and source.is_local and depth is not Depth.HEADS else None
 
 

@@ -1,8 +1,8 @@
 """What a file has gained since it was last looked at, while somebody may still be writing it.
 
 A file that is open may end in the middle of a unit, which is no damage yet. So what looks damaged or doubtful at its
-end waits until more of the file is there, or until it is closed. All that has to be remembered of what waits is how
-large the file was: it is found again by looking at so much of the file.
+end waits until more of the file is there, or until it is closed. To find it again, it is enough to remember how large
+the file was.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class Leg:
             position, first, last = section.span.end, first or section.first, section.last
         if position != within.end:
             raise Broken
-        if position == source.size:
+        if self._wanted.end == source.size:
             yield from kind.rest(source, depth, position)
         self.joint = Joint(within, first, last)
 

@@ -71,7 +71,7 @@ class Place:
 
     @property
     def is_remote(self) -> bool:
-        """Whether it is behind a URL."""
+        """Whether it is at a URL."""
         return "://" in self.root
 
     def __str__(self) -> str:

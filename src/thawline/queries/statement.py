@@ -89,7 +89,7 @@ class Statement:
         if not is_file or (file is node.this and file.name.lower() in own):
             return None
         table = None if file is node.this else node.this.name
-        return Place(view, file.name, table, node.alias or node.this.name)
+        return Place(view, file.name, table, _as_utf8(node.alias or node.this.name))
 
     def columns(self, place: Place, offered: list[str]) -> list[str] | None:
         """Those of the columns that the query may need of a file; None for all that it gives by default."""
@@ -154,6 +154,11 @@ def _replaced(node: exp.Table, place: Place) -> exp.Table:
     made = exp.Table(this=exp.to_identifier(place.view), alias=alias, **kept)
     node.replace(made)
     return made
+
+
+def _as_utf8(name: str) -> str:
+    """The name of a file as DuckDB takes it, which takes no bytes that are no UTF-8."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def _entry(node: exp.Bracket, columns: Mapping[str, pa.DataType]) -> exp.Expression | None:

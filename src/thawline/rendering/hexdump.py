@@ -83,14 +83,14 @@ class Dump:
 
     def _bytes(self, stretch: Stretch, start: int, end: int) -> Text:
         data = bytes(self.source.view(start, end))
-        before, behind = start % self.row, self.row - start % self.row - len(data)
+        before, after = start % self.row, self.row - start % self.row - len(data)
         style = _style(stretch)
         styles = [style or _byte_style(byte) for byte in data]
         line = Text().append(f"0x{start:0{self.digits}x}| ", "dim").append("   " * before)
         _append(line, [f"{byte:02x} " for byte in data], styles)
-        line.append("   " * behind).append("|", "dim").append(" " * before)
+        line.append("   " * after).append("|", "dim").append(" " * before)
         _append(line, [chr(byte) if _is_printable(byte) else "." for byte in data], styles)
-        return line.append(" " * behind).append("|", "dim")
+        return line.append(" " * after).append("|", "dim")
 
     def _marks(self, start: int, end: int, text: str) -> Iterator[Text]:
         """Carets under some bytes of a row, with a text in the column of names."""

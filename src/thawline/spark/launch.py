@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pyspark
 
+from thawline.compiler.kernel_cache import NoCache, opened
+
 __all__ = ["QUICK", "options", "with_options"]
 
 QUICK = "-XX:TieredStopAtLevel=1"
@@ -38,11 +40,10 @@ def options(home: str | None) -> str:
         return ""
     status = machine.stat()
     named = f"{machine}\0{status.st_size}\0{status.st_mtime_ns}\0{pyspark.__file__}\0{pyspark.__version__}"
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "thawline")
-    archive = cache / f"spark-{hashlib.sha256(named.encode()).hexdigest()[:12]}.jsa"
     try:
-        return _options(archive)
-    except OSError:
+        # Checked as the cache of kernels is: an archive is code.
+        return _options(opened("java") / f"spark-{hashlib.sha256(named.encode()).hexdigest()[:12]}.jsa")
+    except (NoCache, OSError):
         return ""  # nothing can be kept there
 
 
@@ -52,7 +53,6 @@ def _options(archive: Path) -> str:
     note = archive.with_suffix(".seen")
     if note.exists():
         return f'"-XX:ArchiveClassesAtExit={archive}" {HUSHED}'
-    archive.parent.mkdir(parents=True, exist_ok=True)
     note.touch()
     return ""
 

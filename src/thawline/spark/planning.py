@@ -64,7 +64,7 @@ class Planner:
 
 
 def _parts(file: File, size: int, worth: int) -> Iterator[Part]:
-    """A file, or its ranges. One behind a URL is not cut: each worker would fetch what is before its range."""
+    """A file, or its ranges. One at a URL is not cut: each worker would fetch what is before its range."""
     if file.size <= max(size, worth) or "://" in file.path:
         yield Part(file)
     else:

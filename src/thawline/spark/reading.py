@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["read"]
 
 A_TASK = 64 << 20
-"""Bytes of files behind a URL that a task reads."""
+"""Bytes of files at a URL that a task reads."""
 
 
 def read(spark: SparkSession, to: str | os.PathLike[str], table: str, commit: int | None) -> DataFrame:
@@ -42,7 +42,7 @@ def read(spark: SparkSession, to: str | os.PathLike[str], table: str, commit: in
 
 @dataclass(frozen=True)
 class _Reading:
-    """Reads files behind a URL, in a task: Spark itself needs jars for that."""
+    """Reads files at a URL, in a task: Spark itself needs jars for that."""
 
     place: Place
     table: str

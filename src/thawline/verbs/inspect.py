@@ -256,7 +256,7 @@ class _View:
     def _traced_from(self, context: int) -> int:
         """Where the fields start that are shown: for damage, a little before it."""
         target = self.target
-        if target.is_finding:
+        if target.finding is not None:
             return max(target.before.start, target.span.start - context)
         return target.span.start if target.span.size else target.before.start
 

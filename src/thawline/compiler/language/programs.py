@@ -79,7 +79,7 @@ class Program:
     named: tuple[Named, ...] = field(default=(), repr=False)
     """The fields that a traced reader tells of, by their numbers."""
     chosen: dict[tuple[str, frozenset[str] | None], _Chosen] = field(default_factory=dict, compare=False, repr=False)
-    """The columns that were asked for lately."""
+    """The columns that were requested lately."""
 
     @property
     def is_compiled(self) -> bool:
@@ -210,7 +210,7 @@ class _Chosen:
     path: str
     """Of a repetition that is elsewhere."""
     asked: Wanted | None
-    """What a reader in C is asked for."""
+    """What is requested of a reader in C."""
 
     @property
     def wanted(self) -> Wanted:

@@ -10,7 +10,7 @@ which asbackup writes and only asrestore reads.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,13 +18,25 @@ from typing import Literal, Self
 
 import pyarrow as pa
 
+from thawline.engine import columns
 from thawline.errors import SourceError, ThawlineError
 from thawline.folder import Folder
 from thawline.formats.aerospike import folder
-from thawline.formats.aerospike.checks import quick_check
-from thawline.formats.aerospike.findings import CODES, Stretch, Strictness, strictness
+from thawline.formats.aerospike.checks import Soundness, quick_check
+from thawline.formats.aerospike.entries import EntryReader
+from thawline.formats.aerospike.findings import (
+    BROKEN,
+    CODES,
+    TRUNCATED,
+    UNKNOWN_KIND,
+    Stretch,
+    Strictness,
+    strictness,
+    version_notes,
+)
 from thawline.formats.aerospike.folder import Tally
 from thawline.formats.aerospike.rows import (
+    KERNELS,
     TABLES,
     VALUE_KINDS,
     BinColumn,
@@ -34,33 +46,32 @@ from thawline.formats.aerospike.rows import (
     Selection,
 )
 from thawline.formats.aerospike.salvage import salvaged
-from thawline.formats.aerospike.sections import (
-    Part,
-    entry_after,
-    pruned_stretches,
-    spans,
-    stretches_of,
-    unit_spans,
-    version_of,
-)
 from thawline.formats.aerospike.text import (
     HEADER,
     HEADER_SIZE,
+    VERSIONS,
     ZSTD_MAGIC,
     Item,
+    PlainText,
+    ZstdPart,
     ZstdText,
     entries_of,
     first_bytes,
     given,
     is_asbx,
     is_noise,
+    opened_at,
+    plain_item,
+    starts_in,
     uncounted,
 )
-from thawline.formats.aerospike.walk import items_of
+from thawline.formats.aerospike.walk import Walk, items_of, started_entry
 from thawline.formats.contract import Ask, Claim, Depth, Format, Kind, Member, Overview, Reading, Section, Table
+from thawline.generated.kernels.constants import AEROSPIKE_RECORD_LEAD_NAMESPACE
 from thawline.generated.tables.aerospike import TABLES as DECLARED
 from thawline.model import Finding, LeftOut, Report, Run, Span
 from thawline.source import Source
+from thawline.wording import quoted
 
 __all__ = ["Aerospike", "Backup", "LearnedBins", "TooManyBins"]
 
@@ -69,7 +80,14 @@ MOST_BINS = 4096
 """The most names of bins that become columns."""
 CHUNKS_AT_ONCE = 4
 """The most chunks whose stretches may alternate."""
+NAMESPACE: bytes = AEROSPIKE_RECORD_LEAD_NAMESPACE
+RESYNCHRONISING = frozenset({BROKEN, TRUNCATED, UNKNOWN_KIND})
+"""Findings after which a walk searches for the next entry, and what it finds depends on what was before."""
+LARGEST = 2 << 20
+"""Bytes of a section: all of its rows are held until its end proves that it holds, and memory is used once more."""
 SPECS = {"records": "aerospike_record", "indexes": "aerospike_index", "udfs": "aerospike_udf"}
+
+Shown = Callable[[Iterable[Item]], Iterator[Run | Finding]]
 
 
 class TooManyBins(ThawlineError, ValueError):
@@ -272,7 +290,7 @@ class Backup(Kind):
         """
         is_watched = self.format.selection if depth is Depth.UNITS else self.format.tally.expects(source.name)
         version = "" if is_watched else version_of(source)
-        for span in spans(source, version, size, within) if version else ():
+        for span in _spans(source, version, size, within) if version else ():
             yield Section(span, partial(self._verified, Part(source, span, version, self.format.rules), depth))
 
     def _verified(self, part: Part, depth: Depth) -> Sequence[Run | Finding] | None:
@@ -366,3 +384,107 @@ def _left_out(stretches: Iterable[Stretch]) -> LeftOut:
     selected = [stretch for stretch in stretches if stretch.requested is not None]
     units = sum(stretch.units - (stretch.requested or 0) for stretch in selected)
     return LeftOut(units, sum(stretch.left_out_bytes for stretch in selected))
+
+
+# Parts of a backup that are read by themselves: a file is divided where entries seem to start, and since nothing but a
+# walk tells whether they do, each section has its own. The runs of an earlier walk are read again, to decode them.
+
+
+def version_of(source: Source) -> str:
+    """The version of a plain backup with a header that is as it should be; empty for any other file."""
+    found = HEADER.match(first_bytes(source))
+    version = f"{found[1].decode()}.{found[2].decode()}" if found else ""
+    return version if version in VERSIONS and not version_notes(version.encode()) else ""
+
+
+def _spans(source: Source, version: str, size: int, within: Span) -> Iterator[Span]:
+    """Stretches of about some size, up to what looks like an entry."""
+    size = min(size, LARGEST)
+    start = within.start
+    while start < within.end:
+        end = min(entry_after(source, start + size, version), within.end)
+        yield Span(start, end)
+        start = end
+
+
+def entry_after(source: Source, position: int, version: str) -> int:
+    """Where an entry seems to start; the end of the file if none does."""
+    view = source.view(0, source.size)
+    starts = starts_in(view)
+    at = starts.following(min(position, source.size))
+    if view[at : at + len(NAMESPACE)] == NAMESPACE:
+        # It may be the second line of a record, after its key. What starts next is an entry.
+        at = starts.following(at + 1)
+    while at < source.size and not started_entry(EntryReader(view, at, version)):
+        at = starts.following(at + 1)
+    return at
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a plain backup that starts with an entry, or with the header."""
+
+    source: Source
+    span: Span
+    version: str
+    rules: Strictness
+
+    def walk(self, quick: Soundness | None) -> Walk:
+        """A walk over it."""
+        start, hint = self.span.start, f"thawline salvage {quoted(self.source.name)} -o intact.asb"
+        text, rows = PlainText(self.source, self.span.end), columns.MAX_ROWS
+        walk = Walk(text, self.rules, hint, start, self.version, quick, is_written=False, last_complete=start)
+        walk.table, walk.rows = ("records", rows) if start else (walk.table, walk.rows)
+        return walk
+
+    def items(self, quick: Soundness | None, shown: Shown) -> Sequence[Run | Finding] | None:
+        """What is found in it; None unless it consists of whole entries."""
+        walk = self.walk(quick)
+        items = list(shown(self._found(walk)))
+        is_whole = walk.pos == self.span.end
+        is_clear = all(isinstance(item, Run) or item.code not in RESYNCHRONISING for item in items)
+        return items if is_whole and is_clear else None
+
+    def rest(self, quick: Soundness | None) -> Iterator[Item]:
+        """What is found in it, if it goes up to the end of the file."""
+        return self._found(self.walk(quick))
+
+    def _found(self, walk: Walk) -> Iterator[Item]:
+        found = walk.entries() if self.span.start else walk.items()
+        return (plain_item(item, walk.version) for item in found)
+
+
+# Runs of an earlier walk.
+
+
+def stretches_of(source: Source, run: Run, selection: Selection | None = None) -> Iterator[Stretch]:
+    """The stretches of a run of an earlier walk."""
+    place = entries_of(run)
+    if place.table not in KERNELS:
+        return
+    span = place.text or run.given or run.span
+    text = ZstdPart(opened_at(source, place), span.end) if place.text else PlainText(source, span.end)
+    walk = Walk(text, pos=span.start, version=place.version, selection=selection, is_written=False)
+    if place.suspect == "nested":
+        walk.nested_to = span.end
+    for found in walk.entries():
+        if isinstance(found, Stretch):
+            yield replace(found, suspect="frame") if place.suspect == "frame" and not found.suspect else found
+
+
+def pruned_stretches(source: Source, run: Run) -> Iterator[Stretch]:
+    """The stretches in the rest of a file that holds no requested record."""
+    place = entries_of(run)
+    text = opened_at(source, place) if place.text else PlainText(source)
+    start = place.text.start if place.text else run.span.start
+    walk = Walk(text, pos=start, version=place.version, is_written=False)
+    return (found for found in walk.entries() if isinstance(found, Stretch))
+
+
+def unit_spans(source: Source, run: Run) -> Iterator[Span]:
+    """The entries of a run; in a compressed file the run itself."""
+    if entries_of(run).text or run.given or run.units == 1:
+        yield run.given or run.span
+        return
+    for stretch in stretches_of(source, run):
+        yield from (Span(start, end) for start, end in stretch.places())

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, Literal, Self
 
 import pyarrow as pa
 
+from thawline import native
 from thawline.engine.encoding import Refused, frame, whole
 from thawline.errors import ThawlineError
 from thawline.formats.aerospike.entries import (
@@ -29,7 +30,6 @@ from thawline.formats.aerospike.entries import (
     Udf,
     Value,
 )
-from thawline.generated.kernels import constants
 from thawline.generated.kernels.tables import TABLES as KERNELS
 from thawline.generated.tables.aerospike import RECORDS
 from thawline.outputs import replacing
@@ -37,11 +37,6 @@ from thawline.ripemd160 import ripemd160
 
 __all__ = ["AsbWriter", "BadEntry", "Bin", "Index", "Key", "Meta", "Record", "Udf", "digest_of", "encode", "header"]
 
-KEY_TYPES = {
-    "I": constants.PARTICLE_TYPE_INTEGER, "D": constants.PARTICLE_TYPE_DOUBLE, "S": constants.PARTICLE_TYPE_STRING,
-    "X": constants.PARTICLE_TYPE_STRING, "B": constants.PARTICLE_TYPE_BYTES,
-}  # fmt: skip
-"""Particle types of keys, as digests include them (as_key.c)."""
 TEXT_LETTERS, SCALAR_LETTERS = frozenset("SGX"), frozenset("NZID")
 LETTERS = {
     name: chr(letter)
@@ -64,7 +59,7 @@ def digest_of(found_set: bytes | None, key: Key) -> bytes:
     >>> digest_of(b"demo", Key("S", b"key1")).hex()
     'ec91192d4b7f8ce35d5d78d34bca65cbaaaac960'
     """
-    return ripemd160((found_set or b"") + bytes([KEY_TYPES[key.letter]]) + _hashed(key))
+    return ripemd160((found_set or b"") + bytes([native.functions.key_particle(ord(key.letter))]) + _hashed(key))
 
 
 def _hashed(key: Key) -> bytes:

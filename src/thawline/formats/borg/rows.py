@@ -1,4 +1,4 @@
-"""Rows of the table `blobs`, and the verdicts in them.
+"""Rows of the table `blobs`, and the verdicts in them; rows of the items of archives.
 
 A blob is judged by what its mode lets anybody check without the key, a pack as a whole by its name, too: the name is a
 hash of its bytes.
@@ -6,14 +6,17 @@ hash of its bytes.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from thawline.engine.chunks import Chunk
+from thawline.formats.borg.archives import Item
 from thawline.formats.borg.blobs import (
     HASH_RULES,
     HEADER_SIZE,
@@ -47,10 +50,12 @@ from thawline.formats.borg.findings import (
 )
 from thawline.formats.building import Origins, batch_of
 from thawline.generated.tables.borg import BLOBS
+from thawline.generated.tables.borg_archive import ITEMS
 from thawline.literals import repeated
 from thawline.model import Finding, Payload, Span
 from thawline.source import Source
 from thawline.tables import PublicColumn
+from thawline.values import well_formed
 
 SLOTS = frozenset({"meta_slot", "data_slot"})
 """Columns of the slots in their envelopes. With version and chunk_id, they are the whole blob in any mode."""
@@ -477,3 +482,34 @@ class _Columns:
         found = (self.judged.contents.get(row) for row in self.rows)
         checks = ((*(one.verified_by if one else ()), *by_name) for one in found)
         return pa.array(["+".join(check) or "structure" for check in checks], pa.string())
+
+
+# Items of archives.
+
+ITEMS_AT_ONCE = 4096
+
+
+def item_rows(items: Iterable[Item]) -> Iterator[pa.RecordBatch]:
+    """Items in batches of rows; a repository may have many millions."""
+    waiting = iter(items)
+    while some := [_item_row(item) for item in islice(waiting, ITEMS_AT_ONCE)]:
+        yield pa.RecordBatch.from_pylist(some, schema=ITEMS.schema)
+
+
+def _item_row(item: Item) -> dict[str, Any]:
+    digest = hashlib.sha256()
+    for chunk_id, size in item.chunks:
+        digest.update(f"{chunk_id} {size}\n".encode())
+    texts = well_formed({"path": item.path, "user": item.user, "group": item.group, "target": item.target})
+    return {
+        "path": texts["path"],
+        "kind": item.kind,
+        "mode": f"{item.mode:04o}",
+        "user": texts["user"],
+        "group": texts["group"],
+        "size": item.size,
+        "mtime": item.mtime,
+        "target": texts["target"],
+        "chunks": len(item.chunks),
+        "content": digest.hexdigest() if item.chunks else None,
+    }

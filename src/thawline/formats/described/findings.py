@@ -45,7 +45,7 @@ UNREAD_INSTANCE = Code(
     "an instance cannot be read",
     "warning",
     "The fields of the structure are intact, but an instance of the spec, which other readers compute only when it is "
-    "asked for, cannot be computed. It is null in its row.",
+    "used, cannot be computed. It is null in its row.",
 )
 MISSING_BYTES = Code(
     "KSY106",

@@ -20,7 +20,7 @@ from thawline.formats.described.layout import ROOT, Layout, unit_tables, whole_t
 from thawline.formats.described.parts import UNIT, Parts, leading, magic_of, parts_of
 from thawline.formats.described.paths import Path as Steps
 from thawline.formats.described.paths import at
-from thawline.formats.described.proofs import DIGESTS, Proof, check_positions, hidden_of, proofs_of
+from thawline.formats.described.proofs import DIGESTS, Proof, check_positions, hidden_of, proofs_of, unproven_places
 from thawline.ksy.attributes import attributes_of
 from thawline.ksy.documents import SCHEMAS, Spec, TypeDef, types_of
 from thawline.ksy.shapes import check_shape
@@ -71,6 +71,8 @@ def _layout(spec: Spec, parts: Parts, specs: Mapping[str, Spec], program: Progra
     unit = rows if parts.sync is None else rows.field(UNIT).type
     hidden, proofs = hidden_of(parts.type, specs), proofs_of(parts.type, specs)
     _check(unit, proofs, parts, spec)
+    for place in unproven_places(proofs, spec):
+        _say(f"{place}: this checksum is not checked: no unit has it, or only by way of a switch")
     tables = whole_tables(program, hidden) if parts.sync is None else unit_tables(unit, parts.table or ROOT, hidden)
     first = leading(TypeDef(spec, (), spec.data), specs)
     magic, magic_at = magic_of(parts, specs)

@@ -15,7 +15,7 @@ the units repeats a unit with its place:
         type: thawline_unit     # before, unit, after; start, end
         repeat: eos
 
-Computed when it is first asked for, an instance keeps its value. So a field without bytes asks for the position.
+An instance keeps the value that it has when it is first used. So a field without bytes asks for the position.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from thawline.crc16 import CRC16, crc16
 from thawline.errors import MissingExtra
 from thawline.formats.described.paths import ITEM, Path, values
 from thawline.ksy.attributes import COVERED, Attribute, Section, attributes_of
-from thawline.ksy.documents import Spec, SpecError, TypeDef
+from thawline.ksy.documents import Spec, SpecError, TypeDef, types_of
 from thawline.ksy.names import find_type
 
 Xxhash = Literal["xxh32", "xxh64", "xxh3_64"]
@@ -45,6 +45,8 @@ WORD, ROTATED = 32, 15
 LOW = (1 << WORD) - 1
 SECTIONS: tuple[Section, ...] = ("seq", "instances")
 KEYS = {"checksum", "mask", "stored"}
+MOST_PLACES = 10_000
+"""Structures in which what is marked may stand."""
 SIZED = {"size", "size-eos", "terminator"}
 FROM_FILE = (
     "this position counts from the start of the file, not of the unit; move the instance into a structure "
@@ -145,7 +147,7 @@ def hidden_of(root: TypeDef, specs: Mapping[str, Spec]) -> frozenset[Path]:
     """The columns that are no columns for users: instances marked `-overlay`."""
     return frozenset(
         (*path, attribute.name)
-        for type_, path, _ in _types(root, specs, (), (root.title,))
+        for type_, path in _types(root, specs, (), (root.title,))
         for attribute in attributes_of(type_, "instances")
         if attribute.data.get("-overlay")
     )
@@ -156,35 +158,92 @@ def check_positions(root: TypeDef, specs: Mapping[str, Spec], *, is_root: bool) 
 
     A unit shares the stream of the file. What lies in a field with a size has a stream of its own.
     """
-    for type_, _, is_own in _types(root, specs, (), (root.title,)):
+    waiting, seen = [(root, False)], {(root.title, False)}
+    while waiting:
+        type_, is_own = waiting.pop()
         for attribute in () if is_own else attributes_of(type_, "instances"):
-            hints = attribute.data.get("-columnar")
-            is_meant = is_root or (isinstance(hints, dict) and "checksum" in hints)
+            is_meant = is_root or _is_proof(attribute)
             if is_meant and isinstance(attribute.data.get("pos"), int) and "io" not in attribute.data:
                 raise attribute.owner.spec.error((*attribute.keys, "pos"), FROM_FILE)
+        for attribute, inner in _inner(type_, specs):
+            has_stream = is_own or bool(attribute.data.keys() & SIZED)
+            if (inner.title, has_stream) not in seen:
+                seen.add((inner.title, has_stream))
+                waiting.append((inner, has_stream))
 
 
 def _proofs(root: TypeDef, specs: Mapping[str, Spec], path: Path, chain: tuple[str, ...]) -> Iterator[Proof]:
-    for type_, above, _ in _types(root, specs, path, chain):
+    for type_, above in _types(root, specs, path, chain):
         for attribute in attributes_of(type_, "instances"):
-            hints = attribute.data.get("-columnar")
-            if isinstance(hints, dict) and "checksum" in hints:
-                yield _proof(attribute, above, hints)
+            if _is_proof(attribute):
+                yield _proof(attribute, above, attribute.data["-columnar"])
+
+
+def unproven_places(proofs: tuple[Proof, ...], spec: Spec) -> Iterator[str]:
+    """Where the spec declares a checksum that is checked nowhere: no unit has it, or only by a switch."""
+    known = {proof.place for proof in proofs}
+    for type_ in types_of(spec):
+        for attribute in attributes_of(type_, "instances"):
+            if _is_proof(attribute) and _place(attribute) not in known:
+                yield spec.place(attribute.keys)
 
 
 def _types(
-    type_: TypeDef, specs: Mapping[str, Spec], path: Path, chain: tuple[str, ...], *, is_own: bool = False
-) -> Iterator[tuple[TypeDef, Path, bool]]:
-    """A type and those of its fields, with the path of the columns to each, and whether it has a stream of its own."""
-    yield type_, path, is_own
+    type_: TypeDef, specs: Mapping[str, Spec], path: Path, chain: tuple[str, ...], wanted: frozenset[str] | None = None
+) -> Iterator[tuple[TypeDef, Path]]:
+    """A type and those of its fields that lead to what is marked, with the path of the columns to each.
+
+    Structures that stand in one another in very many ways are refused: a hostile spec has exponentially many.
+    """
+    wanted = _leading_to_marks(type_, specs) if wanted is None else wanted
+    yield type_, path
+    for attribute, inner in _inner(type_, specs):
+        if inner.title in wanted and inner.title not in chain:
+            below = (*path, attribute.name, *((ITEM,) if "repeat" in attribute.data else ()))
+            found = _types(inner, specs, below, (*chain, inner.title), wanted)
+            for count, item in enumerate(found):
+                if count > MOST_PLACES:
+                    raise _error(attribute, "what is marked stands in too many places")
+                yield item
+
+
+def _inner(type_: TypeDef, specs: Mapping[str, Spec]) -> Iterator[tuple[Attribute, TypeDef]]:
+    """The fields of a type that are structures, with their types."""
     for section in SECTIONS:
         for attribute in attributes_of(type_, section):
             name = attribute.data.get("type")
             inner = find_type(name.partition("(")[0], type_, specs) if isinstance(name, str) else None
-            if inner and inner.title not in chain:
-                below = (*path, attribute.name, *((ITEM,) if "repeat" in attribute.data else ()))
-                has_stream = is_own or bool(attribute.data.keys() & SIZED)
-                yield from _types(inner, specs, below, (*chain, inner.title), is_own=has_stream)
+            if inner:
+                yield attribute, inner
+
+
+def _leading_to_marks(root: TypeDef, specs: Mapping[str, Spec]) -> frozenset[str]:
+    """The types that have a checksum or an overlay, or a field that leads to one."""
+    outer: dict[str, set[str]] = {root.title: set()}
+    waiting, found = [root], list[str]()
+    while waiting:
+        type_ = waiting.pop()
+        if any(_is_proof(it) or it.data.get("-overlay") for it in attributes_of(type_, "instances")):
+            found.append(type_.title)
+        for _, inner in _inner(type_, specs):
+            if inner.title not in outer:
+                waiting.append(inner)
+            outer.setdefault(inner.title, set()).add(type_.title)
+    seen = set(found)
+    while found:
+        more = outer[found.pop()] - seen
+        seen |= more
+        found += more
+    return frozenset(seen)
+
+
+def _is_proof(attribute: Attribute) -> bool:
+    hints = attribute.data.get("-columnar")
+    return isinstance(hints, dict) and "checksum" in hints
+
+
+def _place(attribute: Attribute) -> str:
+    return "".join(f"/{key}" for key in attribute.keys)
 
 
 def _proof(attribute: Attribute, above: Path, hints: Mapping[str, Any]) -> Proof:
@@ -196,8 +255,7 @@ def _proof(attribute: Attribute, above: Path, hints: Mapping[str, Any]) -> Proof
     if mask is not None and (type(mask) is not int or name not in RANGES or not 0 <= mask <= LOW):
         raise _error(attribute, "a mask is a number of 32 bits, for crc32 and crc32c")
     stored = str(hints.get("stored") or attribute.name.removesuffix(COVERED))
-    place = "".join(f"/{key}" for key in attribute.keys)
-    return Proof(_stored(attribute, above, stored), (*above, attribute.name), name, mask, place)
+    return Proof(_stored(attribute, above, stored), (*above, attribute.name), name, mask, _place(attribute))
 
 
 def _stored(attribute: Attribute, above: Path, stored: str) -> Path:

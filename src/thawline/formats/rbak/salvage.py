@@ -87,9 +87,9 @@ def _coding(source: Source, runs: list[Run]) -> Coding:
 
 
 def _records(kind: SegmentFile, source: Source, runs: list[Run]) -> Iterator[tuple[bytes, int]]:
-    """The JSON of each record, and its time."""
-    for run in runs:
-        for batch in kind.reader(source, run, COLUMNS).batches():
+    """The JSON of each record, and its time. Findings are known from the walk; small segments are decoded together."""
+    for found in kind.rows(source, runs, "messages", COLUMNS):
+        for batch in () if isinstance(found, Finding) else found[1]:
             documents = batch["record_json"].cast(pa.binary()).to_pylist()
             times = (time or 0 for time in batch["backed_up_at_ms"].to_pylist())
             yield from zip(documents, times, strict=True)

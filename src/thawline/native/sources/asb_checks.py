@@ -8,10 +8,6 @@ import cython
 
 if not cython.compiled:
     from thawline.generated.kernels.constants import (
-        AEROSPIKE_RECORD_BIN_NAME_LONGEST,
-        AEROSPIKE_RECORD_EXPIRATION_MOST,
-        AEROSPIKE_RECORD_NAMESPACE_LONGEST,
-        AEROSPIKE_RECORD_SET_LONGEST,
         BIN_TYPE_BASE64_STRING,
         BIN_TYPE_BOOLEAN,
         BIN_TYPE_DOUBLE,
@@ -34,53 +30,23 @@ if not cython.compiled:
         LONGEST_MESSAGE,
         MESSAGE_MARGIN,
     )
-    from thawline.native.constants.characters import BACKSLASH, NUL, SPACE
-    from thawline.native.constants.kernels import ESCAPED_LENGTH, NULL_LENGTH
+    from thawline.native.constants.characters import BACKSLASH
+    from thawline.native.constants.kernels import NULL_LENGTH
     from thawline.native.sources.asb_json import JSON_TEXTS, JSON_WORDS, _is_collection
     from thawline.native.sources.asb_scalars import (
         SEXTET_OF,
         _copied,
         _decode_base64,
-        _has_byte,
         _is_sketch,
+        _is_sound_head,
+        _is_sound_name,
         _is_usual_double,
+        _token_end,
     )
-    from thawline.native.sources.asb_values import _put_key_number, _put_key_type
+    from thawline.native.sources.asb_values import KEY_PARTICLES, _put_key_number
     from thawline.native.sources.checksums import _first_byte
     from thawline.native.sources.utf8 import _is_utf8
     from thawline.ripemd160 import ripemd160
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _token_end(start: cython.longlong, length: cython.longlong) -> cython.longlong:
-    """Position after a token, with escapes or without."""
-    return start + length if length >= 0 else start + ESCAPED_LENGTH - length
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _token_size(
-    buf: cython.const[cython.uchar][::1], start: cython.longlong, length: cython.longlong
-) -> cython.longlong:
-    """The size of a token without its backslashes, 0 for a null; -1 if it contains a NUL."""
-    size: cython.longlong = 0
-    end: cython.longlong
-    if length == NULL_LENGTH:
-        return 0
-    end = _token_end(start, length)
-    while start < end:
-        if length < 0 and buf[start] == BACKSLASH:
-            start += 1
-        if buf[start] == NUL:
-            return -1
-        start += 1
-        size += 1
-    return size
 
 
 @cython.cfunc
@@ -133,23 +99,6 @@ def _put_usual_key(
     if letter == KEY_TYPE_STRING or is_compact:
         return _copied(buf, start, length, out, at)
     return _decode_base64(sextet_of, buf, start, start + length, out, at)
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _is_sound_name(
-    buf: cython.const[cython.uchar][::1], letter: cython.longlong, start: cython.longlong, length: cython.longlong
-) -> cython.bint:
-    """Whether both tools accept the name of a bin."""
-    size: cython.longlong = _token_size(buf, start, length)
-    if size < 0 or size > AEROSPIKE_RECORD_BIN_NAME_LONGEST:
-        return False
-    if letter != BIN_TYPE_NIL:
-        return True
-    # A tool may read the text after a space as a value, which a nil bin does not have.
-    return not _has_byte(buf, start, _token_end(start, length), SPACE)
 
 
 @cython.cfunc
@@ -253,14 +202,13 @@ def are_sound_heads(
     size: cython.longlong
     is_sound: cython.bint = True
     sextet_of: cython.const[cython.uchar][::1] = SEXTET_OF
+    particles: cython.const[cython.uchar][::1] = KEY_PARTICLES
     with cython.nogil:
         while is_sound and row < rows:
-            size = _token_size(buf, namespace_starts[row], namespace_lengths[row])
-            is_sound = (
-                0 <= size <= AEROSPIKE_RECORD_NAMESPACE_LONGEST and expirations[row] <= AEROSPIKE_RECORD_EXPIRATION_MOST
-            )
-            size = _token_size(buf, set_starts[row], set_lengths[row])
-            is_sound = is_sound and 0 <= size <= AEROSPIKE_RECORD_SET_LONGEST
+            is_sound = _is_sound_head(
+                buf, namespace_starts[row], namespace_lengths[row], buf, set_starts[row], set_lengths[row],
+                expirations[row],
+            )  # fmt: skip
             at = digest_starts[row]
             size = _decode_base64(sextet_of, buf, at, at + digest_lengths[row], digests, DIGEST_SIZE * row)
             is_sound = is_sound and size == DIGEST_SIZE * (row + 1)
@@ -268,18 +216,11 @@ def are_sound_heads(
                 at = count * LONGEST_MESSAGE
                 places[count] = at
                 at = _put_token(buf, set_starts[row], set_lengths[row], messages, at)
-                at = _put_key_type(letters[row], messages, at)
+                messages[at] = particles[letters[row] & 255]
                 at = _put_usual_key(
-                    sextet_of,
-                    buf,
-                    letters[row],
-                    compact[row] != 0,
-                    integers[row],
-                    key_starts[row],
-                    key_lengths[row],
-                    messages,
-                    at,
-                )
+                    sextet_of, buf, letters[row], compact[row] != 0, integers[row], key_starts[row],
+                    key_lengths[row], messages, at + 1,
+                )  # fmt: skip
                 places[HASHED + count] = at
                 places[2 * HASHED + count] = row
                 is_sound = at >= 0

@@ -5,6 +5,8 @@ Every length is checked against the bytes that are left before one is read, and 
 
 import cython
 
+from thawline.generated.kernels.constants import PARTICLE_TYPE_NAMES
+
 if cython.compiled:
     from cython.cimports.libc.stdio import snprintf
     from cython.cimports.libc.stdlib import strtod
@@ -86,14 +88,13 @@ else:
     from thawline.native.sources.gather import BASE64
     from thawline.native.sources.utf8 import _is_utf8
 
-PARTICLES = (
-    b"$0      ", b"$1      ", b"$2      ", b"$string ", b"$bytes  ", b"$5      ", b"$6      ", b"$java   ",
-    b"$csharp ", b"$python ", b"$ruby   ", b"$php    ", b"$erlang ", b"$13     ", b"$14     ", b"$15     ",
-    b"$vector ", b"$17     ", b"$hll    ", b"$19     ", b"$20     ", b"$21     ", b"$22     ", b"$geojson",
-    b"$other  ",
-)  # fmt: skip
+PARTICLE_NAMES = {kind: name for kind, name in PARTICLE_TYPE_NAMES.items() if name not in ("integer", "double")}
+"""Particle types of text and bytes."""
+JSON_KEYS = b"".join(
+    f"${PARTICLE_NAMES.get(kind, kind)}".encode().ljust(PARTICLE_KEY) for kind in range(PARTICLE_OTHER)
+) + b"$other".ljust(PARTICLE_KEY)
 """Keys of the objects that stand for bytes in JSON, of `PARTICLE_KEY` characters, by the particle type of the bytes."""
-JSON_TEXTS = b"".join(PARTICLES) + BASE64 + b"0123456789abcdef"
+JSON_TEXTS = JSON_KEYS + BASE64 + b"0123456789abcdef"
 """Texts of JSON: the keys for bytes, the base-64 alphabet, hexadecimal digits."""
 JSON_WORDS = b'nulltruefalse"nan""inf""-inf"'
 """Words of JSON; `constants.aerospike` has the offset of each."""

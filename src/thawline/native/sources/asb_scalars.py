@@ -1,10 +1,17 @@
-"""Single values of Aerospike backups: base-64 decoded, doubles and sketches checked."""
+"""Single values of Aerospike backups: base-64 decoded; doubles, sketches, names and heads checked."""
 
 import cython
 
 if cython.compiled:
     from cython.cimports.libc.string import memcpy
 else:
+    from thawline.generated.kernels.constants import (
+        AEROSPIKE_RECORD_BIN_NAME_LONGEST,
+        AEROSPIKE_RECORD_EXPIRATION_MOST,
+        AEROSPIKE_RECORD_NAMESPACE_LONGEST,
+        AEROSPIKE_RECORD_SET_LONGEST,
+        BIN_TYPE_NIL,
+    )
     from thawline.native.constants.aerospike import (
         EXPONENT_DIGITS,
         LEAST_INDEX_BITS,
@@ -19,6 +26,7 @@ else:
         WORD_OF_DOUBLE,
     )
     from thawline.native.constants.characters import (
+        BACKSLASH,
         DIGIT_0,
         DIGIT_9,
         EQUALS,
@@ -28,11 +36,14 @@ else:
         LOWER_I,
         LOWER_N,
         MINUS,
+        NUL,
         PLUS,
         POINT,
+        SPACE,
         UPPER_I,
         UPPER_N,
     )
+    from thawline.native.constants.kernels import ESCAPED_LENGTH, NULL_LENGTH
     from thawline.native.sources.gather import BASE64
 
 SEXTET_OF = bytes(BASE64.find(byte) if byte in BASE64 else NOT_A_SEXTET for byte in range(256))
@@ -184,3 +195,72 @@ def _copied(
 def _is_set(bitmap: cython.const[cython.uchar][::1], row: cython.longlong) -> cython.bint:
     """Whether a row's bit is set; an empty bitmap has all bits set."""
     return bitmap.shape[0] == 0 or (bitmap[row >> 3] >> (row & 7)) & 1
+
+
+# What tools accept.
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _token_end(start: cython.longlong, length: cython.longlong) -> cython.longlong:
+    """Position after a token, with escapes or without."""
+    return start + length if length >= 0 else start + ESCAPED_LENGTH - length
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _is_sound_token(
+    buf: cython.const[cython.uchar][::1], start: cython.longlong, length: cython.longlong, most: cython.longlong
+) -> cython.bint:
+    """Whether a token without its backslashes has at most `most` bytes and no NUL; a null has neither."""
+    size: cython.longlong = 0
+    end: cython.longlong = start if length == NULL_LENGTH else _token_end(start, length)
+    while start < end:
+        if length < 0 and buf[start] == BACKSLASH:
+            start += 1
+        if buf[start] == NUL:
+            return False
+        start += 1
+        size += 1
+    return size <= most
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _is_sound_name(
+    buf: cython.const[cython.uchar][::1], letter: cython.longlong, start: cython.longlong, length: cython.longlong
+) -> cython.bint:
+    """Whether both tools accept the name of a bin."""
+    if not _is_sound_token(buf, start, length, AEROSPIKE_RECORD_BIN_NAME_LONGEST):
+        return False
+    if letter != BIN_TYPE_NIL:
+        return True
+    # A tool may read the text after a space as a value, which a nil bin does not have.
+    return not _has_byte(buf, start, _token_end(start, length), SPACE)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _is_sound_head(
+    namespaces: cython.const[cython.uchar][::1],
+    namespace: cython.longlong,
+    namespace_length: cython.longlong,
+    sets: cython.const[cython.uchar][::1],
+    found_set: cython.longlong,
+    set_length: cython.longlong,
+    expiration: cython.longlong,
+) -> cython.bint:
+    """Whether both tools accept the namespace, the set and the expiration of a record."""
+    return (
+        _is_sound_token(namespaces, namespace, namespace_length, AEROSPIKE_RECORD_NAMESPACE_LONGEST)
+        and _is_sound_token(sets, found_set, set_length, AEROSPIKE_RECORD_SET_LONGEST)
+        and expiration <= AEROSPIKE_RECORD_EXPIRATION_MOST
+    )

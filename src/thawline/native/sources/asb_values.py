@@ -5,12 +5,10 @@ The functions work on the buffers of the Arrow columns that the scan kernel leav
 
 import cython
 
+from thawline.generated.kernels.constants import KEY_TYPE_NAMES, PARTICLE_TYPE_NAMES
+
 if not cython.compiled:
     from thawline.generated.kernels.constants import (
-        AEROSPIKE_RECORD_BIN_NAME_LONGEST,
-        AEROSPIKE_RECORD_EXPIRATION_MOST,
-        AEROSPIKE_RECORD_NAMESPACE_LONGEST,
-        AEROSPIKE_RECORD_SET_LONGEST,
         BIN_TYPE_BASE64_STRING,
         BIN_TYPE_BOOLEAN,
         BIN_TYPE_DOUBLE,
@@ -25,10 +23,6 @@ if not cython.compiled:
         KEY_TYPE_DOUBLE,
         KEY_TYPE_INTEGER,
         KEY_TYPE_STRING,
-        PARTICLE_TYPE_BYTES,
-        PARTICLE_TYPE_DOUBLE,
-        PARTICLE_TYPE_INTEGER,
-        PARTICLE_TYPE_STRING,
     )
     from thawline.native.constants.aerospike import (
         BAD_BASE64,
@@ -46,20 +40,23 @@ if not cython.compiled:
         PARTITION_MASK,
         TEXTS_END,
     )
-    from thawline.native.constants.characters import NUL, SPACE
     from thawline.native.sources.asb_json import JSON_TEXTS, JSON_WORDS, _is_collection, _put_integer, _put_value
     from thawline.native.sources.asb_scalars import (
         SEXTET_OF,
         _copied,
         _decode_base64,
-        _has_byte,
         _is_set,
         _is_sketch,
+        _is_sound_head,
+        _is_sound_name,
         _is_usual_double,
     )
     from thawline.native.sources.checksums import _first_byte
     from thawline.native.sources.utf8 import _is_utf8
 
+PARTICLES = {name: particle_type for particle_type, name in PARTICLE_TYPE_NAMES.items()}
+KEY_PARTICLES = bytes(PARTICLES.get(KEY_TYPE_NAMES.get(letter, "").removeprefix("base64_"), 0) for letter in range(256))
+"""The particle type that digests have for the type of a key, by its letter (as_key.c)."""
 PROBLEMS = (BAD_NAME, BAD_DOUBLE, BAD_BASE64, BAD_TEXT, BAD_MSGPACK, BAD_SKETCH)
 """The problems of a bin, a bit each."""
 
@@ -80,30 +77,6 @@ def _mark(bitmap: cython.uchar[::1], row: cython.longlong) -> cython.void:
 def _is_text(letter: cython.longlong) -> cython.bint:
     """Whether a bin of this type holds text."""
     return letter in (BIN_TYPE_STRING, BIN_TYPE_GEOJSON, BIN_TYPE_BASE64_STRING)
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _has_bytes(letter: cython.longlong) -> cython.bint:
-    """Whether a bin of this type holds bytes."""
-    return letter not in (BIN_TYPE_INTEGER, BIN_TYPE_DOUBLE, BIN_TYPE_NIL, BIN_TYPE_BOOLEAN) and not _is_text(letter)
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _is_odd_name(
-    names: cython.const[cython.uchar][::1], start: cython.longlong, end: cython.longlong, letter: cython.longlong
-) -> cython.bint:
-    """Whether a tool may refuse the name of a bin: for its length, a NUL, or what looks like the value of a nil bin."""
-    return (
-        end - start > AEROSPIKE_RECORD_BIN_NAME_LONGEST
-        or _has_byte(names, start, end, NUL)
-        or (letter == BIN_TYPE_NIL and _has_byte(names, start, end, SPACE))
-    )
 
 
 @cython.cfunc
@@ -175,6 +148,29 @@ def _decode_bytes(
     return 0
 
 
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _decode_data(
+    sextet_of: cython.const[cython.uchar][::1],
+    names: cython.const[cython.uchar][::1],
+    words: cython.const[cython.uchar][::1],
+    letter: cython.longlong,
+    is_compact: cython.bint,
+    data: cython.const[cython.uchar][::1],
+    start: cython.longlong,
+    end: cython.longlong,
+    text: cython.uchar[::1],
+    out: cython.uchar[::1],
+    totals: cython.longlong[::1],
+) -> cython.int:
+    """Add a value to the texts or to the bytes, by the type of its bin; returns its problems."""
+    if _is_text(letter):
+        return _decode_text(sextet_of, letter, data, start, end, text, out, totals)
+    return _decode_bytes(sextet_of, names, words, letter, is_compact, data, start, end, out, totals)
+
+
 def decode_bins(
     bins: cython.longlong,
     letters: cython.const[cython.longlong][::1],
@@ -218,19 +214,15 @@ def decode_bins(
             if letter == BIN_TYPE_DOUBLE:
                 if not _is_usual_double(doubles, double_offsets[row], double_offsets[row + 1]):
                     wrong = BAD_DOUBLE
-            elif _is_text(letter):
-                wrong = _decode_text(sextet_of, letter, data, start, end, text, out, totals)
-                if not wrong:
-                    _mark(text_valid, row)
-                elif wrong == BAD_TEXT:
-                    _mark(bytes_valid, row)
-            elif _has_bytes(letter):
-                wrong = _decode_bytes(
-                    sextet_of, json_names, words, letter, _is_set(compact, row), data, start, end, out, totals
+            elif letter not in (BIN_TYPE_INTEGER, BIN_TYPE_NIL, BIN_TYPE_BOOLEAN):
+                wrong = _decode_data(
+                    sextet_of, json_names, words, letter, _is_set(compact, row), data, start, end, text, out, totals
                 )
-                if wrong != BAD_BASE64:
+                if wrong == 0 and _is_text(letter):
+                    _mark(text_valid, row)
+                elif wrong != BAD_BASE64:
                     _mark(bytes_valid, row)
-            if _is_odd_name(names, name_offsets[row], name_offsets[row + 1], letter):
+            if not _is_sound_name(names, letter, name_offsets[row], name_offsets[row + 1] - name_offsets[row]):
                 wrong |= BAD_NAME
             problems[row] = cython.cast(cython.uchar, wrong)
             found += wrong != 0
@@ -260,17 +252,9 @@ def write_json(
         while row < bins:
             if letters[row] in (BIN_TYPE_LIST, BIN_TYPE_MAP) and not problems[row] & (BAD_MSGPACK | BAD_BASE64):
                 _put_value(
-                    names,
-                    words,
-                    data,
-                    bytes_offsets[row],
-                    bytes_offsets[row + 1],
-                    DEEPEST_COLLECTION,
-                    out,
-                    places,
-                    True,
-                    False,
-                )
+                    names, words, data, bytes_offsets[row], bytes_offsets[row + 1], DEEPEST_COLLECTION, out, places,
+                    True, False,
+                )  # fmt: skip
                 _mark(valid, row)
             row += 1
             offsets[row] = cython.cast(cython.int, places[0])
@@ -294,18 +278,16 @@ def check_heads(
     """Mark rows with a namespace, set, digest or expiration that not every tool accepts; returns their number."""
     row: cython.longlong = 0
     found: cython.longlong = 0
-    is_odd: cython.bint
+    start: cython.longlong
+    set_start: cython.longlong
     with cython.nogil:
         while row < rows:
-            is_odd = (
-                namespace_offsets[row + 1] - namespace_offsets[row] > AEROSPIKE_RECORD_NAMESPACE_LONGEST
-                or set_offsets[row + 1] - set_offsets[row] > AEROSPIKE_RECORD_SET_LONGEST
-                or digest_offsets[row + 1] - digest_offsets[row] != DIGEST_SIZE
-                or expirations[row] > AEROSPIKE_RECORD_EXPIRATION_MOST
-                or _has_byte(namespaces, namespace_offsets[row], namespace_offsets[row + 1], NUL)
-                or _has_byte(sets, set_offsets[row], set_offsets[row + 1], NUL)
-            )
-            if is_odd:
+            start = namespace_offsets[row]
+            set_start = set_offsets[row]
+            if digest_offsets[row + 1] - digest_offsets[row] != DIGEST_SIZE or not _is_sound_head(
+                namespaces, start, namespace_offsets[row + 1] - start,
+                sets, set_start, set_offsets[row + 1] - set_start, expirations[row],
+            ):  # fmt: skip
                 flags[row] = 1
                 found += 1
             row += 1
@@ -368,22 +350,6 @@ def decode_keys(
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _put_key_type(letter: cython.longlong, out: cython.uchar[::1], at: cython.longlong) -> cython.longlong:
-    """Write the particle type that a digest has for the type of a key; returns the place after it."""
-    out[at] = PARTICLE_TYPE_STRING
-    if letter == KEY_TYPE_INTEGER:
-        out[at] = PARTICLE_TYPE_INTEGER
-    elif letter == KEY_TYPE_DOUBLE:
-        out[at] = PARTICLE_TYPE_DOUBLE
-    elif letter == KEY_TYPE_BYTES:
-        out[at] = PARTICLE_TYPE_BYTES
-    return at + 1
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
 def _put_key_number(bits: cython.longlong, out: cython.uchar[::1], at: cython.longlong) -> cython.longlong:
     """Write a number in eight bytes, big-endian; returns the place after them."""
     i: cython.int = 7
@@ -392,6 +358,11 @@ def _put_key_number(bits: cython.longlong, out: cython.uchar[::1], at: cython.lo
         bits >>= 8
         i -= 1
     return at + 8
+
+
+def key_particle(letter: cython.longlong):
+    """The particle type that digests have for the type of a key (as_key.c)."""
+    return KEY_PARTICLES[letter]
 
 
 def pack_messages(
@@ -416,13 +387,15 @@ def pack_messages(
     at: cython.longlong = 0
     count: cython.longlong = 0
     letter: cython.longlong
+    particles: cython.const[cython.uchar][::1] = KEY_PARTICLES
     with cython.nogil:
         while row < rows:
             if _is_set(has_key, row):
                 letter = letters[row]
                 starts[count] = at
                 at = _copied(sets, set_offsets[row], set_offsets[row + 1] - set_offsets[row], out, at)
-                at = _put_key_type(letter, out, at)
+                out[at] = particles[letter & 255]
+                at += 1
                 if letter == KEY_TYPE_INTEGER:
                     at = _put_key_number(integers[row], out, at)
                 elif letter == KEY_TYPE_DOUBLE:

@@ -243,6 +243,72 @@ def _garbage(
     return 0
 
 
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _unit_followed(
+    buf: cython.const[cython.uchar][::1],
+    is_trusting: cython.bint,
+    known: cython.uchar[::1],
+    first: cython.longlong,
+    state: cython.longlong[::1],
+    probe: cython.longlong[::1],
+    units: cython.longlong[::1],
+) -> cython.int:
+    """Pass the unit here: 1 if it is intact, 0 if there is none, -1 if that needs a closer look."""
+    pos: cython.longlong = state[FOLLOWED_TO]
+    offset: cython.longlong = _claimed_offset(buf, pos)
+    size: cython.longlong = 0
+    cell: cython.longlong
+    right: cython.int
+    if offset >= 0:
+        size = KAFKA_RECORD_BATCH_BODY_AT + _big(buf, pos + KAFKA_RECORD_BATCH_LEN_BODY_AT, 4)
+    if size == 0 or pos + size > buf.shape[0]:
+        return 0
+    right = 1 if is_trusting else _is_right(buf, pos, known, first, state, probe)
+    if right > 0:
+        cell = UNIT_CELLS * state[FOLLOWED_UNITS]
+        units[cell + UNIT_START] = pos
+        units[cell + UNIT_END] = pos + size
+        state[FOLLOWED_UNITS] += 1
+        state[FOLLOWED_TO] += size
+        state[FOLLOWED_OFFSET] = offset
+    return right
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _holes_followed(
+    buf: cython.const[cython.uchar][::1],
+    end: cython.longlong,
+    limits: cython.const[cython.longlong][::1],
+    known: cython.uchar[::1],
+    first: cython.longlong,
+    state: cython.longlong[::1],
+    probe: cython.longlong[::1],
+    holes: cython.longlong[::1],
+) -> cython.int:
+    """Pass the holes here, one or several that follow one another; -1 if they need a closer look."""
+    count: cython.longlong = _chained(buf, end, limits, known, first, state, probe, holes)
+    cell: cython.longlong = HOLE_CELLS * state[FOLLOWED_HOLES]
+    if count == 0:
+        holes[cell + HOLE_START] = state[FOLLOWED_TO]
+        holes[cell + HOLE_END] = _garbage(buf, end, limits, known, first, state, probe)
+        count = 1 if holes[cell + HOLE_END] else 0
+    if count <= 0:
+        return -1
+    state[FOLLOWED_TO] = holes[cell + HOLE_CELLS * (count - 1) + HOLE_END]
+    while count > 0:
+        holes[cell + HOLE_OFFSET_BEFORE] = state[FOLLOWED_OFFSET]
+        holes[cell + HOLE_OFFSET_AFTER] = _claimed_offset(buf, state[FOLLOWED_TO])
+        state[FOLLOWED_HOLES] += 1
+        cell += HOLE_CELLS
+        count -= 1
+    return 1
+
+
 def follow_units(
     buf: cython.const[cython.uchar][::1],
     window: cython.const[cython.longlong][::1],
@@ -260,52 +326,19 @@ def follow_units(
     a hole have the cells `UNIT_*` and `HOLE_*`. `known` is `KNOWN_RIGHT` where an intact unit starts and `KNOWN_WRONG`
     where none does, once that was checked.
     """
-    offset: cython.longlong
-    size: cython.longlong
-    count: cython.longlong
-    index: cython.longlong
-    right: cython.int
-    cell: cython.longlong
-    pos: cython.longlong
     first: cython.longlong = window[WINDOW_START]
     end: cython.longlong = window[WINDOW_END]
+    right: cython.int = 1
     with cython.nogil:
         while (
-            state[FOLLOWED_TO] < end
+            right >= 0
+            and state[FOLLOWED_TO] < end
             and UNIT_CELLS * state[FOLLOWED_UNITS] < units.shape[0]
             and HOLE_CELLS * state[FOLLOWED_HOLES] < holes.shape[0]
         ):
-            pos = state[FOLLOWED_TO]
-            offset = _claimed_offset(buf, pos)
-            size = KAFKA_RECORD_BATCH_BODY_AT + _big(buf, pos + KAFKA_RECORD_BATCH_LEN_BODY_AT, 4) if offset >= 0 else 0
-            if size and pos + size <= buf.shape[0]:
-                right = 1 if is_trusting else _is_right(buf, pos, known, first, state, probe)
-                if right < 0:
-                    break
-                if right:
-                    cell = UNIT_CELLS * state[FOLLOWED_UNITS]
-                    units[cell + UNIT_START] = pos
-                    units[cell + UNIT_END] = pos + size
-                    state[FOLLOWED_UNITS] += 1
-                    state[FOLLOWED_TO] += size
-                    state[FOLLOWED_OFFSET] = offset
-                    continue
-            count = _chained(buf, end, limits, known, first, state, probe, holes)
-            cell = HOLE_CELLS * state[FOLLOWED_HOLES]
-            if count == 0:
-                holes[cell + HOLE_START] = pos
-                holes[cell + HOLE_END] = _garbage(buf, end, limits, known, first, state, probe)
-                count = 1 if holes[cell + HOLE_END] else 0
-            if count <= 0:
-                break
-            state[FOLLOWED_TO] = holes[cell + HOLE_CELLS * (count - 1) + HOLE_END]
-            index = 0
-            while index < count:
-                holes[cell + HOLE_OFFSET_BEFORE] = state[FOLLOWED_OFFSET]
-                holes[cell + HOLE_OFFSET_AFTER] = _claimed_offset(buf, state[FOLLOWED_TO])
-                state[FOLLOWED_HOLES] += 1
-                cell += HOLE_CELLS
-                index += 1
+            right = _unit_followed(buf, is_trusting, known, first, state, probe, units)
+            if right == 0:
+                right = _holes_followed(buf, end, limits, known, first, state, probe, holes)
 
 
 def place_records(

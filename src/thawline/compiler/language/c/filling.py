@@ -1,4 +1,4 @@
-"""Columns that a reader in C is asked for, and the arrays that it gives of them.
+"""Columns that are requested of a reader in C, and the arrays that it gives of them.
 
 Specs of files have thousands of columns, most of which one file has no values for. Arrow takes longer to take over such
 columns than a reader needs for the file. So the reader leaves out a structure, or a list, that got no value, and here
@@ -28,13 +28,13 @@ Complete = Callable[[pa.Array], pa.Array]
 
 @dataclass(frozen=True, slots=True)
 class Nulls:
-    """Nulls of a type, as many as are asked for, without memory of their own."""
+    """Nulls of a type, as many as are requested, without memory of their own."""
 
     type: pa.DataType
     made: dict[int, pa.Array] = field(default_factory=dict)
 
     def of(self, rows: int) -> pa.Array:
-        """So many of them."""
+        """Nulls of a type."""
         room = LEAST_NULLS
         while room < rows:
             room *= 2
@@ -57,7 +57,7 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Columns that a reader is asked for."""
+    """Columns that are requested of a reader."""
 
     node: Node
     type: pa.DataType
@@ -120,7 +120,7 @@ class Wanted:
 
 
 def wanted(node: Node, enums: Mapping[str, int]) -> Wanted:
-    """What a reader is asked for."""
+    """What is requested of a reader."""
     extents: dict[int, int] = {}
     facts = _facts(node, enums, extents)
     return Wanted(node, node.arrow(), (c_int64 * len(facts))(*facts), extents)
