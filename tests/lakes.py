@@ -39,8 +39,9 @@ def _globbed(folder: str, schema: Any) -> list[dict[str, Any]]:
     files, path = url_to_fs(folder)
     files.invalidate_cache()
     paths = sorted(one for one in files.find(path) if one.endswith(".parquet"))
-    rows = dataset(paths, schema, filesystem=files, partitioning="hive", partition_base_dir=path)
-    return rows.to_table().to_pylist()
+    opened = dataset(paths, schema, filesystem=files, partitioning="hive", partition_base_dir=path)
+    found: list[dict[str, Any]] = opened.to_table().to_pylist()
+    return found
 
 
 def rows(lake: Path | str, name: str) -> Counter[str]:

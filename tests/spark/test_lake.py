@@ -27,7 +27,7 @@ from thawline.lake import upkeep
 from thawline.lake.accounts import FILES
 from thawline.lake.commits import Change
 from thawline.lake.lake import Lake, snapshot
-from thawline.lake.place import Place
+from thawline.lake.place import LakeError, Place
 from thawline.spark import pipeline, read_lake
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -233,6 +233,25 @@ def test_what_is_just_being_committed_is_part_of_no_snapshot(
     assert rows_at(lake, "kafka_records") == before
     assert ingest(cold / "orders-1", lake).unchanged == 1
     assert len(rows_at(lake, "kafka_records")) == 2 * len(before)
+
+
+def test_a_commit_whose_content_somebody_has_removed_is_an_error_and_no_endless_wait(
+    cold: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = tmp_path / "lake"
+    ingest(cold / "0.rbf", lake)
+
+    def dies(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Lake, "_complete", dies)
+        with pytest.raises(KeyboardInterrupt):
+            ingest(cold / "1.rbf", lake)
+    shutil.rmtree(lake / "_ingest" / "commits")
+    monkeypatch.setattr("thawline.lake.lake.time.sleep", lambda _: None)
+    with pytest.raises(LakeError, match="commit 2 is announced, and nothing in _ingest/commits says any more"):
+        ingest(cold / "1.rbf", lake)
 
 
 def test_readers_are_told_what_they_may_skip(cold: Path, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from thawline.lake.forms import create_table, open_table
 from thawline.lake.place import LakeError, Place, parquet_reader
 from thawline.lake.table import Conflict, Stored, Table, TableFile
 
-__all__ = ["APP", "Change", "apply", "apply_to"]
+__all__ = ["APP", "PATIENCE", "Change", "apply", "apply_to"]
 
 APP = "thawline"
 """The application under which tables count the lake's commits."""

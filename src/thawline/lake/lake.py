@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import time
 from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ import pyarrow as pa
 
 from thawline.errors import SourceError
 from thawline.lake.accounts import DATA, FILES, FINDINGS, documented
-from thawline.lake.commits import APP, Change, apply, apply_to
+from thawline.lake.commits import APP, PATIENCE, Change, apply, apply_to
 from thawline.lake.files import FileWriter, new_name
 from thawline.lake.forms import chosen, create_table, known, open_table
 from thawline.lake.place import LakeError, Place, parquet_reader
@@ -119,21 +120,26 @@ class Lake:
 
     def _settled(self) -> Table:
         """The table `files`, without a commit that is only announced."""
-        while True:
+        number = 0
+        for attempt in range(PATIENCE):
             files = _existing(self.place, "files")
             files.settle()
             number = files.mark(NEXT)
             if files.mark(APP) >= number:
                 return files
-            self._carry_out(files, number)
+            if not self._carry_out(files, number):
+                time.sleep(min(0.05 * 2**attempt, 2))
+        raise LakeError(f"commit {number} is announced, and nothing in {PENDING} says any more what it does")
 
-    def _carry_out(self, files: Table, number: int) -> None:
+    def _carry_out(self, files: Table, number: int) -> bool:
+        """Carry out a commit that is announced; false if it is gone, as when another process has just done so."""
         name = _announcement(files, number)
         try:
             change = Change.from_json(self.place.read(f"{PENDING}/{name}"))
         except FileNotFoundError:
-            return  # it has just been carried out
+            return False
         self._complete(files, number, name, change)
+        return True
 
     def _complete(self, files: Table, number: int, name: str, change: Change) -> dict[str, int]:
         """Carry out a commit that counts; the version of each table but `files` afterwards."""
