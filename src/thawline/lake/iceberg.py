@@ -41,6 +41,7 @@ NAMES = ("_file", "_work")
 """Columns by whose bounds the rows of a file are found."""
 ONCE = {"commit.retry.num-retries": "0", **{f"write.metadata.metrics.column.{name}": "full" for name in NAMES}}
 """A commit that another has come before is not repeated unseen: the lake decides that."""
+TRIES = 10
 SCHEMES = {"sqlite": "sql", "postgresql": "sql", "postgresql+psycopg2": "sql", "http": "rest", "https": "rest"}
 """Kinds of catalogs by the scheme of their URI."""
 
@@ -217,8 +218,8 @@ class Iceberg:
     def vacuum(self, hours: int) -> int:
         """Forget snapshots older than some hours, and remove files that no other needs."""
         before = datetime.now(UTC) - timedelta(hours=hours)
+        self._expire(before)
         with _explained(self.name):
-            self.found.maintenance.expire_snapshots().older_than(before.replace(tzinfo=None)).commit()
             self.found.refresh()
             kept = [one.snapshot_id for one in self.found.metadata.snapshots]
             live = {self._path(one.file_path) for at in kept for one in _data_files(self.found, at)}
@@ -230,6 +231,18 @@ class Iceberg:
         for path in gone:
             self.place.remove(f"{self.name}/{path}")
         return len(gone)
+
+    def _expire(self, before: datetime) -> None:
+        """Forget older snapshots, again where another commit came first."""
+        for _ in range(TRIES):
+            try:
+                with _explained(self.name):
+                    self.found.maintenance.expire_snapshots().older_than(before.replace(tzinfo=None)).commit()
+            except Conflict:
+                self.found.refresh()
+            else:
+                return
+        raise LakeError(f"{self.name}: others commit to it all the time; try again when no ingest is running")
 
     def history(self, limit: int | None = None) -> list[dict[str, Any]]:
         """What snapshots say of themselves, newest first."""
