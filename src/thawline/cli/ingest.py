@@ -8,7 +8,7 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -109,21 +109,10 @@ def ingest(sources: tuple[str, ...], to: str, **arguments: Any) -> int:
     and so is LAKE. On a cluster, both must be where every worker sees them. Spark's own log is LAKE/_ingest/spark.log,
     or among temporary files if LAKE is a URL.
     """
-    from thawline.spark import session
-    from thawline.spark.launch import KEY, QUICK
     from thawline.spark.pipeline import ingest as run
-    from thawline.spark.pipeline import target
-    from thawline.spark.shipping import ship
 
     progress = _ProgressLine(arguments["progress"], is_quiet=arguments["quiet"])
-    settings = {"spark.log.level": "ERROR", KEY: QUICK, **dict(_settings(arguments["conf"]))}
-    if arguments["ship"] and (arguments["master"] or "").startswith("sc://"):
-        raise click.UsageError("--ship cannot bring thawline to a server of Spark Connect; install it on its workers")
-    if arguments["ship"]:
-        settings = ship(settings, (*sources, to))
-    log = log_of(target(sources, to))
-    with talking_to(log), starting(log):
-        spark = session(arguments["master"], settings, "thawline ingest")
+    spark = _started(sources, to, arguments)
     by = arguments["partition_by"]
     options = {name: arguments[name] for name in ("table_format", "catalog", "prune_missing")}
     options["is_following"] = arguments["follow"]
@@ -146,6 +135,23 @@ def ingest(sources: tuple[str, ...], to: str, **arguments: Any) -> int:
             spark.stop()
     _print(summary, arguments["shape"], is_verbose=arguments["verbose"])
     return 0 if arguments["exit_zero"] and summary.exit_code == DAMAGED else summary.exit_code
+
+
+def _started(sources: tuple[str, ...], to: str, arguments: Mapping[str, Any]) -> Any:
+    """The session of Spark, with what the command says of it."""
+    from thawline.spark import session
+    from thawline.spark.launch import KEY, QUICK
+    from thawline.spark.pipeline import target
+    from thawline.spark.shipping import ship
+
+    settings = {"spark.log.level": "ERROR", KEY: QUICK, **dict(_settings(arguments["conf"]))}
+    if arguments["ship"] and (arguments["master"] or "").startswith("sc://"):
+        raise click.UsageError("--ship cannot bring thawline to a server of Spark Connect; install it on its workers")
+    if arguments["ship"]:
+        settings = ship(settings, (*sources, to))
+    log = log_of(target(sources, to))
+    with talking_to(log), starting(log):
+        return session(arguments["master"], settings, "thawline ingest")
 
 
 @contextmanager
