@@ -175,7 +175,7 @@ def test_a_unit_must_fit_the_file(tmp_path: Path) -> None:
         ("plausible: [number > body.size]", r"8:15: size is not known here"),
         ("until: ending", r"8:3: ending is no field of note_log"),
         ("rising: kinds", r"8:3: kinds is no integer of note_log"),
-        ("after: 10", r"8:3: after cannot be 10"),
+        ("after: 10", r"8:3: after must be text or a list of bytes"),
         ("any: body", r"8:3: body is no field of note_log with a switch"),
         ("checksum: body.color", r"8:3: no instance says with `-columnar: checksum` what color covers"),
     ],
