@@ -10,6 +10,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -94,19 +95,25 @@ def seen_by_others(lake: Path) -> Iterator[tuple[str, dict[str, int]]]:
     yield "DuckDB", dict(duckdb.sql("SELECT _file, count(*) FROM arrow GROUP BY ALL").fetchall())
 
 
+def whole_files(spark: SparkSession, lake: Path) -> int:
+    """How many logs Spark finds in a lake, each of them whole."""
+    if not deltalake.DeltaTable.is_deltatable(str(lake / "files")):
+        return 0
+    told = {row["path"]: row["rows"] for row in read_lake(spark, lake, "files").collect() if row["rows"]}
+    frames = read_lake(spark, lake, "rbf_frames").groupBy("_file").count().collect() if told else []
+    counts = {row["_file"]: row["count"] for row in frames}
+    assert {number for path, number in counts.items() if "flipped" not in path} <= {FRAMES}
+    assert {path: rows for path, rows in told.items() if path.endswith(".rbf")}.items() <= counts.items()
+    return len(counts)
+
+
 def test_spark_reads_whole_files_of_a_lake_while_runs_race_for_it(
     spark: SparkSession, cold: Path, tmp_path: Path
 ) -> None:
-    lake = tmp_path / "lake"
-    seen: set[int] = set()
-    for _ in racing(2, cold, str(lake), tmp_path):
-        if deltalake.DeltaTable.is_deltatable(str(lake / "files")):
-            told = {row["path"]: row["rows"] for row in read_lake(spark, lake, "files").collect() if row["rows"]}
-            frames = read_lake(spark, lake, "rbf_frames").groupBy("_file").count().collect() if told else []
-            counts = {row["_file"]: row["count"] for row in frames}
-            assert {number for path, number in counts.items() if "flipped" not in path} <= {FRAMES}
-            assert {path: rows for path, rows in told.items() if path.endswith(".rbf")}.items() <= counts.items()
-            seen.add(len(counts))
+    lake, warm = tmp_path / "lake", tmp_path / "warm"
+    ingest(cold / "0.rbf", warm)
+    read_lake(spark, warm, "rbf_frames").groupBy("_file").count().collect()  # a first read takes as long as the race
+    seen = {whole_files(spark, lake) for _ in chain(racing(2, cold, str(lake), tmp_path), ["after"])}
     assert len(seen) > 1
 
 
