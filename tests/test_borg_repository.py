@@ -95,6 +95,46 @@ def test_a_repository_from_before_packs_is_named(vectors: Path, tmp_path: Path) 
         Catalogue(repo)
 
 
+@pytest.mark.parametrize("name", PACKED)
+def test_every_intact_repository_passes_with_all_of_its_files_known(vectors: Path, tmp_path: Path, name: str) -> None:
+    repo = unpacked(vectors, name, tmp_path)
+    has_key = (repo / "keys").is_dir() and any((repo / "keys").iterdir())
+    assert has_key == ("none" not in name)
+    assert_its_own_files_are_known(repo)
+
+
+def test_keys_and_locks_are_files_of_their_repository(tmp_path: Path) -> None:
+    repo = kitchen(tmp_path)
+    for folder, text in (("keys", f"BORG_KEY {'0f' * 32}\nialhbGdvcml0aG2m\n"), ("locks", '{"exclusive": true}')):
+        (repo / folder).mkdir()
+        (repo / folder / hashlib.sha256(text.encode()).hexdigest()).write_text(text)
+    assert_its_own_files_are_known(repo)
+
+
+def assert_its_own_files_are_known(repo: Path) -> None:
+    """Every verb that speaks of all files calls none of them damaged or unknown."""
+    code, text = run("verify", repo, "--format", "jsonl")
+    assert (code, {json.loads(line)["status"] for line in text.splitlines()}) == (0, {"ok"})
+    code, text = run("info", repo, "--format", "jsonl")
+    told = [json.loads(line) for line in text.splitlines()]
+    left = {each["file"]: each["reason"] for each in told if "reason" in each}
+    assert (code, {each["status"] for each in told if "reason" in each}) == (0, {"left out"})
+    keys = {str(path) for folder in ("keys", "locks") for path in (repo / folder).glob("*")}
+    assert {left[key] for key in keys} <= {"part of its folder, which verify looks at"}
+    code, text = run("report", repo, "--format", "json")
+    assert (code, json.loads(text)["unread"]) == (0, [])
+
+
+def test_a_key_that_stands_alone_is_called_a_key(tmp_path: Path) -> None:
+    key = tmp_path / ("0f" * 32)
+    key.write_text(f"BORG_KEY {'0f' * 32}\nialhbGdvcml0aG2m\n")
+    code, text = run("verify", tmp_path, "--format", "jsonl")
+    (told,) = map(json.loads, text.splitlines())
+    assert (code, told["status"]) == (3, "unknown")  # nothing else is there to read
+    assert "a key of Borg" in told["reason"]
+    assert "--input-format" not in told["reason"]
+
+
 def test_the_small_repository_of_the_golden_files_is_clean(tmp_path: Path) -> None:
     assert findings(kitchen(tmp_path), notes=True) == []
 

@@ -137,6 +137,7 @@ def database() -> bytes:
     return connection.serialize()
 
 
+KEY = b"BORG_KEY " + b"0f" * 32 + b"\nialhbGdvcml0aG24YXJnb24yIGNoYWNoYTIwLXBvbHkxMzA1\n"
 LOOKS = {
     "gzip": (gzip.compress(b"a" * 99), "it begins like gzip: decompress it first"),
     "zstd": (zstandard.compress(b"a" * 99), "it begins like zstd: decompress it first"),
@@ -148,6 +149,7 @@ LOOKS = {
     "Parquet": (parquet(), "it begins like Parquet"),
     "SQLite": (database(), "it begins like SQLite"),
     "ELF": (b"\x7fELF" + bytes(99), "it begins like ELF"),
+    "a key of Borg": (KEY, "it begins like a key of Borg: keep it with its repository; it holds no data itself"),
     "JSON": (b' {"a": [1, 2]}\n', "it begins like JSON"),
     "text": ("größer als\nnichts\n".encode(), "it begins like text"),
     "empty": (b"", "it is empty"),
@@ -162,6 +164,12 @@ def test_a_file_is_told_by_its_looks(look: str) -> None:
     data, told = LOOKS[look]
     assert resemblance(named(data)) == look
     assert advice(named(data)) == told
+
+
+def test_a_key_of_borg_is_not_taken_for_a_pack_by_its_name() -> None:
+    key, other = named(KEY, "0f" * 32), named(KEY[1:], "0f" * 32)
+    assert (suspects(key), [one.format for one in suspects(other)]) == ([], ["borg"])
+    assert advice(key) == LOOKS["a key of Borg"][1]
 
 
 def test_a_file_is_called_all_zero_only_if_all_of_it_was_looked_at(tmp_path: Path) -> None:

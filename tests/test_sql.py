@@ -270,6 +270,7 @@ def test_an_answer_without_rows_is_said_to_be(partition: Path) -> None:
         ("select ofset from 'orders-3/'", "no column ofset; did you mean offset?"),
         ("select o.nope from 'orders-3/' o", "no column nope; the files have batch_start, "),
         ("select * from orders", "there is no table orders; a file or folder stands in quotes: from 'orders'"),
+        ("select * from it.log", "there is no table it.log; a file or folder stands in quotes: from 'it.log'"),
         ("select upper(key) from 'orders-3/'", "write decode(column) for their text"),
     ],
 )

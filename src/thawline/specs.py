@@ -126,7 +126,7 @@ def reason_of(error: BaseException) -> str:
         case RecursionError():
             return "is nested too deeply"
         case ValueError():
-            return f"is no number: {error}"
+            return f"is no number: {str(error).partition(': ')[2] or error}"  # without what Python calls it
         case _:
             return f"cannot be read: {error}"
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from borg_repositories import kitchen
 from lakes import Alone, everything, leftovers, rows, table
 from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
@@ -181,6 +182,16 @@ def test_a_folder_that_can_be_read_again_speaks_for_the_files_beside_its_own(
     pipeline.ingest(Alone(), [str(partition)], tmp_path / "lake")
     pipeline.ingest(Alone(), [str(partition)], tmp_path / "clean")
     assert everything(tmp_path / "lake") == everything(tmp_path / "clean")
+
+
+def test_the_files_of_a_repository_that_hold_no_data_are_its_own(tmp_path: Path) -> None:
+    repo = kitchen(tmp_path)
+    (repo / "keys").mkdir()
+    (repo / "keys" / ("0f" * 32)).write_text(f"BORG_KEY {'0f' * 32}\nialhbGdvcml0aG2m\n")
+    pipeline.ingest(Alone(), [str(repo)], tmp_path / "lake")
+    status = {Path(row["path"]).relative_to(repo).parts[:1]: row["status"] for row in table(tmp_path / "lake", "files")}
+    assert (status["keys",], status["config",], status["archives",]) == ("beside", "beside", "beside")
+    assert set(status.values()) == {"beside", "intact"}
 
 
 def test_the_end_of_spark_is_not_taken_for_a_mistake(

@@ -53,6 +53,7 @@ NAMES = {
 PACKED_NAME = re.compile(r"\.(?:gz|zst|lz4|bz2|xz|bak|old|part|tmp|\d+)$")
 
 COMPRESSED, ARCHIVE, OTHER = "decompress it first", "unpack it first", ""
+KEY = "keep it with its repository; it holds no data itself"
 """The remedy for a file that looks like another format; empty if none exists."""
 
 
@@ -89,6 +90,7 @@ LIKENESSES = (
     Likeness("PDF", b"%PDF-"),
     Likeness("a Redis dump", b"REDIS0"),
     Likeness("a Java class", b"\xca\xfe\xba\xbe"),
+    Likeness("a key of Borg", b"BORG_KEY ", KEY),
 )
 EMPTY, ALL_ZERO, ZEROS_FIRST, JSON, TEXT = "empty", "all zero", "zeros", "JSON", "text"
 
@@ -156,8 +158,11 @@ def likeness(source: Source) -> str:
 
 
 def suspects(source: Source) -> list[Suspicion]:
-    """Formats that a file's name or a unit in its first megabyte suggests; the one with most units comes first."""
-    if not source.size:
+    """Formats that a file's name or a unit in its first megabyte suggests; the one with most units comes first.
+
+    A key has the name of a pack, and is none.
+    """
+    if not source.size or ((likeness := _likeness(source)) and likeness.remedy == KEY):
         return []
     window = LocalSource(source.name, _head(source, SEARCHED))
     suspicions = [suspicion for name in formats.FORMATS if (suspicion := _suspicion(name, window, source.size))]

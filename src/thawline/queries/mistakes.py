@@ -24,7 +24,8 @@ def told(message: str, offered: Collection[str]) -> str:
     if (found := COLUMN.match(message)) and offered:
         return f"no column {found[1]}{_meant(found[1], offered)} the files have {_listed(offered)}"
     if found := TABLE.match(message):
-        return f"there is no table {found[1]}; a file or folder stands in quotes: from '{found[1]}'"
+        name = found[1].strip('"')
+        return f"there is no table {name}; a file or folder stands in quotes: from '{name}'"
     if message.startswith(BYTES) and "BLOB" in message:
         return f"{message}; bytes are BLOBs: write decode(column) for their text"
     return message

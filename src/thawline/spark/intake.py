@@ -226,7 +226,9 @@ def _file_account(share: Share, members: Members | None, tables: Tables) -> Acco
     except MemoryError:
         account.error = "not enough memory to read it"
     except UnknownFormat as error:
-        if error.suspect:
+        if share.work.beside:  # such as a key: its folder names it as its own
+            account.report.format, account.apart = share.work.beside, "beside"
+        elif error.suspect:
             account.apart, account.error = "unknown", str(error).removeprefix(f"{file.path}: ")
     except (ThawlineError, OSError) as error:
         account.error = str(error).removeprefix(f"{file.path}: ")

@@ -35,6 +35,8 @@ from thawline.source import Source, open_source
 from thawline.wording import counted, grouped, printable, quoted
 
 PACKS, INDEXES, ARCHIVES, CONFIG, DATA, CACHE = "packs", "index", "archives", "config", "data", "cache"
+KEYS, LOCKS = "keys", "locks"
+"""Folders of files that hold no data: keys behind a passphrase, and who works on the repository."""
 OLD_INDEX = "chunks."
 """Development versions of June 2026 kept the index in cache/, under this prefix."""
 DELETED = ".del"
@@ -180,9 +182,9 @@ class Repository:
         return {name.removesuffix(DELETED): name.endswith(DELETED) for name in files}
 
     def holdings(self) -> Iterator[str]:
-        """Paths of the files that the check of the repository covers."""
+        """Paths of the repository's own files: those that its check covers, and those that hold no data."""
         yield from (pack.path for pack in self.packs)
-        for name in {CONFIG, INDEXES, CACHE, ARCHIVES} & set(self.folder.subfolders()):
+        for name in {CONFIG, INDEXES, CACHE, ARCHIVES, KEYS, LOCKS} & set(self.folder.subfolders()):
             inside = self.folder.folder(name)
             yield from map(inside.path_of, inside.files())
 
