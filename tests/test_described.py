@@ -17,7 +17,7 @@ import pytest
 
 import thawline
 from thawline.compiler import kernel_cache
-from thawline.errors import ThawlineError
+from thawline.errors import SourceError, ThawlineError
 from thawline.formats.described import Described
 from thawline.ksy.documents import SpecError
 from thawline.model import Finding, Run
@@ -170,6 +170,34 @@ def test_a_broken_head_does_not_cost_the_units(spec: Path) -> None:
     assert len(rows(damaged, spec)) == 4
 
 
+def test_no_file_is_written_without_the_head_that_it_needs(spec: Path, tmp_path: Path) -> None:
+    for damaged in (b"EVT2" + FILE[4:], FILE[3:], HEAD[:2]):
+        with pytest.raises(SourceError, match="before the first event is damaged"):
+            thawline.salvage(damaged, tmp_path / "new.events", spec=spec)
+    assert not (tmp_path / "new.events").exists()
+
+
+def test_a_file_without_its_head_is_not_told_to_be_salvaged(spec: Path, tmp_path: Path) -> None:
+    damaged = bytearray(b"EVT2" + FILE[4:])
+    damaged[-1] ^= 1
+    (tmp_path / "a.events").write_bytes(damaged)
+    found = thawline.verify(tmp_path / "a.events", spec=spec).findings
+    assert [one.code.id for one in found] == ["KSY103", "KSY102"]
+    assert {one.hint for one in found} == {f"thawline cat {tmp_path}/a.events --spec {spec}"}
+
+
+@pytest.mark.parametrize("name", ["a.events", "salvaged.events", "salvaged", "intact-a.events"])
+def test_a_hint_writes_a_new_file_of_the_same_extension(spec: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(FILE[:-1])
+    (finding,) = thawline.verify(tmp_path / name, spec=spec).findings
+    assert finding.hint == f"thawline salvage {tmp_path}/{name} -o intact-{name} --spec {spec}"
+
+
+def test_a_claim_needs_no_article_for_the_name_of_a_unit(spec: Path) -> None:
+    assert thawline.identify(FILE, spec=spec).why == "starts with an intact event, as its spec says"
+    assert thawline.identify(HEAD + b"rubbish", spec=spec).why == "starts with a damaged event"
+
+
 def test_salvage_keeps_the_head_and_the_intact_units(spec: Path, tmp_path: Path) -> None:
     damaged = FILE[: len(HEAD + EVENTS[0])] + b"rubbish" + FILE[len(HEAD + EVENTS[0]) :]
     done = thawline.salvage(damaged, tmp_path / "new.events", spec=spec)
@@ -288,6 +316,12 @@ def test_only_a_whole_structure_is_salvaged(album: Path, tmp_path: Path) -> None
     assert (tmp_path / "whole").read_bytes() == b"ALB\x01\x01a"
     done = thawline.salvage(b"ALB\x01\x05a", tmp_path / "broken", spec=album)
     assert (len(done.lost), (tmp_path / "broken").read_bytes()) == (1, b"")
+
+
+def test_a_structure_with_a_damaged_part_is_not_written_again(album: Path, tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="no part is a file by itself"):
+        thawline.salvage(b"ALB\x02\x01a\x01b", tmp_path / "new", spec=album)
+    assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize("seed", range(20))

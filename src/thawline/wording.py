@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from pathlib import PurePath
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 SHAPELESS = re.compile(
@@ -99,6 +100,15 @@ def raw(name: str) -> bytes:
         return os.fsencode(name)
     except UnicodeEncodeError:
         return name.encode("utf-8", "surrogatepass")  # not a file name
+
+
+def salvage_hint(name: str) -> str:
+    """The command that salvages a file into one beside the reader, of another name and the same extension.
+
+    >>> salvage_hint("/mnt/a.log")
+    'thawline salvage /mnt/a.log -o intact-a.log'
+    """
+    return f"thawline salvage {quoted(name)} -o {quoted(f'intact-{PurePath(name).name}')}"
 
 
 def quoted(name: str) -> str:

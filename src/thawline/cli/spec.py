@@ -150,7 +150,7 @@ def check(paths: tuple[Path, ...], shape: str) -> int:
     """  # noqa: D301 - click does not wrap the paragraph after a \b
     import sys
 
-    from thawline.compiler.language import check as refusals_of
+    from thawline.formats.registry import refusals as refusals_of
     from thawline.rendering.words import counted
 
     files = [file for path in paths for file in (sorted(path.rglob("*.ksy")) if path.is_dir() else [path])]

@@ -28,7 +28,7 @@ from thawline.errors import SourceError
 from thawline.formats.contract import Claim, Depth, Format, Kind, Reading, Section, Table
 from thawline.model import Code, Finding, Run, Span
 from thawline.source import Beginning, Held, Source
-from thawline.wording import quoted
+from thawline.wording import salvage_hint
 
 __all__ = ["Broken", "Declared", "OneTable", "Stretch", "Units", "forward", "intact_chunks"]
 
@@ -165,9 +165,9 @@ class Units(OneTable):
         magic = Span(self.sync.offset, self.sync.offset + len(self.sync.magic))
         if source.size and self._is_intact(source, 0):
             sure = bool(self.sync.magic or self.checksum)
-            return Claim(self.format, "", f"starts with a {self.unit_name}", "certain" if sure else "possible")
+            return Claim(self.format, "", f"starts with an intact {self.unit_name}", "certain" if sure else "possible")
         if magic.size and magic.end <= source.size and source.view(magic.start, magic.end) == self.sync.magic:
-            return Claim(self.format, "", f"starts as a {self.unit_name} does, which is damaged", "likely")
+            return Claim(self.format, "", f"starts with a damaged {self.unit_name}", "likely")
         if source.name.endswith(self.suffixes or ("\0",)):
             return Claim(self.format, "", "is named like one, but does not start with an intact unit", "possible")
         return None
@@ -256,7 +256,7 @@ class Units(OneTable):
 
 def _finding(broken: Broken, span: Span, source: Source) -> Finding:
     detail = {"reason": broken.reason} if broken.reason else {}
-    return Finding(broken.code, span, detail, f"thawline salvage {quoted(source.name)} -o salvaged")
+    return Finding(broken.code, span, detail, salvage_hint(source.name))
 
 
 def states_rows(file: Path) -> bool:

@@ -9,12 +9,16 @@ import importlib
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from thawline import options
 from thawline.errors import UnknownFormat
 from thawline.folder import Folder
 from thawline.formats.contract import CONFIDENCE, Claim, Foldered, Format, Learning
 from thawline.source import Source
+
+if TYPE_CHECKING:
+    from thawline.compiler.language import Refusal
 
 FORMATS: dict[str, str | Format] = {
     "rbf": "thawline.formats.rbf:Rbf",
@@ -35,6 +39,29 @@ def described(file: str | os.PathLike[str]) -> Format:
     from thawline.formats.described import Described  # noqa: PLC0415 - as above
 
     return Declared.of(Path(file)) if states_rows(Path(file)) else Described.of(Path(file))
+
+
+def refusals(file: Path) -> list[Refusal]:
+    """What of a `.ksy` is refused: by the compiler, or else where `-sync` and `-columnar` make it a format.
+
+    A spec around one that states its rows, as `borg_pack` is around `borg_blob`, describes: nothing is read by it.
+    """
+    from thawline.compiler.language import check, refusals_of  # noqa: PLC0415 - it takes long to import
+    from thawline.compiler.language.declarations import Library  # noqa: PLC0415 - as above
+    from thawline.formats.declared import Declared, states_rows  # noqa: PLC0415 - as above
+    from thawline.formats.described.opening import check_marks  # noqa: PLC0415 - as above
+    from thawline.ksy.documents import SpecError  # noqa: PLC0415 - as above
+
+    if found := check(file):
+        return found
+    try:
+        if states_rows(file):
+            Declared.of(file)
+        elif not any(map(states_rows, Library(file).specs)):
+            check_marks(file)
+    except SpecError as error:
+        return refusals_of(error)
+    return []
 
 
 def declare(file: str | os.PathLike[str]) -> Format:

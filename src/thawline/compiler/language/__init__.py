@@ -20,8 +20,8 @@ numbers; `analysis` answers what holds what. `reading` writes what reads a field
 
 from __future__ import annotations
 
-from thawline.compiler.language.failures import Failure, Refusal
+from thawline.compiler.language.failures import Failure, Refusal, refusals_of
 from thawline.compiler.language.processes import register
 from thawline.compiler.language.programs import Program, check, load, load_traced
 
-__all__ = ["Failure", "Program", "Refusal", "check", "load", "load_traced", "register"]
+__all__ = ["Failure", "Program", "Refusal", "check", "load", "load_traced", "refusals_of", "register"]

@@ -33,6 +33,12 @@ class Refusal:
     reason: str
 
 
+def refusals_of(error: SpecError) -> list[Refusal]:
+    """What an error says of a spec: each reason with its place."""
+    reasons = error.reasons if isinstance(error, Refused) else (str(error),)
+    return [Refusal(place, reason) for place, _, reason in (it.partition(": ") for it in reasons)]
+
+
 class Refused(SpecError):
     """A spec that the compiler does not accept; its message is the first reason."""
 

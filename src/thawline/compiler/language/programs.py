@@ -21,7 +21,7 @@ from thawline.compiler.language.c.filling import Wanted, wanted
 from thawline.compiler.language.c.kernel import PUT, READ, SOME, STEP, Beyond, CReading, Kernel, Said
 from thawline.compiler.language.declarations import Field, Library
 from thawline.compiler.language.emission import Emitted, emit, module
-from thawline.compiler.language.failures import Failure, Refusal, Refused
+from thawline.compiler.language.failures import Failure, Refusal, refusals_of
 from thawline.compiler.language.kinds import Label, List, Struct
 from thawline.compiler.language.layout import GROUP, Node, TooManyColumns, layout, table
 from thawline.compiler.language.processes import PROCESSES
@@ -498,8 +498,7 @@ def check(file: Path | str) -> list[Refusal]:
     try:
         _compiled(Path(file))
     except SpecError as error:
-        reasons = error.reasons if isinstance(error, Refused) else (str(error),)
-        return [Refusal(place, reason) for place, _, reason in (it.partition(": ") for it in reasons)]
+        return refusals_of(error)
     return []
 
 

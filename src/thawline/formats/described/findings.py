@@ -10,7 +10,7 @@ from thawline.formats.described.parts import Parts
 from thawline.formats.described.proofs import Proof
 from thawline.model import Code, Finding, Span
 from thawline.source import Source
-from thawline.wording import quoted
+from thawline.wording import quoted, salvage_hint
 
 NO_UNIT = Code(
     "KSY101",
@@ -31,7 +31,9 @@ NO_HEAD = Code(
     "KSY103",
     "the file does not start as its spec says",
     "error",
-    "What comes before the units of the file breaks a rule of the spec. Units that follow are read.",
+    "What comes before the units of the file breaks a rule of the spec. Units that follow are read: "
+    "`thawline cat` and `thawline convert` give their rows. `thawline salvage` refuses the file, since a new one needs "
+    "a head.",
 )
 BROKEN = Code(
     "KSY104",
@@ -77,9 +79,10 @@ class Flaw:
     code: Code
     detail: Mapping[str, object]
 
-    def over(self, span: Span, source: Source, command: str = "thawline salvage {} -o salvaged") -> Finding:
-        """The finding about these bytes, with what to run next."""
-        return Finding(self.code, span, self.detail, command.format(quoted(source.name)))
+    def over(self, span: Span, source: Source, command: str = "") -> Finding:
+        """The finding about these bytes, with what to run next: a salvage, if nothing else is given."""
+        hint = command.format(quoted(source.name)) if command else salvage_hint(source.name)
+        return Finding(self.code, span, self.detail, hint)
 
 
 def broken(code: Code, failure: Failure, parts: Parts) -> Flaw:

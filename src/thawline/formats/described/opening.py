@@ -30,13 +30,9 @@ _SAID: set[str] = set()
 
 def opened(file: Path) -> tuple[Layout, Bundle]:
     """A spec that is ready to read files, and what another process needs for that."""
-    found = Library(file).specs
+    found, parts = _taken_apart(file)
     specs = {spec.id: spec for spec in found.values()}
     spec = next(iter(found.values()))
-    check_shape(spec)
-    parts = parts_of(spec, specs)
-    if parts.sync:
-        check_positions(parts.type, specs, is_root=not parts.table)
     kernels: list[Path] = []
     program = load(file, spec=parts.read, native=partial(_native, spec.id, kernels))
     if program.not_in_c and native.is_compiled:
@@ -44,6 +40,27 @@ def opened(file: Path) -> tuple[Layout, Bundle]:
     head = load(file, spec=parts.head) if parts.head else None  # read once for a file: that needs no kernel
     own = tuple(path for path in found if not path.is_relative_to(SCHEMAS))
     return _layout(spec, parts, specs, program, head), Bundle(file, own, tuple(kernels))
+
+
+def check_marks(file: Path) -> None:
+    """Refuse what `opened` refuses of `-sync` and of checksums; a spec without them is the compiler's to judge."""
+    found, parts = _taken_apart(file)
+    specs = {spec.id: spec for spec in found.values()}
+    if parts.sync or proofs_of(parts.type, specs):
+        head = load(file, spec=parts.head) if parts.head else None
+        _layout(next(iter(found.values())), parts, specs, load(file, spec=parts.read), head)
+
+
+def _taken_apart(file: Path) -> tuple[Mapping[Path, Spec], Parts]:
+    """A spec and its imports by their files, and its parts."""
+    found = Library(file).specs
+    spec = next(iter(found.values()))
+    check_shape(spec)
+    specs = {spec.id: spec for spec in found.values()}
+    parts = parts_of(spec, specs)
+    if parts.sync:
+        check_positions(parts.type, specs, is_root=not parts.table)
+    return found, parts
 
 
 def _native(name: str, kernels: list[Path], source: str) -> Path | None:

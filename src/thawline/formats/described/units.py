@@ -19,6 +19,8 @@ from thawline.tracing import Trace
 BUDGET, LEAST_BUDGET = 32, 1 << 20
 """A search reads at most this many times the file's size."""
 LEAST_COST = 64
+ROWS = "thawline cat {}"
+"""What to run where a file has no head that a new file could start with."""
 WINDOW = 1 << 20
 """Bytes in which the magic is looked for at a time."""
 
@@ -60,7 +62,7 @@ class UnitFile(Kind):
                 why = f"starts with {first}, as its spec says"
                 return Claim(self.format, "", why, "certain" if sure else "possible")
             if layout.magic and layout.leads(source):
-                return Claim(self.format, "", f"starts as a {self.unit_name} does, which is damaged", "likely")
+                return Claim(self.format, "", f"starts with a damaged {self.unit_name}", "likely")
         if layout.is_named(source):
             return Claim(self.format, "", "is named like one, but does not start with an intact unit", "possible")
         return None
@@ -69,8 +71,8 @@ class UnitFile(Kind):
         """What the file starts with, if that is intact; else nothing."""
         start = self.layout.head_end(source)
         if isinstance(start, int) and start < source.size:
-            return f"a {self.unit_name}" if Search(self.layout, source).is_unit(start) else ""
-        return "a head" if start == source.size else ""
+            return f"an intact {self.unit_name}" if Search(self.layout, source).is_unit(start) else ""
+        return "an intact head" if start == source.size else ""
 
     def walk(self, source: Source, depth: Depth) -> Iterator[Run | Finding]:
         """Intact units and damage; the inside of an intact unit is not searched for units."""
@@ -81,22 +83,23 @@ class UnitFile(Kind):
         if position:
             yield Run(Span(0, position), 0, 0)
         why = None if isinstance(head, int) else broken(NO_HEAD, head, self.layout.parts)
+        command = ROWS if why else ""
         while position < source.size:
             if why is None:
                 for item in self.layout.units(source, Span(position, source.size)):
                     if not isinstance(item, Units):
                         why = broken(NO_UNIT, item, self.layout.parts)
                         break
-                    yield from self._judged(item, source)
+                    yield from self._judged(item, source, command)
                     position = item.ends[-1]
                     source.release(position)
             if why is not None:
                 search = search or Search(self.layout, source)
                 end = search.following(position + 1)
-                yield why.over(Span(position, end), source)
+                yield why.over(Span(position, end), source, command)
                 position, why = end, None
 
-    def _judged(self, found: Units, source: Source) -> Iterator[Run | Finding]:
+    def _judged(self, found: Units, source: Source, command: str) -> Iterator[Run | Finding]:
         """Runs of the units that their checksums prove, and a finding for each of the others."""
         wrong = found.wrong(self.layout.proofs)
         first = 0
@@ -104,7 +107,7 @@ class UnitFile(Kind):
             if first < index:
                 yield Run(Span(found.starts[first], found.starts[index]), index - first, index - first)
             span = Span(found.starts[index], found.ends[index])
-            yield unproven(WRONG_CHECKSUM, proof, self.layout.spec.id).over(span, source)
+            yield unproven(WRONG_CHECKSUM, proof, self.layout.spec.id).over(span, source, command)
             first = index + 1
         if first < len(found.starts):
             count = len(found.starts) - first
@@ -125,7 +128,7 @@ class UnitFile(Kind):
         most = min(run.units, MOST_UNITS)
         for item in self.layout.units(source.on_disk(), run.span, columns, most):
             if not isinstance(item, Units):
-                raise SourceError(f"{source.name}: a {self.unit_name} changed while the file was read")
+                raise SourceError(f"{source.name}: the {self.unit_name} changed while the file was read")
             yield item
 
     def units(self, source: Source, run: Run) -> Iterator[Span]:
@@ -147,7 +150,12 @@ class UnitFile(Kind):
         return trace_unit(self.layout, source.on_disk(), span)
 
     def intact(self, source: Source) -> Iterator[Run | Finding]:
-        """The items of a walk."""
+        """The items of a walk; refused where the head is damaged, since a new file would have none."""
+        if not isinstance(self.layout.head_end(source.on_disk()), int):
+            raise SourceError(
+                f"{source.name}: what comes before the first {self.unit_name} is damaged, and a new file cannot be "
+                "written without it; `thawline cat` and `thawline convert` give the rows"
+            )
         return self.walk(source, Depth.EVERYTHING)
 
     def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from thawline.compiler.language import Failure
+from thawline.errors import SourceError
 from thawline.formats.contract import Claim, Depth, Kind, Reading, Table
 from thawline.formats.described.findings import (
     BROKEN,
@@ -135,8 +136,12 @@ class WholeFile(Kind):
         return trace_whole(self.layout, source.on_disk(), span)
 
     def intact(self, source: Source) -> Iterator[Run | Finding]:
-        """The items of a walk."""
-        return self.walk(source, Depth.EVERYTHING)
+        """The items of a walk; refused where the file can be read to its end, and is damaged all the same."""
+        found = list(self.walk(source, Depth.EVERYTHING))
+        is_read = any(isinstance(item, Run) and item.units for item in found)
+        if is_read and any(isinstance(item, Finding) and item.severity == "error" for item in found):
+            raise SourceError(f"{source.name}: is damaged, and of one structure no part is a file by itself")
+        return iter(found)
 
     def salvage(self, source: Source, items: Iterator[Run | Finding]) -> Iterator[bytes | memoryview]:
         """The file as it is, if it is whole: of a single structure, no part is valid by itself."""

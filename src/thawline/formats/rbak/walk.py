@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from heapq import merge
-from pathlib import PurePath
 from typing import Literal
 
 import pyarrow as pa
@@ -36,7 +35,7 @@ from thawline.generated.kernels.constants import (
 from thawline.generated.kernels.tables import SYNCS
 from thawline.model import Finding, Payload, Span
 from thawline.source import Source
-from thawline.wording import counted, quoted
+from thawline.wording import counted, salvage_hint
 
 MAGIC: bytes = RBAK_SEGMENT_MAGIC
 END_MAGIC: bytes = RBAK_SEGMENT_END_MAGIC
@@ -390,12 +389,12 @@ def unproven(source: Source, span: Span) -> Finding:
     if is_cut or span.size == source.size:
         return broken_rule(source, span)
     lost = {"lost": f"nothing of a segment; {counted(span.size, 'byte')}"}
-    return Finding(findings.TRAILING, span, lost, salvage_hint(source))
+    return Finding(findings.TRAILING, span, lost, salvage_hint(source.name))
 
 
 def broken_rule(source: Source, span: Span) -> Finding:
     """The first step of the reading procedure that a stretch without a proven segment fails."""
-    hint = salvage_hint(source)
+    hint = salvage_hint(source.name)
     if span.size < LEAST:
         return Finding(findings.TOO_SHORT, span, {"size": span.size, "lost": "all that the segment held"}, hint)
     head = bytes(source.view(span.start, span.start + HEADER))
@@ -447,9 +446,3 @@ def damaged_payload(source: Source, span: Span) -> Span:
     start = min(span.start + HEADER, span.end)
     has_footer = span.size >= HEADER + FOOTER and source.view(span.end - len(END_MAGIC), span.end) == END_MAGIC
     return Span(start, span.end - FOOTER if has_footer else span.end)
-
-
-def salvage_hint(source: Source) -> str:
-    """The command that salvages a file."""
-    name = PurePath(source.name)
-    return f"thawline salvage {quoted(source.name)} -o {quoted(f'intact-{name.name}')}"
