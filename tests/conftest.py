@@ -4,12 +4,15 @@ import atexit
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from seeds import pytest_terminal_summary
 from transcripts import pytest_addoption, pytest_collect_file
+
+from thawline.formats.registry import FORMATS
 
 if TYPE_CHECKING:
     from workshop import Workshop
@@ -37,3 +40,12 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     from workshop import opened  # noqa: PLC0415 - few tests need the compiler
 
     return opened(tmp_path_factory.mktemp("toys") / "specs")
+
+
+@pytest.fixture(autouse=True)
+def formats_of_thawline_alone() -> Iterator[None]:
+    """A format that a test declares is gone after it: others read all golden files of all formats."""
+    known = dict(FORMATS)
+    yield
+    FORMATS.clear()
+    FORMATS.update(known)
